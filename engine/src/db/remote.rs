@@ -9,7 +9,7 @@ use std::path::Path;
 use base::{Error, FileNumber, Result, Subcode};
 use format::names::{self, FileName};
 use lsm::pick::View;
-use lsm::pick::manual::plan_files;
+use lsm::pick::manual::plan_exactly;
 
 use super::Db;
 use super::open::open;
@@ -153,15 +153,7 @@ fn job(db: &Db, input: &Input, output_dir: &Path, canceled: Arc<Flag>) -> Result
         young_after: None,
     };
     let now_s = tools.env.clock.now_seconds();
-    let mut task = plan_files(&view, &pin.parts.pick, &input.files, input.output_level, false, now_s)?;
-    // The primary deletes exactly the SST files that it named.
-    if task.num_input_files() != input.files.len() {
-        return Err(Error::invalid_argument(format!(
-            "the compaction of {} SST files needs {} SST files",
-            input.files.len(),
-            task.num_input_files()
-        )));
-    }
+    let mut task = plan_exactly(&view, &pin.parts.pick, &input.files, input.output_level, now_s)?;
     // The primary delegates no compaction with two output levels.
     task.proximal = None;
     Ok(Job {

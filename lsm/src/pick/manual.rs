@@ -228,24 +228,69 @@ pub fn plan_files(
     allow_move: bool,
     now: u64,
 ) -> Result<Task> {
-    let picker = Picker::new(view, options, now);
     let version = view.version;
-    if output_level >= version.num_levels() {
+    let last = version.num_levels() - 1;
+    if output_level > last {
+        return Err(Error::invalid_argument(format!("Output level must be between [0, {last}].")));
+    }
+    if options.allow_ingest_behind && output_level == last {
         return Err(Error::invalid_argument(format!(
-            "Output level must be between [0, {}].",
-            version.num_levels() - 1
+            "Exceed the maximum output level defined by the current compaction algorithm with ingest_behind --- {last}"
         )));
     }
-    if options.allow_ingest_behind && output_level + 1 >= version.num_levels() {
-        return Err(Error::invalid_argument(format!(
-            "Exceed the maximum output level defined by the current compaction algorithm with ingest_behind --- {}",
-            version.num_levels() - 1
+    let mut chosen = named(version, numbers, output_level)?;
+    gather(version, &mut chosen, output_level);
+    let picker = Picker::new(view, options, now);
+    let mut task = picker.task_of(&chosen, output_level);
+    if let Some(file) = task.inputs.iter().flat_map(|i| &i.files).find(|f| f.being_compacted()) {
+        return Err(Error::aborted(format!(
+            "Necessary compaction input file #{} is currently being compacted.",
+            file.number
         )));
     }
+    let all: Vec<&Files> = task.inputs.iter().map(|i| &i.files).collect();
+    if output_level > 0 && picker.inputs_meet_running(&all, output_level) {
+        return Err(Error::aborted(
+            "A running compaction is writing to the same output level(s) in an overlapping key range",
+        ));
+    }
+    task.trivial_move = allow_move && picker.is_trivial_move(&task, false);
+    task.check(version);
+    Ok(task)
+}
+
+/// Plans the compaction that another process chose: exactly the named files, into `output_level`. The other process
+/// is responsible for the choice, because only it knows which compactions run. RocksDB
+/// `DBImplSecondary::CompactWithoutInstallation`.
+///
+/// # Errors
+/// InvalidArgument: no file is named, a file is not in the version, or the output level is above an input or
+/// does not exist.
+pub fn plan_exactly(
+    view: &View<'_>,
+    options: &Options,
+    numbers: &[FileNumber],
+    output_level: usize,
+    now: u64,
+) -> Result<Task> {
+    let last = view.version.num_levels() - 1;
+    if output_level > last {
+        return Err(Error::invalid_argument(format!("Output level must be between [0, {last}].")));
+    }
+    let chosen = named(view.version, numbers, output_level)?;
+    let task = Picker::new(view, options, now).task_of(&chosen, output_level);
+    task.check(view.version);
+    Ok(task)
+}
+
+/// Returns the named files as a set.
+///
+/// # Errors
+/// InvalidArgument: no file is named, a file is not in the version, or a file is below the output level.
+fn named(version: &Version, numbers: &[FileNumber], output_level: usize) -> Result<BTreeSet<FileNumber>> {
     if numbers.is_empty() {
         return Err(Error::invalid_argument("A compaction must contain at least one file."));
     }
-    let mut chosen: BTreeSet<FileNumber> = numbers.iter().copied().collect();
     for number in numbers {
         match version.files().find(|(_, f)| f.number == *number) {
             None => {
@@ -261,32 +306,31 @@ pub fn plan_files(
             Some(_) => {}
         }
     }
-    gather(version, &mut chosen, output_level);
-    let inputs: Vec<Inputs> = (0..=output_level)
-        .map(|level| Inputs {
-            level,
-            files: version.level(level).iter().filter(|f| chosen.contains(&f.number)).cloned().collect(),
-        })
-        .filter(|i| !i.files.is_empty())
-        .collect();
-    if let Some(file) = inputs.iter().flat_map(|i| &i.files).find(|f| f.being_compacted()) {
-        return Err(Error::aborted(format!(
-            "Necessary compaction input file #{} is currently being compacted.",
-            file.number
-        )));
+    Ok(numbers.iter().copied().collect())
+}
+
+impl Picker<'_> {
+    /// Makes the manual task with the chosen files of the levels down to the output level. The task moves no file.
+    fn task_of(&self, chosen: &BTreeSet<FileNumber>, output_level: usize) -> Task {
+        let inputs: Vec<Inputs> = (0..=output_level)
+            .map(|level| Inputs {
+                level,
+                files: self
+                    .version
+                    .level(level)
+                    .iter()
+                    .filter(|f| chosen.contains(&f.number))
+                    .cloned()
+                    .collect(),
+            })
+            .filter(|i| !i.files.is_empty())
+            .collect();
+        let mut task = self.task(Reason::ManualCompaction, inputs, output_level);
+        task.manual = true;
+        task.trivial_move = false;
+        task.grandparents.clear();
+        task
     }
-    let all: Vec<&Files> = inputs.iter().map(|i| &i.files).collect();
-    if output_level > 0 && picker.inputs_meet_running(&all, output_level) {
-        return Err(Error::aborted(
-            "A running compaction is writing to the same output level(s) in an overlapping key range",
-        ));
-    }
-    let mut task = picker.task(Reason::ManualCompaction, inputs, output_level);
-    task.manual = true;
-    task.trivial_move = allow_move && picker.is_trivial_move(&task, false);
-    task.grandparents.clear();
-    task.check(version);
-    Ok(task)
 }
 
 /// Returns the files that `DeleteFilesInRanges` deletes: SST files below level 0 that are completely inside

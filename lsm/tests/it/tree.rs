@@ -6,7 +6,7 @@ use base::ids::FileNumber;
 use base::key::{InternalOrder, MAX_SEQUENCE};
 use base::order::Order;
 use ironstone_lsm::draw;
-use ironstone_lsm::pick::manual::{Request, Step, plan, plan_files};
+use ironstone_lsm::pick::manual::{Request, Step, plan, plan_exactly, plan_files};
 use ironstone_lsm::pick::score::Scores;
 use ironstone_lsm::pick::{Options, Priority, Running, StopStyle, Style, Task, View, pick};
 use ironstone_lsm::version::{BlobFile, BlobGarbage, Edit, Version};
@@ -115,7 +115,13 @@ impl World {
                 let numbers: Vec<FileNumber> =
                     command.words().iter().filter_map(|w| w.parse().ok()).map(FileNumber).collect();
                 let to = value_of(command, "to", 1) as usize;
-                match plan_files(&self.view(), &self.options, &numbers, to, false, self.now) {
+                let view = self.view();
+                let planned = if command.has("exactly") {
+                    plan_exactly(&view, &self.options, &numbers, to, self.now)
+                } else {
+                    plan_files(&view, &self.options, &numbers, to, false, self.now)
+                };
+                match planned {
                     Ok(task) => show(&task),
                     Err(error) => error.to_string(),
                 }
