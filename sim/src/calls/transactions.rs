@@ -3,7 +3,8 @@
 //!
 //! ```text
 //!  pessimistic   a key has one exclusive owner or several shared owners; a write of another transaction times out
-//!                with a snapshot: a key that was changed after the snapshot is Busy
+//!                with a snapshot: a key that was changed after the snapshot is Busy; but a key that is absent now
+//!                and was absent at the snapshot may be granted, because a compaction may have dropped both changes
 //!  optimistic    commit is Busy if a tracked key was changed since it was tracked; TryAgain if the memtables forgot
 //! ```
 //! The model counts commits. A snapshot and a tracked key each store the count at their creation.
@@ -62,9 +63,10 @@ pub(super) struct Transactions {
     base: Option<Base>,
     families: Vec<Family>,
     state: State,
-    /// The number of commits, and for each key the commit that changed it last.
+    /// The number of commits, and for each key the commits that changed it, in order. The flag is true if the key
+    /// was present after the commit.
     commits: u64,
-    changed: BTreeMap<Key, u64>,
+    changed: BTreeMap<Key, Vec<(u64, bool)>>,
     running: Vec<Running>,
     moments: Vec<(Snapshot, State)>,
     names: u64,
@@ -183,10 +185,51 @@ impl Transactions {
             .any(|running| running.own.is_recovered && running.own.overlay.keys().any(|k| k == key))
     }
 
+    /// Notes that the newest commit changed these keys. The state has the commit already.
+    fn note_commit(&mut self, keys: Vec<Key>) {
+        for key in keys {
+            let present = self.state[key.0].get(&key.1).is_some();
+            self.changed.entry(key).or_default().push((self.commits, present));
+        }
+    }
+
+    /// Returns the commit that changed the key last; 0 if no commit changed it.
+    fn changed_at(&self, key: &Key) -> u64 {
+        self.changed.get(key).and_then(|commits| commits.last()).map_or(0, |(at, _)| *at)
+    }
+
+    /// Compares the outcome of a call that tracks a key with the expected one. Returns true if the key is tracked.
+    fn agree_tracked(
+        &mut self,
+        at: usize,
+        key: &Key,
+        (by, exclusive): (Use, bool),
+        what: &str,
+        done: ironstone::Result<()>,
+        expected: Result<(), Kind>,
+    ) -> Result<bool, String> {
+        let snapshot = self.running[at].own.snapshot;
+        if let (Ok(()), Err(Kind::Busy), Some(snapshot)) = (&done, expected, snapshot)
+            && self.is_absent_then_and_now(key, snapshot)
+        {
+            self.running[at].own.track(key, by, exclusive, snapshot);
+            return Ok(true);
+        }
+        agree(what, done, expected)?;
+        Ok(expected.is_ok())
+    }
+
+    fn is_absent_then_and_now(&self, key: &Key, snapshot: u64) -> bool {
+        let commits = self.changed.get(key).map_or(&[][..], Vec::as_slice);
+        let then = commits.iter().rev().find(|(at, _)| *at <= snapshot);
+        let now = commits.last();
+        [then, now].into_iter().all(|commit| commit.is_none_or(|(_, present)| !present))
+    }
+
     /// Returns the expected answer to the tracking of a key. If the answer is `Ok`, records the key as tracked.
     fn track(&mut self, at: usize, key: &Key, by: Use, exclusive: bool, checked: bool) -> Result<(), Kind> {
         let (granted, commits) = (self.grants(Some(at), key, exclusive), self.commits);
-        let changed = self.changed.get(key).copied().unwrap_or(0);
+        let changed = self.changed_at(key);
         let pessimistic = self.is_pessimistic();
         let own = &mut self.running[at].own;
         if !pessimistic {
@@ -236,8 +279,8 @@ impl Transactions {
             (Change::Merge(operand), true) => handle.merge_in(family, &key.1, operand),
             (Change::Merge(operand), false) => handle.merge_untracked_in(family, &key.1, operand),
         };
-        agree(&format!("{change:02x?} of {key:02x?}, checked {checked}"), done, expected)?;
-        if expected.is_ok() {
+        let what = format!("{change:02x?} of {key:02x?}, checked {checked}");
+        if self.agree_tracked(at, &key, (Use::Write, true), &what, done, expected)? {
             self.running[at].own.write(&key, &change);
         }
         Ok(())
@@ -295,14 +338,14 @@ impl Transactions {
         let what = format!("read for update of {key:02x?}, {mode:?}, {validation:?}");
         if chance.percent(30) {
             let done = handle.lock_for_update_in(family, &key.1, &options, mode, validation);
-            return agree(&what, done, expected);
+            return self.agree_tracked(at, &key, (Use::Read, exclusive), &what, done, expected).map(drop);
         }
         let found = handle.get_for_update_in(family, &key.1, &options, mode, validation);
         if let Ok(found) = &found {
             let found = found.as_ref().map(|v| v.to_vec());
             same(&what, &found, &own.overlay.read(&key, &self.state))?;
         }
-        agree(&what, found.map(drop), expected)
+        self.agree_tracked(at, &key, (Use::Read, exclusive), &what, found.map(drop), expected).map(drop)
     }
 
     fn undo_read(&mut self, at: usize, chance: &mut Chance) {
@@ -374,12 +417,11 @@ impl Transactions {
             // commit.
             if own.prepared && self.flavor != Flavor::Policy(TxnDbWritePolicy::WriteCommitted) {
                 self.commits += 1;
-                self.changed.extend(own.overlay.keys().map(|key| (key.clone(), self.commits)));
+                self.note_commit(own.overlay.keys().cloned().collect());
             }
             return handle.rollback().map_err(told("rollback"));
         }
-        let conflict =
-            own.tracked.iter().any(|(key, used)| self.changed.get(key).is_some_and(|c| *c > used.at));
+        let conflict = own.tracked.iter().any(|(key, used)| self.changed_at(key) > used.at);
         match handle.commit() {
             Ok(()) if self.is_pessimistic() || !conflict => {}
             Err(error) if !self.is_pessimistic() && conflict && error.kind() == Kind::Busy => return Ok(()),
@@ -390,7 +432,7 @@ impl Transactions {
         }
         self.commits += 1;
         own.overlay.apply(&mut self.state);
-        self.changed.extend(own.overlay.keys().map(|key| (key.clone(), self.commits)));
+        self.note_commit(own.overlay.keys().cloned().collect());
         Ok(())
     }
 
@@ -430,7 +472,7 @@ impl Transactions {
         if expected.is_ok() {
             self.commits += 1;
             overlay.apply(&mut self.state);
-            self.changed.extend(overlay.keys().map(|key| (key.clone(), self.commits)));
+            self.note_commit(overlay.keys().cloned().collect());
         }
         Ok(())
     }
