@@ -9,6 +9,7 @@ use mem::write_buffer::WriteBufferManager;
 use super::context::{Opening, Shared};
 use super::opened::{Opened, Writing};
 use super::setup::{Caches, family_dirs, manifest_settings, wal_preallocate, wal_settings};
+use super::shared_dirs::spare_files_of_others;
 use crate::commit::{Change, Committer};
 use crate::errors::ErrorState;
 use crate::family::{FlushPick, ImmutableMemtable};
@@ -361,6 +362,7 @@ impl Opening {
             found.tables.clear();
             found.blobs.clear();
         }
+        spare_files_of_others(&mut found, self, &shared.tools.db_id);
         match recovered.end {
             ManifestEnd::Torn | ManifestEnd::Unreadable { .. } | ManifestEnd::Lost(_) => {
                 self.set_aside(&mut found, None, &[]);

@@ -23,6 +23,7 @@ mod request;
 mod reuse;
 mod session;
 mod setup;
+mod shared_dirs;
 mod stats_family;
 
 pub use context::Opening;

@@ -114,6 +114,29 @@ fn the_open_that_creates_a_database_leaves_the_sst_files_in_its_db_paths() {
 }
 
 #[test]
+fn two_databases_with_the_same_db_paths_keep_each_others_sst_files() {
+    let env = Env::memory(11);
+    let flushed = |at: &str| {
+        let db = open_at(at, with_shared_tables(&env), FamilyOptions::default()).unwrap();
+        put(&db, "k", at);
+        flush(&db);
+        db.close().unwrap();
+    };
+    flushed("/one");
+    let of_one = files(&env, "/shared");
+    flushed("/two");
+    for _ in 0..2 {
+        for at in ["/one", "/two"] {
+            let db = open_at(at, with_shared_tables(&env), FamilyOptions::default()).unwrap();
+            assert_eq!(get(&db, "k").as_deref(), Some(at));
+            db.close().unwrap();
+        }
+    }
+    let now = files(&env, "/shared");
+    assert!(of_one.iter().all(|file| now.contains(file)) && now.len() == 2, "{of_one:?} {now:?}");
+}
+
+#[test]
 fn a_database_that_lost_current_is_not_created_anew_over_the_sst_files_in_its_db_paths() {
     let env = Env::memory(10);
     let db = open_at("/db", with_shared_tables(&env), FamilyOptions::default()).unwrap();
