@@ -16,7 +16,8 @@ pub trait Clock: Send + Sync + fmt::Debug {
     /// Returns nanoseconds since a fixed time of unknown date. The value never goes back.
     fn now_nanos(&self) -> u64;
 
-    /// Returns the wall time in seconds since 1970.
+    /// Returns the wall time in seconds since 1970. The value may change some milliseconds later than the seconds of
+    /// [`Clock::now_micros`].
     fn now_seconds(&self) -> u64 {
         self.now_micros() / 1_000_000
     }
@@ -64,6 +65,10 @@ impl Default for RealClock {
 impl Clock for RealClock {
     fn now_micros(&self) -> u64 {
         SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_micros() as u64)
+    }
+
+    fn now_seconds(&self) -> u64 {
+        crate::posix::wall_seconds()
     }
 
     fn now_nanos(&self) -> u64 {

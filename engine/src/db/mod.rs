@@ -163,7 +163,7 @@ impl Db {
     /// Returns true if a column family overwrites values in memtables (`inplace_update_support`). The database then cannot be
     /// read at a snapshot.
     pub fn updates_in_place(&self) -> bool {
-        self.inner.families.any(|family| family.options().inplace_update_support)
+        self.inner.families.any_in_place()
     }
 
     fn writing(&self) -> Result<&Writing> {

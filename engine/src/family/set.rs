@@ -14,6 +14,8 @@ pub struct FamilySet {
     names: Mutex<HashMap<String, FamilyId>>,
     /// True if a column family has keys with timestamps.
     any_timestamps: AtomicBool,
+    /// True if a column family has had `inplace_update_support`, also if it is dropped now.
+    any_in_place: AtomicBool,
     /// Held during a change of the list. Holds the largest id that was ever assigned.
     changes: RankedMutex<u32>,
     /// See [`FamilySet::last_group`].
@@ -40,11 +42,13 @@ impl FamilySet {
             "a column family has an id above the largest id {max_id}"
         );
         let any_timestamps = AtomicBool::new(families.iter().any(has_timestamps));
+        let any_in_place = AtomicBool::new(families.iter().any(|f| updates_in_place(f)));
         let names = families.iter().map(|f| (f.name().to_string(), f.id())).collect();
         FamilySet {
             list: ArcSwap::from_pointee(List { by_id: families }),
             names: Mutex::new(names),
             any_timestamps,
+            any_in_place,
             changes: RankedMutex::new(&ranks::FAMILY_SET, max_id),
             last_group: AtomicU64::new(0),
             picking: RankedMutex::new(&ranks::PICKING, ()),
@@ -91,6 +95,13 @@ impl FamilySet {
     #[inline]
     pub fn any_timestamps(&self) -> bool {
         self.any_timestamps.load(Ordering::Relaxed)
+    }
+
+    /// Returns true if a column family has `inplace_update_support`. Takes no lock. Cost: one load, if no column family
+    /// ever had it.
+    #[inline]
+    pub fn any_in_place(&self) -> bool {
+        self.any_in_place.load(Ordering::Relaxed) && self.any(updates_in_place)
     }
 
     /// Returns the column family with this id, if it is not dropped.
@@ -148,6 +159,9 @@ impl FamilySet {
         if families.iter().any(has_timestamps) {
             self.any_timestamps.store(true, Ordering::Relaxed);
         }
+        if families.iter().any(|f| updates_in_place(f)) {
+            self.any_in_place.store(true, Ordering::Relaxed);
+        }
         let mut by_id = self.list.load().by_id.clone();
         by_id.extend_from_slice(families);
         base::invariant!(
@@ -183,6 +197,10 @@ impl FamilySet {
         self.list.store(Arc::new(List { by_id }));
         Some(family)
     }
+}
+
+fn updates_in_place(family: &Family) -> bool {
+    family.options().inplace_update_support
 }
 
 fn has_timestamps(family: &Arc<Family>) -> bool {

@@ -29,7 +29,9 @@ mod sys;
 
 pub use heap::Tenant;
 pub(crate) use sys::lower_thread_priority;
-pub use sys::{entropy, local_offset_seconds, process_id, thread_cpu_nanos, thread_id, thread_wait_nanos};
+pub use sys::{
+    entropy, local_offset_seconds, process_id, thread_cpu_nanos, thread_id, thread_wait_nanos, wall_seconds,
+};
 
 /// The machine's file system.
 #[derive(Debug, Default)]
