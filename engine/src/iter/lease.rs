@@ -9,8 +9,9 @@
 //! ```
 //! Invariant: both states give the same answers. The iterator reads at a snapshot, which it takes when it is made: flush and
 //! compaction keep the entries that the snapshot needs in every newer version. A column family with a compaction filter, FIFO
-//! compaction, timestamps or in-place updates does not keep them. There, and for options that ask for the sources of one super
-//! version, the iterator has no lease, and the budget does not limit what it pins.
+//! compaction, timestamps or in-place updates does not keep them, and an ingestion behind adds older entries. There, for an
+//! iterator that counts hidden entries (`memtable_op_scan_flush_trigger`), and for options that ask for the sources of one super
+//! version or for entries under range tombstones, the iterator has no lease, and the budget does not limit what it pins.
 
 use mem::budget::{Holder, MemoryBudget, Share};
 
@@ -37,11 +38,14 @@ impl Lease {
         let keeps_all = family.compaction_filter.is_none()
             && family.compaction_filter_factory.is_none()
             && family.compaction_style != CompactionStyle::Fifo
+            && family.memtable_op_scan_flush_trigger == 0
+            && !context.family.parts().pick.allow_ingest_behind
             && !family.inplace_update_support
             && context.family.order().user.timestamp_size() == 0
             && !context.sequence.undecided().is_enabled();
         let any_version = !options.tailing
             && !options.pin_data
+            && !options.ignore_range_deletions
             && options.table_filter.is_none()
             && options.read_tier == ReadTier::All
             && options.iter_start_ts.is_none();

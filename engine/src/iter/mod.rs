@@ -90,7 +90,7 @@ impl Iter {
     pub fn new(context: IteratorContext, mut options: ReadOptions) -> Result<Self> {
         check(&context, &options)?;
         let follows = options.auto_refresh_iterator_with_snapshot && options.snapshot.is_some();
-        let lease = Lease::new(&context, &options);
+        let mut lease = Lease::new(&context, &options);
         if lease.is_some() && options.snapshot.is_none() {
             options.snapshot = Lease::snapshot(&context);
         }
@@ -103,12 +103,18 @@ impl Iter {
         let attends = follows
             || options.iter_start_ts.is_some()
             || context.family.options().memtable_op_scan_flush_trigger > 0;
-        let mut iter = Iter {
+        let steps_aside = options.tailing || lease.is_some();
+        let super_version = match &mut lease {
+            None => Some(super_version),
+            Some(lease) => keep_if_room(lease, &context, &walk, super_version),
+        };
+        // The value is made where it is returned: an iterator is large, and a copy would be a fifth of its creation.
+        Ok(Iter {
             walk,
             context,
-            steps_aside: options.tailing || lease.is_some(),
+            steps_aside,
             options,
-            super_version: Some(super_version),
+            super_version,
             lease,
             range_deletes,
             entries: 0,
@@ -118,11 +124,7 @@ impl Iter {
             follows,
             attends,
             internal_key: OnceLock::new(),
-        };
-        if iter.lease.is_some() {
-            iter.settle(false);
-        }
-        Ok(iter)
+        })
     }
 
     /// Returns true if the iterator stands on an entry.
@@ -586,6 +588,26 @@ impl Iter {
         self.entries = counts(self).map_or(0, |counts| counts.entries);
         Ok(())
     }
+}
+
+/// Asks for the share of a new iterator, which has no sources yet. Returns `None`, and releases the super version, if the memory
+/// budget has no room: the iterator is then parked from the start.
+#[cold]
+fn keep_if_room(
+    lease: &mut Lease,
+    context: &IteratorContext,
+    walk: &Walk<Tree>,
+    super_version: Arc<SuperVersion>,
+) -> Option<Arc<SuperVersion>> {
+    let buffer = context.family.options().write_buffer_size;
+    let (blocks, memory) = open_memory(&super_version);
+    if lease.may_stay_open(&super_version, buffer, blocks, false) {
+        lease.charge(size_of::<Iter>() + memory);
+        return Some(super_version);
+    }
+    lease.charge(size_of::<Iter>() + parked_memory(walk));
+    count_release(context, &super_version);
+    None
 }
 
 impl Drop for Iter {
