@@ -44,7 +44,8 @@ pub struct WorkerOptions {
 /// files to `output_dir`, and deletes other SST files there. Returns the message for the primary.
 ///
 /// # Errors
-/// InvalidArgument if the input does not decode, or names SST files or a column family that the database does not have.
+/// InvalidArgument if the input does not decode, or names SST files or a column family that the database does not have, or
+/// if `output_dir` is a directory of the database.
 /// Incomplete if `canceled` is set. NotSupported for blob files. The errors of [`Db::open_read_only`] and of the
 /// compaction.
 pub fn open_and_compact(
@@ -126,9 +127,20 @@ fn request(path: &Path, options: WorkerOptions, input: &Input) -> Result<OpenReq
 }
 
 /// Creates the output directory, and deletes SST files of an earlier attempt.
+///
+/// # Errors
+/// InvalidArgument if the output directory is a directory of the database: its SST files are live.
 fn clear(db: &Db, dir: &Path) -> Result<()> {
     let fs = &db.inner.tools.env.fs;
     fs.create_dir_all(dir)?;
+    for own in db.inner.tools.paths.all() {
+        if fs.exists(own)? && fs.same_file(own, dir)? {
+            return Err(Error::invalid_argument(
+                "the output directory of a compaction is a directory of the database",
+            )
+            .file(dir));
+        }
+    }
     for name in fs.list(dir)? {
         if matches!(FileName::parse(&name), Some(FileName::Table(_) | FileName::Blob(_))) {
             fs.unlink(&dir.join(&name))?;
@@ -165,4 +177,50 @@ fn job(db: &Db, input: &Input, output_dir: &Path, canceled: Arc<Flag>) -> Result
         canceled: Some(canceled),
         output_dir: Some(output_dir.to_path_buf()),
     })
+}
+
+#[cfg(all(test, not(loom), not(shuttle)))]
+mod tests {
+    use base::Kind;
+    use env::Env;
+    use format::names::FileName;
+
+    use super::*;
+
+    #[test]
+    fn output_in_the_directory_of_the_database_is_refused_and_deletes_nothing() {
+        let env = Env::memory(1);
+        let (path, options) = (
+            Path::new("/db"),
+            DbOptions { create_if_missing: true, env: env.clone(), ..DbOptions::default() },
+        );
+        let families = vec![FamilyDescriptor::new("default", FamilyOptions::default())];
+        let components = Components::default();
+        let request = OpenRequest { path: path.to_path_buf(), options, components, families, others: None };
+        let db = Db::open(request).unwrap();
+        let family = db.family("default").unwrap();
+        let mut batch = crate::batch::WriteBatch::new();
+        batch.put(b"k", b"v");
+        db.write(&mut batch, &crate::options::WriteOptions::default()).unwrap();
+        db.flush(&[family], &crate::options::FlushOptions::default()).unwrap();
+        let before = env.fs.list(path).unwrap();
+        let number_of = |name: &String| match FileName::parse(name) {
+            Some(FileName::Options(number)) => Some(number.0),
+            _ => None,
+        };
+        let input = Input {
+            family: "default".to_string(),
+            output_level: 1,
+            options_file: before.iter().filter_map(number_of).max().unwrap(),
+            ..Input::default()
+        };
+        let worker = WorkerOptions {
+            db: DbOptions { env: env.clone(), ..DbOptions::default() },
+            ..WorkerOptions::default()
+        };
+        let error = open_and_compact(path, path, &input.encode(), worker, None).unwrap_err();
+        assert_eq!(error.kind(), Kind::InvalidArgument);
+        assert!(error.to_string().contains("is a directory of the database"), "{error}");
+        assert!(env.fs.list(path).unwrap().iter().any(|name| name.ends_with(".sst")));
+    }
 }

@@ -413,7 +413,8 @@ impl TableCache {
         self.tables_max.store(tables_max.unwrap_or(usize::MAX), Ordering::Relaxed);
     }
 
-    /// Returns the number of open tables.
+    /// Returns the number of open tables in the cache. If files hold their tables and the limit was lowered, a table that
+    /// only its file holds does not count.
     pub fn len(&self) -> usize {
         self.count.load(Ordering::Relaxed)
     }
@@ -426,7 +427,12 @@ impl TableCache {
     /// Returns the bytes that the open table of `file` uses outside of the block cache. Returns 0 if the table is not
     /// open. The call is no use of the table.
     pub fn memory_bytes(&self, file: &TableFile) -> usize {
-        self.shard(file.number).read().get(&file.number).map_or(0, |slot| slot.reader.memory_bytes())
+        match self.held(file) {
+            Some(reader) => reader.memory_bytes(),
+            None => {
+                self.shard(file.number).read().get(&file.number).map_or(0, |slot| slot.reader.memory_bytes())
+            }
+        }
     }
 
     /// Closes all tables and blob files. A table stays open while a reader uses it.
