@@ -58,6 +58,8 @@ fn judge(fixture: &Fixture, world: &World, case: &Case, read_only: bool) -> Verd
     let opened = fixture.open(world, read_only);
     let failed = opened.is_err();
     let judged = match opened {
+        // An SST file that is missing has no offset either, and the error is a corruption.
+        Err(error) if names_missing_file(&error, world) => verdict(Class::Detected, error.to_string()),
         Err(error) => told(error),
         Ok(db) => {
             let read = rows(fixture, &db);
@@ -91,6 +93,11 @@ fn options(fixture: &Fixture, world: &World, name: &str) -> Verdict {
 pub fn load_options(world: &World) -> ironstone::Result<String> {
     let (_, loaded) = file::load_latest(&world.env, Path::new(DIR), &ReadConfig::default())?;
     Ok(file::write(&loaded.db, loaded.families.iter().map(|(name, family)| (name.as_str(), family))))
+}
+
+/// Returns true if the error names a file that does not exist.
+fn names_missing_file(error: &Error, world: &World) -> bool {
+    error.path().is_some_and(|path| !world.env.fs.exists(path).unwrap_or(true))
 }
 
 fn told(error: Error) -> Verdict {
