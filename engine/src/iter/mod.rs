@@ -14,6 +14,7 @@ mod convert;
 mod count;
 mod keys;
 mod lease;
+mod leased;
 mod skip;
 mod tree;
 mod value;
@@ -27,7 +28,7 @@ use context::Target;
 pub use versions::Versions;
 pub(crate) use view::View;
 pub(crate) use walk::Walk;
-use walk::{internal_key, park, parked_memory, stopped_key, will_leave_entry};
+use walk::{internal_key, stopped_key, will_leave_entry};
 
 use base::key::MAX_SEQUENCE;
 use base::stats::{OperationKind, PerfCounter, PerfLevel, Ticker, begin_operation, perf_timing};
@@ -46,7 +47,7 @@ use convert::Converter;
 use count::{Counts, Step};
 use lease::Lease;
 use skip::RangeSkipper;
-use tree::{Tree, gather, open_memory};
+use tree::{Tree, gather};
 use watch::Watch;
 
 /// A position in a column family. The iterator is `Send`, owns its view, and is not valid before it is positioned.
@@ -106,7 +107,7 @@ impl Iter {
         let steps_aside = options.tailing || lease.is_some();
         let super_version = match &mut lease {
             None => Some(super_version),
-            Some(lease) => keep_if_room(lease, &context, &walk, super_version),
+            Some(lease) => lease.keep_if_room(&context, &walk, super_version),
         };
         // The value is made where it is returned: an iterator is large, and a copy would be a fifth of its creation.
         Ok(Iter {
@@ -471,74 +472,28 @@ impl Iter {
         self.super_version_number() != self.context.family.super_version_number()
     }
 
-    /// Runs after each move of an iterator with a lease. Parks the iterator if the memory budget has no room for what it keeps.
-    #[inline(never)]
-    fn settle(&mut self, steps: bool) {
-        let (Some(lease), Some(super_version)) = (&mut self.lease, &self.super_version) else { return };
-        let buffer = self.context.family.options().write_buffer_size;
-        let (blocks, memory) = open_memory(super_version);
-        if lease.may_stay_open(super_version, buffer, blocks, steps) {
-            return lease.charge(size_of::<Self>() + memory);
-        }
-        if !park(&mut self.walk, Tree::Unopened) {
-            return;
-        }
-        self.opened = false;
-        lease.charge(size_of::<Self>() + parked_memory(&self.walk));
-        if let Some(old) = self.super_version.take() {
-            count_release(&self.context, &old);
-        }
-    }
-
-    /// Collects the sources of a parked iterator, and finds its key there. Returns true if the key is gone, which only a deletion of
-    /// whole files can cause: the iterator then stands on the next key in the direction of the step.
-    #[cold]
-    fn reopen(&mut self, step: Step) -> bool {
-        if !self.walk.valid() {
-            return true;
-        }
-        let newest = acquire(&self.context);
-        let built = build(&self.context, &self.options, &newest).and_then(|mut walk| {
-            collect(&mut walk, &self.context, &self.options, &newest)?;
-            walk.continue_from(&mut self.walk, matches!(step, Step::Prev));
-            Ok(walk)
-        });
-        match built {
-            Ok(walk) => {
-                let is_gone = walk.key() != self.walk.key();
-                self.replace(newest, walk, true);
-                is_gone
-            }
-            Err(error) => {
-                count_release(&self.context, &newest);
-                self.walk.fail(error);
-                true
-            }
-        }
-    }
-
     #[cold]
     fn attend(&mut self, step: Step) {
         base::invariant!(self.attends, "`attend` runs for an iterator that does not need it");
         self.internal_key = OnceLock::new();
         self.walk.watch_step(false);
-        if self.follows {
-            self.follow(step);
-        }
-    }
-
-    /// Moves the iterator to the newest super version after a move, and there to the same key. An error ends the
-    /// iteration.
-    #[inline]
-    fn follow(&mut self, step: Step) {
-        if self.is_behind() && self.status().is_ok() {
+        if self.follows && self.is_behind() && self.status().is_ok() {
             self.go_over(step);
         }
     }
 
+    /// Moves the iterator to the newest super version after a move, and there to the same key. An error ends the iteration.
     #[cold]
     fn go_over(&mut self, step: Step) {
         base::invariant!(self.follows, "an iterator without auto-refresh moves to a newer super version");
+        if let Some((newest, walk)) = self.rebuild(step) {
+            self.replace(newest, walk, true);
+        }
+    }
+
+    /// Makes a walk over the newest super version that continues at the key of this walk. Returns `None` after an error,
+    /// which this walk then keeps.
+    fn rebuild(&mut self, step: Step) -> Option<(Arc<SuperVersion>, Box<Walk<Tree>>)> {
         let newest = acquire(&self.context);
         let built = build(&self.context, &self.options, &newest).and_then(|mut walk| {
             collect(&mut walk, &self.context, &self.options, &newest)?;
@@ -546,10 +501,11 @@ impl Iter {
             Ok(walk)
         });
         match built {
-            Ok(walk) => self.replace(newest, walk, true),
+            Ok(walk) => Some((newest, walk)),
             Err(error) => {
                 count_release(&self.context, &newest);
                 self.walk.fail(error);
+                None
             }
         }
     }
@@ -588,26 +544,6 @@ impl Iter {
         self.entries = counts(self).map_or(0, |counts| counts.entries);
         Ok(())
     }
-}
-
-/// Asks for the share of a new iterator, which has no sources yet. Returns `None`, and releases the super version, if the memory
-/// budget has no room: the iterator is then parked from the start.
-#[cold]
-fn keep_if_room(
-    lease: &mut Lease,
-    context: &IteratorContext,
-    walk: &Walk<Tree>,
-    super_version: Arc<SuperVersion>,
-) -> Option<Arc<SuperVersion>> {
-    let buffer = context.family.options().write_buffer_size;
-    let (blocks, memory) = open_memory(&super_version);
-    if lease.may_stay_open(&super_version, buffer, blocks, false) {
-        lease.charge(size_of::<Iter>() + memory);
-        return Some(super_version);
-    }
-    lease.charge(size_of::<Iter>() + parked_memory(walk));
-    count_release(context, &super_version);
-    None
 }
 
 impl Drop for Iter {

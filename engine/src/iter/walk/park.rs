@@ -31,7 +31,7 @@ pub fn parked_memory<I>(walk: &Walk<I>) -> usize {
 }
 
 impl<I: InternalIterator> Search<I> {
-    /// Copies the shown entry, so that the search needs neither its source nor its super version.
+    /// Copies the shown entry. The search then needs no source and no super version.
     fn copy_shown(&mut self) {
         if self.valid && self.shown_at == ShownAt::Source {
             self.saved_trailer = self.trailer();
