@@ -70,7 +70,8 @@ pub(super) struct Transactions {
     running: Vec<Running>,
     moments: Vec<(Snapshot, State)>,
     names: u64,
-    /// True if a memtable was flushed. An optimistic commit may then fail with TryAgain.
+    /// True if a memtable was flushed. An optimistic commit may then fail with TryAgain, and a compaction may drop a put
+    /// together with the deletion above it.
     flushed: bool,
 }
 
@@ -210,6 +211,7 @@ impl Transactions {
     ) -> Result<bool, String> {
         let snapshot = self.running[at].own.snapshot;
         if let (Ok(()), Err(Kind::Busy), Some(snapshot)) = (&done, expected, snapshot)
+            && self.flushed
             && self.is_absent_then_and_now(key, snapshot)
         {
             self.running[at].own.track(key, by, exclusive, snapshot);
@@ -219,6 +221,7 @@ impl Transactions {
         Ok(expected.is_ok())
     }
 
+    /// Returns true if the key is absent now, and was absent at the snapshot.
     fn is_absent_then_and_now(&self, key: &Key, snapshot: u64) -> bool {
         let commits = self.changed.get(key).map_or(&[][..], Vec::as_slice);
         let then = commits.iter().rev().find(|(at, _)| *at <= snapshot);

@@ -58,8 +58,7 @@ fn judge(fixture: &Fixture, world: &World, case: &Case, read_only: bool) -> Verd
     let opened = fixture.open(world, read_only);
     let failed = opened.is_err();
     let judged = match opened {
-        // An SST file that is missing has no offset either, and the error is a corruption.
-        Err(error) if names_missing_file(&error, world) => verdict(Class::Detected, error.to_string()),
+        Err(error) if names_removed_file(&error, case) => verdict(Class::Detected, error.to_string()),
         Err(error) => told(error),
         Ok(db) => {
             let read = rows(fixture, &db);
@@ -95,9 +94,10 @@ pub fn load_options(world: &World) -> ironstone::Result<String> {
     Ok(file::write(&loaded.db, loaded.families.iter().map(|(name, family)| (name.as_str(), family))))
 }
 
-/// Returns true if the error names a file that does not exist.
-fn names_missing_file(error: &Error, world: &World) -> bool {
-    error.path().is_some_and(|path| !world.env.fs.exists(path).unwrap_or(true))
+/// Returns true if the case removed a file, and the error names exactly this file. Such an error has no offset. A missing SST
+/// file is a corruption, so its error is not of the kind "not found".
+fn names_removed_file(error: &Error, case: &Case) -> bool {
+    case.damage == Damage::Missing && error.path() == Some(&*path(&case.file))
 }
 
 fn told(error: Error) -> Verdict {
