@@ -1,4 +1,5 @@
-//! What a database that is open for reading answers to calls that change it or its background work.
+//! The answers of a reader to calls that would change the database or its background work. A reader is a database that is
+//! open for reading.
 //!
 //! A reader has no background work. As in RocksDB, a call that only steers this work succeeds and has nothing to do: pauses,
 //! waits, cancels, suggestions. A call that would change a file fails.

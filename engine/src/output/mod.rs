@@ -79,7 +79,7 @@ pub struct Targets<'a> {
 }
 
 impl<'a> Targets<'a> {
-    /// Returns the targets of a run that writes all its entries to one file.
+    /// Returns targets without a second output: the run writes every entry to the same output.
     pub fn one_file(settings: &'a OutputSettings) -> Self {
         Targets { rest: Target { settings, cutter: None }, young: None }
     }

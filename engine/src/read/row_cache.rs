@@ -4,8 +4,8 @@
 //! look-up of a key in one SST file ─► row cache ─► hit:  replay the entries into the answer
 //!                                              └─► miss: open the SST file, record the entries, add the row
 //! ```
-//! A row has all that a look-up of one key takes from one SST file: the entries of the key, newest first, and the sequence number of
-//! the newest range tombstone of this file over the key. So a hit needs neither the open table nor a data block. A row is added
+//! A row belongs to one key and one SST file. The row has the entries of the key, newest first, and the sequence number of the newest
+//! range tombstone of this file over the key. A look-up takes nothing else from the SST file. So a hit needs neither the open table nor a data block. A row is added
 //! only if the file has an entry of the key.
 //!
 //! Invariant: a replay gives the answer that the SST file gives. For this, a row holds raw entries with sequence numbers and not the
