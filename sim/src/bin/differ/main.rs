@@ -22,6 +22,7 @@ mod script;
 mod store;
 mod theirs;
 mod turns;
+mod watch;
 mod work;
 
 use std::path::PathBuf;

@@ -12,6 +12,7 @@ use testkit::chance::Chance;
 use crate::rows::{self, Opening, Prefix};
 use crate::script::{Change, Op, TOGGLES};
 use crate::store::{Item, Mode, Position, Side, Spec, Store, Times, Writing};
+use crate::watch;
 
 /// With timestamps: the clock moves by this number for each step. No step writes more records.
 const STEP_RECORDS_MAX: u64 = 1000;
@@ -235,7 +236,11 @@ impl Pair {
         mut ask: impl FnMut(&mut dyn Store) -> T,
     ) -> Result<T, String> {
         let [ours, theirs] = self.open.as_mut().ok_or("closed")?;
-        let (ours, theirs) = (ask(&mut **ours), ask(&mut **theirs));
+        watch::enter(true);
+        let ours = ask(&mut **ours);
+        watch::enter(false);
+        let theirs = ask(&mut **theirs);
+        watch::leave();
         same(what, &ours, &theirs)?;
         Ok(ours)
     }
