@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 
 use base::stats::Ticker;
-use base::{Error, Kind, Result, Subcode};
+use base::{Error, Result};
 use env::executor::Pool;
 use env::writer::FileWriter;
 use env::{AppendHints, ReadHints};
@@ -21,7 +21,7 @@ use crate::commit::Change;
 use crate::files::Pending;
 use crate::options::Temperature;
 use crate::stats::LevelNumbers;
-use crate::sync::{Arc, Flag, Ordering};
+use crate::sync::Arc;
 
 /// The smallest and the largest buffer of a copy in bytes. `trivial_copy_buffer_size` is raised or lowered to this range.
 const BUFFER_BYTES: std::ops::RangeInclusive<u64> = 4096..=16 << 20;
@@ -160,14 +160,8 @@ fn copy_bytes(
     let mut copy = FileWriter::new(fs.create_new(to, &hints)?, settings.file_options());
     let bytes = job.family.options().compaction_options_fifo.trivial_copy_buffer_size;
     let mut buffer = vec![0; bytes.clamp(*BUFFER_BYTES.start(), *BUFFER_BYTES.end()) as usize];
-    let is_set = |flag: &Flag| flag.load(Ordering::Relaxed);
     loop {
-        if is_set(&t.tools.shutting_down) {
-            return Err(Error::shutdown_in_progress(""));
-        }
-        if job.canceled.as_deref().is_some_and(is_set) {
-            return Err(Error::new(Kind::Incomplete, "").with_subcode(Subcode::ManualCompactionPaused));
-        }
+        job.check_stop(t)?;
         match source.read_at(copy.size(), &mut buffer)? {
             0 => break,
             got => copy.append(&buffer[..got])?,

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 
 use base::ids::JobId;
 use base::stats::{HistogramKind, Ticker};
-use base::{Error, FileNumber, Result};
+use base::{Error, FileNumber, Kind, Result, Subcode};
 use env::executor::Pool;
 use env::thread_status::{Operation, Properties, RunningOperation, Stage, set_stage};
 use lsm::compaction_iter::CompactionIterStats;
@@ -32,7 +32,7 @@ use crate::family::{Family, Parts};
 use crate::output::{JobTools, Outputs, SubcompactionRange, named};
 use crate::source::TableCache;
 use crate::stats::LevelNumbers;
-use crate::sync::{Arc, Flag, Mutex};
+use crate::sync::{Arc, Flag, Mutex, Ordering};
 use crate::wal::WalSet;
 
 pub use remote::serve;
@@ -60,6 +60,23 @@ pub struct Job {
     /// The directory for the output files of a job that a worker runs for another process. `None`: the directories of the
     /// column family.
     pub output_dir: Option<PathBuf>,
+}
+
+impl Job {
+    /// Returns an error if the job must not go on.
+    ///
+    /// # Errors
+    /// ShutdownInProgress if the database closes. Incomplete if the job is canceled.
+    fn check_stop(&self, t: &CompactionTools<'_>) -> Result<()> {
+        let is_set = |flag: &Flag| flag.load(Ordering::Relaxed);
+        if is_set(&t.tools.shutting_down) {
+            return Err(Error::shutdown_in_progress(""));
+        }
+        if self.canceled.as_deref().is_some_and(is_set) {
+            return Err(Error::new(Kind::Incomplete, "").with_subcode(Subcode::ManualCompactionPaused));
+        }
+        Ok(())
+    }
 }
 
 /// The result of a compaction.

@@ -1,7 +1,7 @@
 //! One subcompaction, from the input iterators to the output files.
 
 use base::iter::InternalIterator;
-use base::key::{self, InternalOrder, MAX_SEQUENCE};
+use base::key::{self, MAX_SEQUENCE};
 use base::stats::HistogramKind;
 use base::{Error, FileNumber, Result, SequenceNumber};
 use compress::Compression;
@@ -147,7 +147,7 @@ pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange, done:
         range,
         &mut |start, end| below.range_not_exists(start, end),
     )
-    .map_err(|error| naming_input(t, job, error));
+    .map_err(|error| naming_input(t, job, range, error));
     t.tools.stats.count_compaction_iter(&compaction_iter.stats);
     let rows = compaction_iter.input().input();
     done.comparisons = rows.input().input().stats.comparisons;
@@ -307,36 +307,58 @@ fn sources(t: &CompactionTools<'_>, job: &Job, tombstones: &mut CompactionTombst
     Ok(sources)
 }
 
-/// Adds the path of the first SST file whose keys are out of order to a Corruption error that names no file. Reads the input
-/// files again.
+/// Adds the path of the damaged SST file to an error of keys out of order. Reads the input files again, from the first to the last
+/// key of the subcompaction. Returns every other error unchanged.
 #[cold]
-fn naming_input(t: &CompactionTools<'_>, job: &Job, error: Error) -> Error {
-    if !error.is_corruption() || error.path().is_some() {
+fn naming_input(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange, error: Error) -> Error {
+    if !output::is_out_of_order(&error) {
         return error;
     }
     let ctx = Arc::new(read_ctx(t));
-    let damaged = job.task.files().find(|(level, file)| {
-        let table = t.tables.get_for(&job.parts, *level, file, &ctx);
-        table.is_ok_and(|table| !is_in_order(&job.parts.internal_order(), table.rows(&ctx)))
-    });
-    match damaged {
-        Some((_, file)) => error.file(job.parts.table_path(file.number, file.path_id)),
-        None => error,
+    for (level, file) in job.task.files() {
+        let Ok(table) = t.tables.get_for(&job.parts, level, file, &ctx) else { continue };
+        match finds_disorder(t, job, range, table.rows(&ctx)) {
+            Ok(false) => {}
+            Ok(true) => return error.file(job.parts.table_path(file.number, file.path_id)),
+            Err(stopped) => return stopped,
+        }
     }
+    error
 }
 
-fn is_in_order(order: &InternalOrder, mut rows: impl InternalIterator) -> bool {
+/// Returns true if keys in the range are out of order.
+///
+/// # Errors
+/// The error of [`Job::check_stop`].
+fn finds_disorder(
+    t: &CompactionTools<'_>,
+    job: &Job,
+    range: &SubcompactionRange,
+    mut rows: impl InternalIterator,
+) -> Result<bool> {
+    let order = job.parts.internal_order();
     let mut last = Vec::new();
-    rows.seek_to_first();
+    match &range.lower {
+        None => rows.seek_to_first(),
+        Some(lower) => rows.seek(&key::seek_key(lower, MAX_SEQUENCE)),
+    }
     while rows.valid() {
+        job.check_stop(t)?;
+        if range
+            .upper
+            .as_ref()
+            .is_some_and(|upper| order.user.compare(key::user_key(rows.key()), upper).is_ge())
+        {
+            break;
+        }
         if !last.is_empty() && order.compare(&last, rows.key()).is_ge() {
-            return false;
+            return Ok(true);
         }
         last.clear();
         last.extend_from_slice(rows.key());
         rows.next();
     }
-    true
+    Ok(false)
 }
 
 fn add_tombstones(

@@ -278,7 +278,7 @@ impl OpenFile {
     #[cold]
     fn out_of_order(&self, key: &[u8]) -> Error {
         Error::corruption(format!(
-            "Compaction sees out-of-order keys. The key {} comes after the key {}",
+            "{OUT_OF_ORDER} The key {} comes after the key {}",
             key.escape_ascii(),
             self.largest.escape_ascii()
         ))
@@ -506,6 +506,15 @@ fn describe(meta: &mut FileMetaData, p: &Properties) {
         newest_key_time: (p.newest_key_time != 0).then_some(p.newest_key_time),
         oldest_write_time: samples.and_then(|samples| written_by(samples, meta.smallest_seq)),
     });
+}
+
+/// RocksDB's text for the fault of an input whose keys are out of order.
+const OUT_OF_ORDER: &str = "Compaction sees out-of-order keys.";
+
+/// Returns true if [`OpenFile::add`] made the error, because an input has its keys out of order. The error names no file: the
+/// merged inputs do not tell it.
+pub fn is_out_of_order(error: &Error) -> bool {
+    error.is_corruption() && error.path().is_none() && error.message().starts_with(OUT_OF_ORDER)
 }
 
 /// A running hash of entries in their order.

@@ -21,7 +21,7 @@ mod timed;
 mod tools;
 
 pub use blobs::{BlobCollection, BlobPolicy, OutputBlob, Relocated};
-pub use file::{OutputFile, OutputSettings, Purpose};
+pub use file::{OutputFile, OutputSettings, Purpose, is_out_of_order};
 pub use flush_priority::FlushPriority;
 pub use memtables::{flush_compression, write_memtables};
 pub use rewrite::Rewrite;

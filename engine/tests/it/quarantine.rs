@@ -2,8 +2,11 @@
 //! succeed.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use env::Env;
+use env::hook::{Call, Hook, Hooked, Op, Verdict};
 use format::names::FileName;
 use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, OpenRequest};
@@ -11,6 +14,7 @@ use ironstone_engine::options::CompactionStyle;
 use ironstone_engine::options::{
     BottommostLevelCompaction, CompactRangeOptions, FamilyOptions, FlushOptions, ReadOptions, WriteOptions,
 };
+use lsm::merge::{Failure, FullMerge, MergeOperator, Merged};
 
 use crate::basic::{get, options, put};
 
@@ -250,4 +254,99 @@ fn a_compaction_of_an_sst_file_out_of_order_writes_no_file_and_names_the_damaged
     assert_eq!(tables(&env), [path]);
     put(&db, "later", "value");
     assert_eq!(get(&db, "later").as_deref(), Some("value"));
+}
+
+/// Creates a database with one SST file: the keys `apple` with a merge operand, and `berry` and `cherry` in the wrong order.
+fn out_of_order(env: &Env, operator: Option<Arc<dyn MergeOperator>>) -> (FamilyOptions, PathBuf) {
+    let mut family = FamilyOptions { merge_operator: operator, ..FamilyOptions::default() };
+    family.set("block_based_table_factory", "{checksum=kNoChecksum}").unwrap();
+    family.set("compression", "kNoCompression").unwrap();
+    let db = Db::open(OpenRequest::new("/db", options(env), family.clone())).unwrap();
+    let default = db.default_family().unwrap();
+    if family.merge_operator.is_some() {
+        let never = db.snapshot();
+        db.merge(&default, b"apple", b"1", &WriteOptions::default()).unwrap();
+        drop(never);
+    }
+    ["berry", "cherry"].iter().for_each(|key| put(&db, key, "value"));
+    flush(&db);
+    db.close().unwrap();
+    let path = tables(env).remove(0);
+    let mut bytes = env.fs.read_all(&path, 1 << 20).unwrap();
+    let at = bytes.windows(5).position(|window| window == b"berry").unwrap();
+    bytes[at] = b'z';
+    env.fs.write_all(&path, &bytes, true).unwrap();
+    (family, path)
+}
+
+fn forced(canceled: Option<Arc<AtomicBool>>) -> CompactRangeOptions {
+    CompactRangeOptions {
+        bottommost_level_compaction: BottommostLevelCompaction::Force,
+        canceled,
+        ..CompactRangeOptions::default()
+    }
+}
+
+/// A merge operator that always fails.
+struct Fails;
+
+impl MergeOperator for Fails {
+    fn name(&self) -> &str {
+        "Fails"
+    }
+
+    fn full(&self, _: &FullMerge<'_>, _: &mut Vec<u8>) -> Result<Merged, Failure> {
+        Err(Failure::Merge)
+    }
+}
+
+#[test]
+fn a_failure_of_the_merge_operator_names_no_sst_file() {
+    let env = Env::memory(10);
+    let (family, _) = out_of_order(&env, Some(Arc::new(Fails)));
+    let db = Db::open(OpenRequest::new("/db", options(&env), family)).unwrap();
+    let error = db.compact_range(&db.default_family().unwrap(), None, None, &forced(None)).unwrap_err();
+    assert!(error.is_corruption() && error.to_string().contains("Fails"), "{error}");
+    assert_eq!(error.path(), None, "{error}");
+}
+
+/// Sets a flag at the second read of the data of an SST file.
+#[derive(Debug)]
+struct CancelsAtSecondRead {
+    path: PathBuf,
+    reads: AtomicUsize,
+    canceled: Arc<AtomicBool>,
+}
+
+impl Hook for CancelsAtSecondRead {
+    fn name(&self) -> &'static str {
+        "cancels"
+    }
+
+    fn before(&self, call: &Call<'_>) -> Verdict {
+        if call.op == Op::Read && call.path == self.path && self.reads.fetch_add(1, Ordering::Relaxed) == 1 {
+            self.canceled.store(true, Ordering::Relaxed);
+        }
+        Verdict::Go
+    }
+}
+
+#[test]
+fn a_cancel_ends_the_search_for_the_sst_file_out_of_order() {
+    let env = Env::memory(11);
+    let (family, path) = out_of_order(&env, None);
+    let canceled = Arc::new(AtomicBool::new(false));
+    let hook =
+        CancelsAtSecondRead { path, reads: AtomicUsize::new(usize::MAX / 2), canceled: canceled.clone() };
+    let hook = Arc::new(hook);
+    let mut hooked = options(&env);
+    hooked.env.fs = Arc::new(Hooked::new(env.fs.clone(), hook.clone()));
+    let db = Db::open(OpenRequest::new("/db", hooked, family)).unwrap();
+    // Open the table, so that the reads of the compaction are the first reads that count.
+    assert_eq!(get(&db, "aardvark"), None);
+    hook.reads.store(0, Ordering::Relaxed);
+    let error =
+        db.compact_range(&db.default_family().unwrap(), None, None, &forced(Some(canceled))).unwrap_err();
+    assert_eq!(error.kind(), base::Kind::Incomplete, "{error}");
+    assert!(hook.reads.load(Ordering::Relaxed) > 1, "the inputs were not read again");
 }
