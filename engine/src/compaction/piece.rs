@@ -83,7 +83,7 @@ pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange, done:
     );
     let settings = settings(t, job)?;
     let ages = Ages::of(t, job, settings.times.as_deref());
-    let stripes = t.tools.snapshots.stripes();
+    let (stripes, earliest_write_conflict_snapshot) = t.tools.snapshots.stripes_and_conflicts();
     let full_history_ts_low = job.family.state().full_history_ts_low.clone();
     let mut tombstones = CompactionTombstones::new(order.clone(), stripes.clone())
         .with_full_history_ts_low(full_history_ts_low.clone());
@@ -95,6 +95,7 @@ pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange, done:
     let blob_bytes_read = Arc::new(AtomicU64::new(0));
     let config = Config {
         snapshots: stripes,
+        earliest_write_conflict_snapshot,
         compaction: Some(Compaction {
             bottommost: task.bottommost && !job.parts.pick.allow_ingest_behind,
             start_level: task.start_level(),

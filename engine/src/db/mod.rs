@@ -44,7 +44,7 @@ pub use remove_table::{RemovedTable, remove_table};
 pub use repair::{fsck, repair};
 pub use sections::{SectionOwner, SectionWriter, WrittenSection};
 pub use tree::{delete_file, running_compactions};
-pub use two_phase::{BeforeVisible, PreparedName, WriteGuard};
+pub use two_phase::{BeforeVisible, PreparedName, WriteGuard, snapshot_for_conflicts};
 pub use verify::{verify_checksum, verify_file_checksums};
 pub use wal_files::{Update, Updates, WalFile, WalFileType};
 pub use weak::{WeakDb, listeners, warn};

@@ -233,3 +233,10 @@ pub trait WriteGuard: Send + Sync {
     /// The errors of [`Db::write`]; TimedOut if a key is locked.
     fn write(&self, db: &Db, batch: &mut WriteBatch, options: &WriteOptions) -> Result<()>;
 }
+
+/// Takes a snapshot at the visible sequence number for the conflict checks of a transaction. A flush or a compaction then keeps an
+/// entry of each key that is written after the snapshot, also of a key whose value a single deletion removed.
+pub fn snapshot_for_conflicts(db: &Db) -> Arc<Snapshot> {
+    let tools = &db.inner.tools;
+    Snapshots::take_for_conflicts(&tools.snapshots, &tools.sequence, tools.env.clock.now_seconds())
+}

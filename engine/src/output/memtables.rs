@@ -43,7 +43,7 @@ pub fn write_memtables(
     };
     let full_history_ts_low = state.full_history_ts_low.clone();
     drop(state);
-    let stripes = tools.snapshots.stripes();
+    let (stripes, earliest_write_conflict_snapshot) = tools.snapshots.stripes_and_conflicts();
     let now = tools.env.clock.now_seconds();
     settings.oldest_ancestor_time = now;
     settings.oldest_key_time = now;
@@ -68,6 +68,7 @@ pub fn write_memtables(
     }
     let config = Config {
         snapshots: stripes,
+        earliest_write_conflict_snapshot,
         merge_operator: parts.merge_operator.clone(),
         filter: flush_filter(family, &parts, purpose)?,
         full_history_ts_low,

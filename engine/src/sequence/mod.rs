@@ -83,26 +83,27 @@ struct LiveSnapshots {
     snapshots: u64,
     /// The ends of undecided ranges, and how often each end is held. Only flush and compaction use them.
     ends: BTreeMap<SequenceNumber, u32>,
+    /// The sequence numbers above which conflict checks of transactions look for writes, and how often each is held.
+    conflicts: BTreeMap<SequenceNumber, u32>,
+}
+
+/// Adds a holder of a sequence number.
+fn add_holder(holders: &mut BTreeMap<SequenceNumber, u32>, seq: SequenceNumber) {
+    *holders.entry(seq).or_default() += 1;
+}
+
+/// Removes a holder of a sequence number.
+fn remove_holder(holders: &mut BTreeMap<SequenceNumber, u32>, seq: SequenceNumber) {
+    base::invariant!(holders.contains_key(&seq), "a holder of the sequence number {seq} is removed twice");
+    if let Some(count) = holders.get_mut(&seq) {
+        *count -= 1;
+        if *count == 0 {
+            holders.remove(&seq);
+        }
+    }
 }
 
 impl LiveSnapshots {
-    fn hold_end(&mut self, seq: SequenceNumber) {
-        *self.ends.entry(seq).or_default() += 1;
-    }
-
-    fn release_end(&mut self, seq: SequenceNumber) {
-        base::invariant!(
-            self.ends.contains_key(&seq),
-            "the end {seq} of an undecided range is released twice"
-        );
-        if let Some(holders) = self.ends.get_mut(&seq) {
-            *holders -= 1;
-            if *holders == 0 {
-                self.ends.remove(&seq);
-            }
-        }
-    }
-
     /// Returns the oldest sequence number that a compaction must respect; `visible` if there is none.
     fn oldest_needed(&self, visible: SequenceNumber) -> SequenceNumber {
         let oldest = self.oldest().map_or(visible, |held| held.seq);
@@ -229,7 +230,22 @@ impl Snapshots {
         live.hold(seq, now_s);
         drop(live);
         let (owner, sequence) = (owner.clone(), sequence.clone());
-        Arc::new(Snapshot { seq, visibility, time_s: now_s, owner, sequence, _base: None })
+        let checked_above = None;
+        Arc::new(Snapshot { seq, visibility, time_s: now_s, owner, sequence, checked_above, _base: None })
+    }
+
+    /// Takes a snapshot as [`Snapshots::take`] does, for conflict checks of a transaction: a flush or a compaction keeps an entry
+    /// of each key that was written after the snapshot. RocksDB: `GetSnapshotForWriteConflictBoundary`.
+    pub fn take_for_conflicts(owner: &Arc<Self>, sequence: &Arc<LastSequence>, now_s: u64) -> Arc<Snapshot> {
+        let mut live = owner.live.lock();
+        let (seq, visibility) = sequence.view();
+        live.hold(seq, now_s);
+        let certain = visibility.as_ref().map_or(seq, |visibility| visibility.certain_up_to());
+        add_holder(&mut live.conflicts, certain);
+        drop(live);
+        let (owner, sequence) = (owner.clone(), sequence.clone());
+        let checked_above = Some(certain);
+        Arc::new(Snapshot { seq, visibility, time_s: now_s, owner, sequence, checked_above, _base: None })
     }
 
     /// Returns the view of a transaction: the entries that `base` shows, and the sections of the transaction. Each
@@ -239,7 +255,15 @@ impl Snapshots {
         let seq = base.seq.max(own.last());
         owner.live.lock().hold(seq, time_s);
         let visibility = Some(Visibility::with_own(base.seq, base.visibility(), own));
-        Arc::new(Snapshot { seq, visibility, time_s, owner, sequence, _base: Some(base) })
+        Arc::new(Snapshot {
+            seq,
+            visibility,
+            time_s,
+            owner,
+            sequence,
+            checked_above: None,
+            _base: Some(base),
+        })
     }
 
     /// Takes a snapshot at `seq`. The sequence number is visible, or the write leader is about to publish it.
@@ -252,7 +276,8 @@ impl Snapshots {
         owner.live.lock().hold(seq, now_s);
         let visibility = sequence.undecided.view_at(seq);
         let (owner, sequence) = (owner.clone(), sequence.clone());
-        Arc::new(Snapshot { seq, visibility, time_s: now_s, owner, sequence, _base: None })
+        let checked_above = None;
+        Arc::new(Snapshot { seq, visibility, time_s: now_s, owner, sequence, checked_above, _base: None })
     }
 
     /// Makes compactions keep what readers at `seq` need, until the result is dropped. Does not count as a
@@ -264,7 +289,7 @@ impl Snapshots {
     ) -> Box<dyn Any + Send + Sync> {
         let ends = [seq, seq];
         let mut live = owner.live.lock();
-        ends.iter().for_each(|end| live.hold_end(*end));
+        ends.iter().for_each(|end| add_holder(&mut live.ends, *end));
         drop(live);
         Box::new(RangeEnds { ends, owner: owner.clone(), sequence: sequence.clone() })
     }
@@ -280,7 +305,7 @@ impl Snapshots {
         let ends = [first.saturating_sub(1), last];
         base::invariant!(first <= last, "an undecided range begins at {first} and ends at {last}");
         let mut live = owner.live.lock();
-        ends.iter().for_each(|end| live.hold_end(*end));
+        ends.iter().for_each(|end| add_holder(&mut live.ends, *end));
         drop(live);
         let keeps = Box::new(RangeEnds { ends, owner: owner.clone(), sequence: sequence.clone() });
         sequence.undecided.add(UndecidedRange::new(first, last, decision.clone(), keeps));
@@ -289,6 +314,14 @@ impl Snapshots {
     /// Returns the sequence numbers that flush and compaction must respect.
     pub fn stripes(&self) -> Stripes {
         Stripes::new(self.live.lock().needed())
+    }
+
+    /// Returns the sequence numbers that flush and compaction must respect, and the oldest sequence number above which conflict
+    /// checks of transactions look for writes; `MAX_SEQUENCE` if there is none.
+    pub fn stripes_and_conflicts(&self) -> (Stripes, SequenceNumber) {
+        let live = self.live.lock();
+        let oldest = live.conflicts.keys().next().copied();
+        (Stripes::new(live.needed()), oldest.unwrap_or(base::key::MAX_SEQUENCE))
     }
 
     /// Returns the sequence number and the time of the oldest snapshot.
@@ -355,7 +388,7 @@ struct RangeEnds {
 impl Drop for RangeEnds {
     fn drop(&mut self) {
         let mut live = self.owner.live.lock();
-        self.ends.iter().for_each(|end| live.release_end(*end));
+        self.ends.iter().for_each(|end| remove_holder(&mut live.ends, *end));
         self.owner.released(&live, self.sequence.visible());
         drop(live);
         self.owner.notify_if_past();
@@ -370,6 +403,8 @@ pub struct Snapshot {
     time_s: u64,
     owner: Arc<Snapshots>,
     sequence: Arc<LastSequence>,
+    /// Of a snapshot of [`Snapshots::take_for_conflicts`]: the sequence number up to which the snapshot sees every entry.
+    checked_above: Option<SequenceNumber>,
     /// Keeps the base snapshot of a transaction's view: see [`Snapshots::take_with_own`].
     _base: Option<Arc<Snapshot>>,
 }
@@ -404,6 +439,9 @@ impl Drop for Snapshot {
     fn drop(&mut self) {
         let mut live = self.owner.live.lock();
         live.release(self.seq);
+        if let Some(certain) = self.checked_above {
+            remove_holder(&mut live.conflicts, certain);
+        }
         self.owner.released(&live, self.sequence.visible());
         drop(live);
         self.owner.notify_if_past();

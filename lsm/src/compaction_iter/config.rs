@@ -25,7 +25,7 @@ pub struct Config {
     pub order: InternalOrder,
     /// The snapshots whose entries must survive.
     pub snapshots: Stripes,
-    /// The oldest snapshot that write-conflict checks of transactions use. `MAX_SEQUENCE` if there is none.
+    /// The oldest sequence number above which conflict checks of transactions look for writes. `MAX_SEQUENCE` if there is none.
     pub earliest_write_conflict_snapshot: SequenceNumber,
     /// The facts of the compaction. `None` for a flush.
     pub compaction: Option<Compaction>,

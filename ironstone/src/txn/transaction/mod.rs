@@ -20,6 +20,7 @@ pub use track::Validation;
 pub use write::TrackedWrite;
 
 use base::{Error, Result};
+use engine::db::snapshot_for_conflicts;
 use engine::sequence::Snapshot as Held;
 use env::sync::Arc;
 
@@ -85,7 +86,7 @@ impl Transaction {
     }
 
     fn take_snapshot(&self, body: &mut Body) {
-        body.snapshot = Some(self.db.engine().snapshot());
+        body.snapshot = Some(snapshot_for_conflicts(self.db.engine()));
         body.wish = SnapshotWish::None;
     }
 

@@ -3,9 +3,9 @@
 use std::sync::Mutex;
 
 use ironstone::{
-    FamilyDescriptor, Kind, LockMode, ReadOptions, Snapshot, Subcode, Transaction, TransactionDb,
-    TransactionDbOptions, TransactionNotifier, TransactionOptions, TransactionState, TxnDbWritePolicy,
-    Validation, WriteBatch, WriteOptions,
+    CompactRangeOptions, FamilyDescriptor, Kind, LockMode, ReadOptions, Snapshot, Subcode, Transaction,
+    TransactionDb, TransactionDbOptions, TransactionNotifier, TransactionOptions, TransactionState,
+    TxnDbWritePolicy, Validation, WriteBatch, WriteOptions,
 };
 
 use super::{impatient, open, options, with};
@@ -374,4 +374,39 @@ fn a_write_without_locks_takes_no_keys_of_a_family_with_timestamps() {
     batch.put_at(db.id(), b"k", &7u64.to_le_bytes(), b"1");
     let refused = db.write_without_locks(&mut batch, &WriteOptions::default()).unwrap_err();
     assert_eq!(refused.kind(), Kind::NotSupported);
+}
+
+#[test]
+fn a_value_and_its_single_deletion_after_the_snapshot_conflict_after_their_flush_too() {
+    for compacts in [false, true] {
+        let scratch = tempfile::tempdir().unwrap();
+        let mut options = options();
+        // The check needs the SST files: the memory keeps the newest flushed memtable only.
+        options.update("max_write_buffer_size_to_maintain=1;disable_auto_compactions=true").unwrap();
+        let db = TransactionDb::open(scratch.path(), options, impatient(false)).unwrap();
+        let family = db.default_family();
+        let transaction =
+            with(TransactionOptions { set_snapshot: true, ..TransactionOptions::default() }, &db);
+        let later = with(TransactionOptions::default(), &db);
+        db.put(b"k", b"1").unwrap();
+        if compacts {
+            db.flush().unwrap();
+        }
+        db.single_delete(b"k").unwrap();
+        for filler in [b"x", b"y", b"z"] {
+            db.flush().unwrap();
+            db.put(filler, b"1").unwrap();
+        }
+        if compacts {
+            db.compact_range(None, None, &CompactRangeOptions::default()).unwrap();
+        }
+        later.set_snapshot();
+        assert_eq!(transaction.put(b"k", b"2").unwrap_err().kind(), Kind::Busy, "compacts: {compacts}");
+        assert_eq!(later.get_in(&family, b"k", &ReadOptions::default()).unwrap(), None);
+        later.put(b"k", b"3").unwrap();
+        later.commit().unwrap();
+        drop(transaction);
+        db.compact_range(None, None, &CompactRangeOptions::default()).unwrap();
+        assert_eq!(db.get(b"k").unwrap().as_deref(), Some(&b"3"[..]));
+    }
 }
