@@ -9,17 +9,19 @@ use crate::read::Reads;
 use crate::sync::{Arc, Ordering};
 
 /// Opens a database for a reader that follows a writer: the open is read-only, as [`Db::open_read_only`]. `before` is
-/// an older open of the same database; the new open shares its open SST files and blob files. With `skip_wals`, the
-/// open reads no WAL.
+/// an older open of the same database; the new open shares its open SST files and blob files, and its pauses. With
+/// `skip_wals`, the open reads no WAL.
 ///
 /// # Errors
 /// The errors of [`Db::open_read_only`].
 pub fn open_to_follow(request: OpenRequest, before: Option<&Db>, skip_wals: bool) -> Result<Db> {
     let overrides = Overrides { skip_wals, ..Overrides::default() };
     let tail = before.and_then(|before| before.inner.reading.tails.manifest.clone()).unwrap_or_default();
-    let before =
+    let shared =
         before.map(|before| Before { tables: before.inner.tables.clone(), db_id: before.id().to_string() });
-    open(Opening::new(request, true, overrides)?.after(before).following(tail))
+    let mut next = open(Opening::new(request, true, overrides)?.after(shared).following(tail))?;
+    share_pauses(before, &mut next);
+    Ok(next)
 }
 
 /// Returns true if the writer of the database wrote nothing since this read-only open. False if this is unknown.
@@ -77,9 +79,17 @@ pub fn catch_up(db: &Db) -> Result<Option<Db>> {
         manifest_tail: inner.reading.tails.manifest.clone(),
         tenant,
     });
-    if let Some(next) = Arc::get_mut(&mut next.inner) {
-        next.reading.share_pauses(&inner.reading);
-    }
+    share_pauses(Some(db), &mut next);
     next.inner.shares_tables.store(true, Ordering::Relaxed);
     Ok(Some(next))
+}
+
+/// Gives the new view the pauses of the view before. No other handle of the new view may exist.
+fn share_pauses(before: Option<&Db>, next: &mut Db) {
+    let Some(before) = before else { return };
+    let next = Arc::get_mut(&mut next.inner);
+    base::invariant!(next.is_some(), "a view is used before it has the pauses of the view before");
+    if let Some(next) = next {
+        next.reading.share_pauses(&before.inner.reading);
+    }
 }

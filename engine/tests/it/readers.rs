@@ -5,7 +5,9 @@ use std::path::Path;
 use base::{Kind, Subcode};
 use env::Env;
 use ironstone_engine::components::FamilyDescriptor;
-use ironstone_engine::db::{Db, LiveFilesStorageInfoOptions, OpenRequest, check_writable, open_to_follow};
+use ironstone_engine::db::{
+    Db, LiveFilesStorageInfoOptions, OpenRequest, catch_up, check_writable, open_to_follow,
+};
 use ironstone_engine::options::{
     CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, WaitForCompactOptions, WriteOptions,
 };
@@ -166,4 +168,19 @@ fn a_reader_deletes_no_file_in_a_range_and_flushes_no_memtable() {
     db.set_options(&family, &[("disable_auto_compactions", "true")]).unwrap();
     assert!(family.options().disable_auto_compactions);
     assert_eq!(env.fs.list(Path::new("/db")).unwrap(), before, "a reader changes no file");
+}
+
+#[test]
+fn a_catch_up_that_reads_the_manifest_again_keeps_the_pauses_of_a_secondary() {
+    let env = Env::memory(3);
+    let writer = Db::open(request(&env)).unwrap();
+    put(&writer, "a", "1");
+    let first = open_to_follow(request(&env), None, false).unwrap();
+    first.pause_background_work().unwrap();
+    writer.flush(&[writer.default_family().unwrap()], &FlushOptions::default()).unwrap();
+    assert!(catch_up(&first).unwrap().is_none(), "the MANIFEST changed");
+    let next = open_to_follow(request(&env), Some(&first), false).unwrap();
+    assert_eq!(next.wait_for_compact_with(&wait(false, true)).unwrap_err().kind(), Kind::Aborted);
+    next.continue_background_work().unwrap();
+    next.wait_for_compact_with(&wait(false, true)).unwrap();
 }
