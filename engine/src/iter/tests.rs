@@ -182,24 +182,7 @@ fn entry(user: &[u8], seq: u64, kind: ValueType) -> (Vec<u8>, Vec<u8>) {
 }
 
 fn view(order: Order, seq: u64) -> View {
-    View {
-        order,
-        seq,
-        visibility: None,
-        blobs: None,
-        shows_blob_indexes: false,
-        may_miss_prefixes: false,
-        lazy_blobs: false,
-        timestamp: Vec::new(),
-        start_timestamp: None,
-        merge_operator: None,
-        statistics: None,
-        lower: None,
-        upper: None,
-        prefix: None,
-        max_sequential_skip: 0,
-        max_skippable: 0,
-    }
+    View::plain(order, seq)
 }
 
 #[test]

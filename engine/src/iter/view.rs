@@ -59,4 +59,27 @@ impl View {
     pub fn hides_only_newer(&self) -> bool {
         self.order.timestamp_size() == 0 && self.visibility.is_none()
     }
+
+    /// Makes the view of a reader at `seq` without any option.
+    #[cfg(test)]
+    pub fn plain(order: base::Order, seq: SequenceNumber) -> View {
+        View {
+            order,
+            seq,
+            visibility: None,
+            blobs: None,
+            shows_blob_indexes: false,
+            may_miss_prefixes: false,
+            lazy_blobs: false,
+            timestamp: Vec::new(),
+            start_timestamp: None,
+            merge_operator: None,
+            statistics: None,
+            lower: None,
+            upper: None,
+            prefix: None,
+            max_sequential_skip: 0,
+            max_skippable: 0,
+        }
+    }
 }

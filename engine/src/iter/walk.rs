@@ -17,6 +17,8 @@ mod empty;
 mod forward;
 mod park;
 mod search;
+#[cfg(all(test, not(shuttle)))]
+mod tests;
 
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -494,8 +496,8 @@ fn place_to_check<I: InternalIterator>(walk: &Walk<I>) -> Option<Vec<u8>> {
     })
 }
 
-/// Checks that a move reached a key on the expected side of the key before, and inside of the bounds. If not, the walk ends
-/// with an error. Only a source out of order leads the walk to such a key: a damaged SST file whose checksums are right.
+/// Checks that a move reached a key on the expected side of the key before, and inside of the bounds. If the key is on the
+/// other side, the walk ends with an error: an SST file with right checksums has its keys out of order.
 /// As in RocksDB, a build without invariants does not look for this damage in each move; compaction does.
 #[inline]
 fn check_moved<I: InternalIterator>(walk: &mut Walk<I>, before: Option<Vec<u8>>, expected: Ordering) {
@@ -510,18 +512,32 @@ fn check_moved<I: InternalIterator>(walk: &mut Walk<I>, before: Option<Vec<u8>>,
     PLACES.with(|spare| spare.set(places));
 }
 
-/// Returns the error of a walk whose place does not follow from the place `before`.
+/// Returns the error of a walk whose place is not on the expected side of the place `before`. A walk compares each key with the
+/// bound ahead. So a move that starts inside of the bounds and keeps the order does not leave them, whatever the sources
+/// return: a place outside of the bounds is then a fault of the walk.
 fn misplaced<I: InternalIterator>(walk: &Walk<I>, before: &[u8], expected: Ordering) -> Option<Error> {
     base::invariant!(walk.search.error.is_none(), "an iterator with an error stands on a key");
     let (order, view, key) = (&walk.search.view.order, &walk.search.view, walk.key());
-    let is_in_order = order.compare_stripped(key, before) == expected
-        && view.upper.as_ref().is_none_or(|upper| order.compare_stripped(key, upper).is_lt())
-        && view.lower.as_ref().is_none_or(|lower| order.compare_stripped(key, lower).is_ge());
-    (!is_in_order).then(|| {
-        Error::corruption(format!(
+    if order.compare_stripped(key, before) != expected {
+        return Some(Error::corruption(format!(
             "the keys of an SST file are out of order: a move from the key {} reached the key {}",
             before.escape_ascii(),
             key.escape_ascii()
-        ))
-    })
+        )));
+    }
+    let below_upper =
+        |key: &[u8]| view.upper.as_ref().is_none_or(|upper| order.compare_stripped(key, upper).is_lt());
+    let above_lower =
+        |key: &[u8]| view.lower.as_ref().is_none_or(|lower| order.compare_stripped(key, lower).is_ge());
+    base::invariant!(
+        below_upper(key) || !below_upper(before),
+        "an iterator stands on the key {} at or above its upper bound",
+        key.escape_ascii()
+    );
+    base::invariant!(
+        above_lower(key) || !above_lower(before),
+        "an iterator stands on the key {} below its lower bound",
+        key.escape_ascii()
+    );
+    None
 }
