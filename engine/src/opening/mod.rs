@@ -34,4 +34,5 @@ pub use setup::{
     Caches, FamilyUse, check_new_name, family_dirs, family_gaps, log_family, make_dir, manifest_settings,
     request_of, tables_max,
 };
+pub use shared_dirs::Owner;
 pub use stats_family::{NAME as STATS_FAMILY, descriptor as stats_descriptor};

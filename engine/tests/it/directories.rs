@@ -499,3 +499,30 @@ fn column_family_with_an_empty_name_is_not_created() {
         assert_eq!(error.message(), "Column family name cannot be the empty string");
     }
 }
+
+#[test]
+fn destroy_deletes_no_sst_file_of_another_database_in_shared_db_paths() {
+    let env = Env::memory(12);
+    let flushed = |at: &str| {
+        let db = open_at(at, with_shared_tables(&env), FamilyOptions::default()).unwrap();
+        put(&db, "k", at);
+        flush(&db);
+        db
+    };
+    let one = flushed("/one");
+    flushed("/two").close().unwrap();
+    let both = files(&env, "/shared");
+    assert_eq!(both.len(), 2);
+    destroy(Path::new("/two"), &with_shared_tables(&env), &[]).unwrap();
+    assert!(!env.fs.exists(Path::new("/two")).unwrap());
+    let left = files(&env, "/shared");
+    assert_eq!(left.len(), 1, "{both:?} {left:?}");
+    assert_eq!(get(&one, "k").as_deref(), Some("/one"));
+    one.close().unwrap();
+    drop(one);
+    let one = open_at("/one", with_shared_tables(&env), FamilyOptions::default()).unwrap();
+    assert_eq!(get(&one, "k").as_deref(), Some("/one"));
+    drop(one);
+    destroy(Path::new("/one"), &with_shared_tables(&env), &[]).unwrap();
+    assert_eq!(env.fs.exists(Path::new("/shared")).unwrap(), false, "its own files go");
+}
