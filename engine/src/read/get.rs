@@ -280,6 +280,10 @@ impl Reads {
             if let Some(row) = &row
                 && row.replay(key, options.ignore_range_deletions, answer)
             {
+                // As in RocksDB, a look-up that the row cache answers is a read of the file.
+                if counted && !answer.found() {
+                    file.add_reads_sampled(sample::RATE);
+                }
                 if answer.settled() {
                     return Ok(DecidedBy::Level(level));
                 }

@@ -487,6 +487,7 @@ impl Table<'_> {
             };
             return (list, Vec::new());
         };
+        let counted = self.super_version.parts.pick.read_triggered_compaction_threshold > 0.0;
         let (mut list, mut rows) = (Vec::new(), Vec::new());
         for &i in within {
             if !open(slots, i) {
@@ -498,6 +499,9 @@ impl Table<'_> {
             match &row {
                 Some(row) if row.replay(slot.key, self.options.ignore_range_deletions, &mut slot.answer) => {
                     slot.place = DecidedBy::Level(level);
+                    if counted && !slot.answer.found() && sample::look_up() {
+                        file.add_reads_sampled(sample::RATE);
+                    }
                 }
                 _ => {
                     list.push(i);

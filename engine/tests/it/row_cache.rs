@@ -254,3 +254,36 @@ fn gets_through_the_row_cache_return_what_iterators_show() {
         drop(snapshots);
     }
 }
+
+#[test]
+fn a_hit_of_the_row_cache_is_a_wasted_read_of_the_sst_file() {
+    let env = Env::memory(21);
+    let mut rows = Rows::open(&env, 1 << 20, "read_triggered_compaction_threshold=1000000");
+    rows.put("a", "1");
+    rows.flush();
+    let family = rows.db.default_family().unwrap();
+    rows.db.delete(&family, b"a", &WriteOptions::default()).unwrap();
+    rows.flush();
+    // Each line of the property ends with the estimated reads, in parentheses.
+    let wasted = |rows: &Rows| {
+        let list = rows.db.property(&family, "rocksdb.sstables").unwrap();
+        let ends = list.lines().filter_map(|line| line.strip_suffix(')')?.rsplit_once('('));
+        ends.map(|(_, reads)| reads.parse::<u64>().unwrap()).sum::<u64>()
+    };
+    let options = ReadOptions::default();
+    assert_eq!(rows.get("a", &options), None);
+    rows.counts();
+    let before = wasted(&rows);
+    // One read of 1,024 is counted, so 100,000 reads are counted about 100 times.
+    for _ in 0..100_000 {
+        assert_eq!(rows.get("a", &options), None);
+    }
+    assert_eq!(rows.counts(), (100_000, 0));
+    let between = wasted(&rows);
+    assert!(between > before);
+    for _ in 0..10_000 {
+        assert_eq!(rows.multi_get(&vec!["a".to_string(); 10], &options), vec![None; 10]);
+    }
+    assert_eq!(rows.counts().1, 0);
+    assert!(wasted(&rows) > between);
+}
