@@ -40,7 +40,8 @@ pub struct SeqnoTimes {
     samples: VecDeque<Sample>,
 }
 
-/// Returns the time of the first sample at which an entry with `seqno` was surely written. `None` if no sample tells.
+/// Returns the time of the first sample at `seqno - 1` or later. `None` if all samples are older. If the sample is at `seqno - 1`, an
+/// entry with `seqno` was written at this time or later. If the sample is newer, the entry was written at this time or before.
 pub fn written_by(samples: impl IntoIterator<Item = Sample>, seqno: SequenceNumber) -> Option<u64> {
     samples.into_iter().find(|sample| sample.seqno >= seqno.saturating_sub(1)).map(|sample| sample.time)
 }

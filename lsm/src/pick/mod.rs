@@ -31,8 +31,9 @@ pub struct View<'a> {
     pub version: &'a Version,
     /// Compactions of this column family that run or wait to run.
     pub running: &'a [Running],
-    /// The oldest snapshot, or the last sequence number if there is no snapshot. Compaction may drop hidden
-    /// entries at or below it.
+    /// The oldest live snapshot at the time of the last release of a snapshot, or the visible sequence number of that time
+    /// if no snapshot was left. Compaction may drop hidden entries below it. 0 before the first release: no entry was kept for
+    /// a snapshot that is gone.
     pub oldest_snapshot: SequenceNumber,
     /// With timestamps: `full_history_ts_low` of the column family. Files with newer timestamps are not
     /// marked as bottommost.
