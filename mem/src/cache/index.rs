@@ -62,8 +62,17 @@ impl Index {
 
     /// Makes a table for about `count` entries.
     pub(super) fn for_entries(count: usize) -> Self {
+        Index { buckets: ZeroedArray::new(Self::buckets_for(count)) }
+    }
+
+    /// Makes a table as [`Index::for_entries`] does. Returns `None` if the system has no memory.
+    pub(super) fn try_for_entries(count: usize) -> Option<Self> {
+        Some(Index { buckets: ZeroedArray::try_new(Self::buckets_for(count))? })
+    }
+
+    fn buckets_for(count: usize) -> usize {
         base::invariant!(count > 0, "the index of a cache shard is made for no entry");
-        Index { buckets: ZeroedArray::new(count.div_ceil(LOAD).clamp(1, 1 << 31)) }
+        count.div_ceil(LOAD).clamp(1, 1 << 31)
     }
 
     /// Returns the number of entries at which a growing table is replaced by a larger table.

@@ -67,13 +67,14 @@ impl<V: Send + Sync + 'static> Cache<V> {
     /// Makes an empty cache. Each shard gets an equal part of the capacity, rounded up.
     ///
     /// # Errors
-    /// `InvalidArgument` for options out of range.
+    /// `InvalidArgument` for options out of range. `Aborted` with `Subcode::MemoryLimit` if the system has no memory for the hash
+    /// tables: a clock cache with an `estimated_entry_charge` makes them as large as its capacity needs.
     pub fn new(options: CacheOptions) -> Result<Arc<Cache<V>>> {
         let count = options.num_shards()?;
         let limit = options.capacity.div_ceil(count);
         base::invariant!(count.is_power_of_two(), "a cache has {count} shards");
         Ok(Arc::new(Cache {
-            shards: (0..count).map(|_| Shard::new(&options, limit)).collect(),
+            shards: make_shards(&options, count, limit)?,
             capacity: AtomicUsize::new(options.capacity),
             strict: AtomicBool::new(options.strict_capacity_limit),
             reserved: AtomicUsize::new(0),
@@ -319,6 +320,31 @@ impl<V: Send + Sync + 'static> Cache<V> {
             self.spread(taken);
         }
     }
+}
+
+/// Makes the shards of a cache. If the system has no memory for one of them, no shard is left.
+fn make_shards<V: Send + Sync + 'static>(
+    options: &CacheOptions,
+    count: usize,
+    limit: usize,
+) -> Result<Box<[NonNull<Shard<V>>]>> {
+    let mut shards = Vec::with_capacity(count);
+    for _ in 0..count {
+        match Shard::new(options, limit) {
+            Some(shard) => shards.push(shard),
+            None => {
+                // SAFETY: each shard comes from `Shard::new`, is closed once, and no other thread has it.
+                shards.drain(..).for_each(|shard| unsafe { Shard::close(shard) });
+                return Err(Error::aborted(format!(
+                    "the system has no memory for the hash tables of a cache of {} bytes; choose a smaller capacity or a \
+                     larger estimated entry charge",
+                    options.capacity
+                ))
+                .with_subcode(Subcode::MemoryLimit));
+            }
+        }
+    }
+    Ok(shards.into_boxed_slice())
 }
 
 impl<V: Send + Sync + 'static> Drop for Cache<V> {

@@ -49,7 +49,7 @@ impl Shared {
         let options =
             CacheOptions { kind, metadata_charge: MetadataCharge::None, ..CacheOptions::hyper_clock(0) };
         let alive = Box::leak(Box::new(AtomicIsize::new(0)));
-        Shared { shard: Shard::new(&options, entries * 100), alive }
+        Shared { shard: Shard::new(&options, entries * 100).expect("memory"), alive }
     }
 
     fn shard(&self) -> &Shard<Value> {

@@ -92,8 +92,9 @@ impl<V> Taken<V> {
 }
 
 impl<V: Send + Sync + 'static> Shard<V> {
-    /// Makes a shard with its share of the capacity. [`Shard::close`] ends the shard.
-    pub(super) fn new(options: &CacheOptions, limit: usize) -> NonNull<Self> {
+    /// Makes a shard with its share of the capacity. [`Shard::close`] ends the shard. Returns `None` if the system has no memory for
+    /// the index.
+    pub(super) fn new(options: &CacheOptions, limit: usize) -> Option<NonNull<Self>> {
         let overhead = match options.metadata_charge {
             MetadataCharge::None => 0,
             MetadataCharge::Full => {
@@ -113,7 +114,7 @@ impl<V: Send + Sync + 'static> Shard<V> {
                 (FIRST_ENTRIES, Lru::new(high_pri_pool_ratio, low_pri_pool_ratio), true, true)
             }
         };
-        let index = NonNull::from(Box::leak(Box::new(Index::for_entries(entries))));
+        let index = NonNull::from(Box::leak(Box::new(Index::try_for_entries(entries)?)));
         let me = NonNull::from(Box::leak(Box::new(Shard {
             index: AtomicPtr::new(index.as_ptr()),
             pool: Pool::new(),
@@ -138,7 +139,7 @@ impl<V: Send + Sync + 'static> Shard<V> {
         })));
         // SAFETY: the shard was just allocated, and no other thread has the pointer yet.
         unsafe { me.as_ref() }.me.store(me.as_ptr(), Ordering::Relaxed);
-        me
+        Some(me)
     }
 
     fn index(&self) -> &Index {

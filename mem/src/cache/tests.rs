@@ -519,3 +519,15 @@ fn a_cache_takes_the_largest_capacity_and_entry_charge() {
         }
     }
 }
+
+/// The hash tables of 4,096 shards, of 128 GiB each, are larger than the address space of a process.
+#[cfg(all(target_os = "linux", target_pointer_width = "64", not(miri)))]
+#[test]
+fn a_cache_whose_hash_tables_have_no_memory_is_an_error() {
+    for estimated_entry_charge in [1, 4096] {
+        let kind = Kind::HyperClock { estimated_entry_charge };
+        let options = CacheOptions { kind, num_shard_bits: 12, ..CacheOptions::hyper_clock(usize::MAX >> 1) };
+        let error = Cache::<u64>::new(options).map(drop).unwrap_err();
+        assert_eq!((error.kind(), error.subcode()), (base::Kind::Aborted, base::Subcode::MemoryLimit));
+    }
+}

@@ -20,6 +20,10 @@ impl<T: Zeroed> ZeroedArray<T> {
         ZeroedArray((0..count).map(|_| T::zero()).collect())
     }
 
+    pub(crate) fn try_new(count: usize) -> Option<Self> {
+        Some(Self::new(count))
+    }
+
     pub(crate) fn on_small_pages(count: usize) -> Self {
         Self::new(count)
     }

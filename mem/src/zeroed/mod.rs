@@ -37,6 +37,14 @@ impl<T: Zeroed> ZeroedArray<T> {
     /// # Panics
     /// If the array does not fit into the address space, or has no bytes.
     pub(crate) fn new(count: usize) -> Self {
+        Self::try_new(count).unwrap_or_else(|| handle_alloc_error(Self::layout(count)))
+    }
+
+    /// Makes an array as [`ZeroedArray::new`] does. Returns `None` if the system has no memory.
+    ///
+    /// # Panics
+    /// As [`ZeroedArray::new`].
+    pub(crate) fn try_new(count: usize) -> Option<Self> {
         Self::mapped_by(chunk::map, count)
     }
 
@@ -45,10 +53,10 @@ impl<T: Zeroed> ZeroedArray<T> {
     /// # Panics
     /// As [`ZeroedArray::new`].
     pub(crate) fn on_small_pages(count: usize) -> Self {
-        Self::mapped_by(chunk::reserve, count)
+        Self::mapped_by(chunk::reserve, count).unwrap_or_else(|| handle_alloc_error(Self::layout(count)))
     }
 
-    fn mapped_by(map: fn(Layout) -> Option<*mut u8>, count: usize) -> Self {
+    fn mapped_by(map: fn(Layout) -> Option<*mut u8>, count: usize) -> Option<Self> {
         let layout = Self::layout(count);
         assert!(layout.size() > 0, "an array without bytes");
         let start = match layout.size() >= MAPPED {
@@ -56,9 +64,8 @@ impl<T: Zeroed> ZeroedArray<T> {
             // SAFETY: the size is not zero.
             false => Some(unsafe { alloc_zeroed(layout) }),
         };
-        let Some(start) = start.and_then(NonNull::new) else { handle_alloc_error(layout) };
-        let start = start.cast();
-        ZeroedArray { start, count }
+        let start = start.and_then(NonNull::new)?.cast();
+        Some(ZeroedArray { start, count })
     }
 
     /// Returns the memory of a mapped array to the system, if the system supports that. The elements then
