@@ -36,6 +36,7 @@ use self::active::{Active, mark};
 use self::closed::{Closed, ClosedState, closed_error, cut};
 use self::reserved::Reserved;
 pub use self::settings::{MakeCompressor, WalSettings};
+pub use self::sync::SharedSync;
 use crate::ranks;
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering, RankedMutex};
 
@@ -48,6 +49,8 @@ pub struct WalSet {
     /// Held while closed WALs are synced or released, before `closed`. A sync of a WAL can take a second: the leader that
     /// begins a WAL takes `closed` only, and never waits for this sync.
     syncing: RankedMutex<()>,
+    /// Held while a thread syncs for itself and for the threads that wait for the lock ([`WalSet::sync_up_to`]).
+    shared_sync: RankedMutex<()>,
     /// How many file names were made in the directory, and how many of them are durable.
     names_made: AtomicU64,
     names_synced: AtomicU64,
@@ -62,6 +65,14 @@ pub struct WalSet {
     /// The durable size of the MANIFEST, and whether no batch carries it yet.
     manifest: RankedMutex<Option<Mark>>,
     manifest_mark_due: AtomicBool,
+}
+
+/// The end of a record in a WAL.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WalPosition {
+    pub number: FileNumber,
+    /// The offset after the record.
+    pub bytes: u64,
 }
 
 /// A WAL that no column family needs.
@@ -82,6 +93,7 @@ impl WalSet {
             active: RankedMutex::new(&ranks::ACTIVE_WAL, None),
             closed: RankedMutex::new(&ranks::CLOSED_WALS, VecDeque::new()),
             syncing: RankedMutex::new(&ranks::WAL_SYNC, ()),
+            shared_sync: RankedMutex::new(&ranks::SHARED_SYNC, ()),
             names_made: AtomicU64::new(1),
             names_synced: AtomicU64::new(0),
             total_bytes: AtomicU64::new(0),

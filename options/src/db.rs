@@ -207,8 +207,9 @@ base::options! {
     mutable avoid_flush_during_shutdown: bool = false;
     /// Allows the ingestion of files below all existing data. Compactions then leave the last level free.
     fixed allow_ingest_behind: bool = false;
-    /// RocksDB: writes that change no memtable have their own queue. There is no second queue here. With
-    /// `enable_pipelined_write`, each write is refused.
+    /// RocksDB: writes that change no memtable have their own queue. Here, all writes have one queue, and a synced prepare,
+    /// commit or rollback leaves the queue before its sync, with both values. With `enable_pipelined_write`, each write
+    /// is refused.
     fixed two_write_queues: bool = false;
     /// Keeps WAL records in a buffer until the application calls `flush_wal`.
     fixed manual_wal_flush: bool = false;

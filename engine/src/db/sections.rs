@@ -52,6 +52,10 @@ impl WriteHook for Write<'_> {
         Parts::Marked
     }
 
+    fn overlaps(&self) -> bool {
+        true
+    }
+
     fn logged(&self, wal: FileNumber, first: SequenceNumber, seqs: u64) {
         // The WAL of the oldest section keeps all later WALs.
         if self.owner.wal.is_none() {
@@ -74,6 +78,10 @@ struct Decide<'a> {
 impl WriteHook for Decide<'_> {
     fn parts(&self) -> Parts {
         Parts::Marked
+    }
+
+    fn overlaps(&self) -> bool {
+        self.before_visible.is_none()
     }
 
     fn logged(&self, wal: FileNumber, _first_seq: SequenceNumber, _seqs: u64) {

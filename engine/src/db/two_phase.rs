@@ -72,6 +72,10 @@ impl WriteHook for Prepare<'_> {
         Parts::WalOnly
     }
 
+    fn overlaps(&self) -> bool {
+        true
+    }
+
     fn logged(&self, wal: FileNumber, _first_seq: SequenceNumber, _seqs: u64) {
         self.prepared.add(wal);
         self.wal.store(wal.0, Ordering::Release);
@@ -89,6 +93,10 @@ struct Commit<'a> {
 impl WriteHook for Commit<'_> {
     fn parts(&self) -> Parts {
         self.parts
+    }
+
+    fn overlaps(&self) -> bool {
+        self.before_visible.is_none()
     }
 
     fn logged(&self, wal: FileNumber, _first_seq: SequenceNumber, _seqs: u64) {
@@ -117,6 +125,10 @@ struct Rollback;
 impl WriteHook for Rollback {
     fn parts(&self) -> Parts {
         Parts::WalOnly
+    }
+
+    fn overlaps(&self) -> bool {
+        true
     }
 }
 

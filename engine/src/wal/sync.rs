@@ -2,14 +2,27 @@
 //!
 //! No failed sync is repeated. The first failure poisons the WALs.
 
-use base::{FileNumber, Result};
+use base::{Error, FileNumber, Result};
 use env::fs::Syncer;
 use format::proof::Extent;
 
-use super::WalSet;
 use super::active::Active;
 use super::closed::{Closed, ClosedState, Unsynced};
+use super::{WalPosition, WalSet};
 use crate::sync::{Arc, Ordering};
+
+/// The outcome of [`WalSet::sync_up_to`].
+#[derive(Debug)]
+pub enum SharedSync {
+    /// Another thread made the records durable.
+    Durable,
+    /// This thread synced.
+    Synced,
+    /// The sync of this thread failed, and poisoned the WALs.
+    Failed(Error),
+    /// The WALs had failed before: this is the error.
+    FailedBefore(Error),
+}
 
 impl WalSet {
     /// Makes every record appended so far durable: syncs all live WALs and the directory with their names. Other
@@ -66,6 +79,41 @@ impl WalSet {
             active.note_durable(upto, &closed);
         }
         Ok(())
+    }
+
+    /// Returns the end of the newest record.
+    pub fn end(&self) -> WalPosition {
+        let active = self.active.lock();
+        active.as_ref().map_or_else(WalPosition::default, |active| WalPosition {
+            number: active.number,
+            bytes: active.writer.offset(),
+        })
+    }
+
+    /// Makes the records up to `end` durable. Threads that call this function concurrently share a sync: a thread waits for
+    /// the sync of another thread, and syncs only if its records are not durable afterwards. Other threads may append
+    /// meanwhile.
+    pub fn sync_up_to(&self, end: WalPosition) -> SharedSync {
+        let _turn = self.shared_sync.lock();
+        if self.is_durable(end) {
+            return SharedSync::Durable;
+        }
+        if let Err(error) = self.check() {
+            return SharedSync::FailedBefore(error);
+        }
+        match self.sync() {
+            Ok(()) => SharedSync::Synced,
+            Err(error) => SharedSync::Failed(error),
+        }
+    }
+
+    fn is_durable(&self, end: WalPosition) -> bool {
+        if let Some(active) = &*self.active.lock()
+            && active.number == end.number
+        {
+            return end.bytes <= active.durable.bytes;
+        }
+        self.closed.lock().iter().any(|wal| wal.number == end.number && wal.is_durable())
     }
 
     fn closed_extents(&self) -> Vec<Extent> {

@@ -1,10 +1,13 @@
 //! The functions of a transaction that the write path calls.
+//!
+//! A write with a hook has a write group of its own. A synced write of a transaction can overlap other writes
+//! ([`WriteHook::overlaps`]).
 
 use base::{FileNumber, Result, SequenceNumber};
 
 use super::FilledMemtables;
 
-/// Functions that the leader calls around one write. Such a write has a write group of its own.
+/// Functions that the leader calls around one write.
 pub trait WriteHook: Send + Sync {
     /// Returns which parts of the batch go to the WAL and to the memtables.
     fn parts(&self) -> Parts {
@@ -16,6 +19,13 @@ pub trait WriteHook: Send + Sync {
     /// [`Filler::write`]: super::Filler::write
     fn filled(&self) -> Option<&FilledMemtables<'_>> {
         None
+    }
+
+    /// Returns true if the leader may hand the lead over before the sync of this write. Other writes are then appended to the
+    /// WAL during the sync, and one sync makes several writes durable. The hook is called while other writes are in
+    /// progress, and [`WriteHook::check`] is not called.
+    fn overlaps(&self) -> bool {
+        false
     }
 
     /// Decides whether the write continues. Called before anything is written to the WAL. All earlier writes are in

@@ -8,13 +8,14 @@
 //! If the WAL fails, the leader reports the failure, the WAL takes no more records, and every writer of the group gets the
 //! error. No entry of the group is in a memtable then. With `enable_pipelined_write`, a long group hands the lead over
 //! after the WAL. Several groups then insert concurrently, and are published in order. A short group inserts first
-//! (see `limits`).
+//! (see `limits`). The synced writes of prepared transactions hand the lead over before the sync (see `overlap`).
 
 mod filled;
 pub mod gather;
 pub mod group;
 pub mod hook;
 mod limits;
+mod overlap;
 mod publish;
 mod room;
 mod separated;
@@ -354,7 +355,8 @@ impl Writer {
     }
 
     /// Writes a group in the fixed order: WAL, memtables, visible sequence number. With `enable_pipelined_write`,
-    /// the leader hands the lead over before a long insert, so that the next group appends to the WAL meanwhile.
+    /// the leader hands the lead over before a long insert, so that the next group appends to the WAL meanwhile. The leader
+    /// of a write that overlaps others hands the lead over before the sync.
     #[inline]
     fn lead_admitted(
         &self,
@@ -368,6 +370,9 @@ impl Writer {
             Err(error) => {
                 self.queue.hand_over(leader_state);
                 Err(error)
+            }
+            Ok(first) if overlap::applies(self, &group, hook) => {
+                overlap::finish(self, first, (&group, leader_state), batch, hook)
             }
             // A write with filled memtables also switches memtables, so it must lead until its end.
             Ok(first) if self.settings.pipelined && is_long_insert(&group, batch) && !has_filled(hook) => {

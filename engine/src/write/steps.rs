@@ -13,7 +13,7 @@ use super::gather::Gather;
 use super::group::{Group, LeaderState};
 use super::hook::{Parts, WriteHook};
 use super::limits::check_sequence_room;
-use super::{Filler, Writer};
+use super::{Filler, Writer, overlap};
 use crate::apply::{self, Applied, Missing, Source};
 use crate::batch::WriteBatch;
 use crate::prepared::Numbering;
@@ -33,7 +33,10 @@ impl Writer {
         let bytes = batch.data_size() + group.records.len();
         let writers = group.writers() as u64;
         let time = PerfTimer::start(PerfCounter::WritePreAndPostProcessTime);
-        if let Some(hook) = hook {
+        let overlaps = overlap::applies(self, group, hook);
+        if let Some(hook) = hook
+            && !overlaps
+        {
             // The hook looks for newer writes in the memtables, so all earlier groups must be in the memtables.
             self.publisher.wait_for(leader_state.ticket);
             let checked = catch_unwind(AssertUnwindSafe(|| hook.check(leader_state.last_seq)));
@@ -101,7 +104,7 @@ impl Writer {
             let step = Step::begin(Cause::WalWrite);
             let logged = self.switcher.wals.append(record, first, &self.switcher.families.timestamped());
             let logged = logged.and_then(|_| {
-                if group.flags.sync { self.sync_wal(&mut leader_state.gather) } else { Ok(()) }
+                if group.flags.sync && !overlaps { self.sync_wal(&mut leader_state.gather) } else { Ok(()) }
             });
             step.stop();
             time.stop();
@@ -110,7 +113,9 @@ impl Writer {
                 self.faults.wal_failed(&error);
                 return Err(error);
             }
-            if let Some(hook) = hook {
+            if let Some(hook) = hook
+                && !overlaps
+            {
                 hook.logged(self.switcher.wals.active_number(), first, seqs);
             }
         }
@@ -190,9 +195,9 @@ impl Writer {
         let _time = PerfTimer::start(PerfCounter::WriteMemtableTime);
         // Also a short insert can be slow: the first touch of a huge page of the memtable took 6 ms on a virtual machine.
         let _step = Step::begin(Cause::MemtableInsert);
-        // If pipelined groups insert concurrently, an earlier group may still be inserting older merge operands of
-        // the key.
-        let in_order = !(self.settings.pipelined && self.settings.concurrent_memtable);
+        // If groups insert concurrently, an earlier group may still be inserting older merge operands of the key.
+        let in_order = !(self.settings.pipelined && self.settings.concurrent_memtable)
+            && !self.publisher.any_overlapping();
         // With `PerBatch`, a merge at the write could use an entry of an undecided transaction as its base.
         let numbering = self.settings.numbering;
         let merger = (in_order && numbering == Numbering::PerEntry).then_some(&*self.merger);

@@ -6,6 +6,7 @@ mod golden;
 mod large;
 mod optimistic;
 mod pessimistic;
+mod shared_syncs;
 mod two_phase;
 mod wal;
 mod write_prepared;
