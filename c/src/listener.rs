@@ -189,6 +189,7 @@ fn flush_started(started: &FlushStarted) -> rocksdb_flushjobinfo_t {
         job,
         reason,
         stall: stall_number(started.stall),
+        path: bytes_of(&started.path),
         // As in RocksDB: the flush has no file yet.
         seqs: (base::key::MAX_SEQUENCE, 0),
         properties: Some(rocksdb_table_properties_t::new(Arc::default())),
@@ -246,7 +247,6 @@ fn garbage(made: &event::BlobGarbageMade) -> rocksdb_blob_file_garbage_info_t {
 fn compaction_started(started: &CompactionStarted) -> rocksdb_compactionjobinfo_t {
     let base_level = started.inputs.first().map_or(0, |(level, _)| int(*level));
     let inputs: Vec<_> = started.input_files.iter().map(job_file).collect();
-    let at_output = inputs.iter().filter(|file| file.info.level == int(started.output_level)).count();
     let mut info = rocksdb_compactionjobinfo_t {
         family: family(&started.family),
         job: int(started.job.0),
@@ -258,14 +258,10 @@ fn compaction_started(started: &CompactionStarted) -> rocksdb_compactionjobinfo_
         properties: properties_of(&started.table_properties),
         ..Default::default()
     };
-    info.stats.numbers.extend([
-        ("num_input_files", started.input_files.len() as u64),
-        ("num_input_files_at_output_level", at_output as u64),
-        ("total_input_bytes", started.input_data_size),
-        ("has_accurate_num_input_records", 1),
-        ("is_full_compaction", u64::from(started.is_full)),
-        ("is_manual_compaction", u64::from(started.reason == "ManualCompaction")),
-    ]);
+    info.stats.numbers.extend(numbers(&started.stats));
+    info.stats
+        .numbers
+        .extend([("has_accurate_num_input_records", 1), ("is_full_compaction", u64::from(started.is_full))]);
     info
 }
 
@@ -275,7 +271,7 @@ fn compression_number(name: &str) -> u32 {
 }
 
 /// Returns the counts of a compaction or of a subcompaction by their names.
-fn numbers(stats: &JobStats) -> [(&'static str, u64); 20] {
+fn numbers(stats: &JobStats) -> [(&'static str, u64); 23] {
     [
         ("elapsed_micros", stats.elapsed_micros),
         ("cpu_micros", stats.cpu_micros),
@@ -294,9 +290,12 @@ fn numbers(stats: &JobStats) -> [(&'static str, u64); 20] {
         ("num_corrupt_keys", stats.num_corrupt_keys),
         ("num_single_del_fallthru", stats.num_single_del_fallthru),
         ("num_single_del_mismatch", stats.num_single_del_mismatch),
-        ("num_output_files_blob", stats.num_output_files_blob as u64),
-        ("total_blob_bytes_read", stats.total_blob_bytes_read),
-        ("total_output_bytes_blob", stats.total_output_bytes_blob),
+        ("is_manual_compaction", u64::from(stats.is_manual)),
+        ("num_input_files_trivially_moved", stats.num_input_files_trivially_moved as u64),
+        ("num_output_files_blob", stats.blobs.num_output_files as u64),
+        ("num_blobs_read", stats.blobs.num_read),
+        ("total_blob_bytes_read", stats.blobs.bytes_read),
+        ("total_output_bytes_blob", stats.blobs.output_bytes),
     ]
 }
 
@@ -330,7 +329,6 @@ pub(crate) fn compaction_finished(
     info.stats.numbers.extend([
         ("has_accurate_num_input_records", 1),
         ("is_full_compaction", u64::from(finished.details.is_full)),
-        ("is_manual_compaction", u64::from(finished.reason == "ManualCompaction")),
     ]);
     info
 }

@@ -26,7 +26,7 @@ facts! {
     rocksdb_table_properties_t, "rocksdb_table_properties_", |t|;
     orig_file_number: u64 => t.properties.original_file_number;
     data_size: u64 => t.properties.data_size;
-    uncompressed_data_size: u64 => 0;
+    uncompressed_data_size: u64 => t.properties.uncompressed_data_size;
     index_size: u64 => t.properties.index_size;
     index_partitions: u64 => t.properties.index_partitions;
     top_level_index_size: u64 => t.properties.top_level_index_size;

@@ -49,6 +49,9 @@ macro_rules! properties {
             pub user_collected: BTreeMap<Vec<u8>, Vec<u8>>,
             /// The offset in the file of the eight bytes of the global sequence number, if the table has one.
             pub global_seqno_offset: Option<u64>,
+            /// The size of the data blocks in bytes before their compression. Only the writer of the table knows this number, because
+            /// no table stores the number; otherwise 0.
+            pub uncompressed_data_size: u64,
         }
 
         impl Default for Properties {
@@ -58,6 +61,7 @@ macro_rules! properties {
                     $($text: Vec::new(),)*
                     user_collected: BTreeMap::new(),
                     global_seqno_offset: None,
+                    uncompressed_data_size: 0,
                 }
             }
         }

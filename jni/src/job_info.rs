@@ -23,7 +23,6 @@ pub struct JobInfo {
 #[derive(Clone, Copy, Default)]
 pub struct JobStats {
     stats: engine::event::JobStats,
-    is_manual: bool,
 }
 
 impl JobInfo {
@@ -35,13 +34,6 @@ impl JobInfo {
     /// Makes the description of a compaction that begins in this thread.
     pub fn started(started: &CompactionStarted) -> Self {
         let base = started.inputs.first().map_or(0, |(level, _)| *level);
-        let at_output = started.input_files.iter().filter(|file| file.level == started.output_level).count();
-        let stats = engine::event::JobStats {
-            num_input_files: started.input_files.len(),
-            num_input_files_at_output_level: at_output,
-            total_input_bytes: started.input_data_size,
-            ..Default::default()
-        };
         JobInfo::new(CompactionFinished {
             job: started.job,
             family: started.family.clone(),
@@ -65,7 +57,7 @@ impl JobInfo {
             input_files: started.input_files.clone(),
             output_files: Vec::new(),
             table_properties: started.table_properties.clone(),
-            stats,
+            stats: started.stats,
             aborted: false,
             proximal: None,
             details: engine::event::CompactionDetails::default(),
@@ -159,7 +151,7 @@ natives! {
     }
 
     fn CompactionJobStats_isManualCompaction[_](stats: Handle) -> bool {
-        stats.shared::<JobStats>()?.is_manual
+        stats.shared::<JobStats>()?.stats.is_manual
     }
 
     /// Returns 0: the engine does not measure these times. RocksDB measures them only with `report_bg_io_stats`.
@@ -238,10 +230,7 @@ natives! {
     /// Returns the handle of a new object. The Java object closes the handle.
     fn CompactionJobInfo_stats[_](info: Handle) -> Handle {
         let info = info.shared::<JobInfo>()?;
-        let stats = info.finished.as_ref().map(|finished| JobStats {
-            stats: finished.stats,
-            is_manual: finished.reason == "ManualCompaction",
-        });
+        let stats = info.finished.as_ref().map(|finished| JobStats { stats: finished.stats });
         Handle::new(stats.unwrap_or_default())
     }
 }

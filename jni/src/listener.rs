@@ -11,7 +11,7 @@
 //! Facts: RocksDB `java/rocksjni/event_listener_jnicallback.cc`, `portal.h`.
 
 use std::cell::RefCell;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -22,7 +22,7 @@ use engine::event::{
     FlushStarted, Listener, Purpose, RecoveryDecision, StallCondition, TableCreated,
 };
 use env::hook::Op;
-use env::sync::{OnceLock, thread_local};
+use env::sync::thread_local;
 use format::properties::Properties;
 
 use crate::class::{Class, Global, Method, Value};
@@ -47,8 +47,6 @@ pub struct ListenerObject(pub Arc<JavaListener>);
 pub struct Bound {
     listener: Arc<JavaListener>,
     db: AtomicI64,
-    /// The directory of the database, after the open.
-    dir: OnceLock<PathBuf>,
 }
 
 const LISTENER: &str = "org/rocksdb/AbstractEventListener";
@@ -129,9 +127,8 @@ pub fn objects<'j>(java: Java<'j>, listeners: &[Arc<JavaListener>]) -> Outcome<J
 
 /// Makes a [`Bound`] for each listener. They belong to the database that this thread opens next.
 pub fn bind(listeners: &[Arc<JavaListener>]) -> Vec<Arc<dyn Listener>> {
-    let bind = |listener: &Arc<JavaListener>| {
-        Arc::new(Bound { listener: listener.clone(), db: AtomicI64::new(0), dir: OnceLock::new() })
-    };
+    let bind =
+        |listener: &Arc<JavaListener>| Arc::new(Bound { listener: listener.clone(), db: AtomicI64::new(0) });
     let bound: Vec<_> = listeners.iter().map(bind).collect();
     OPENING.set(bound.clone());
     bound.into_iter().map(|listener| listener as Arc<dyn Listener>).collect()
@@ -143,9 +140,8 @@ pub fn take_bound() -> Vec<Arc<Bound>> {
 }
 
 /// Stores the handle of the database in its listeners.
-pub fn give_handle(listeners: &[Arc<Bound>], db: Handle, dir: &Path) {
+pub fn give_handle(listeners: &[Arc<Bound>], db: Handle) {
     for listener in listeners {
-        let _ = listener.dir.set(dir.to_path_buf());
         listener.db.store(db.0, Ordering::Relaxed);
     }
 }
@@ -229,11 +225,11 @@ fn slows_writes(stall: StallCondition) -> bool {
 
 /// The file and its sequence numbers are not known yet: the number of the file is 0, and the smallest sequence number is the
 /// largest that exists, as in RocksDB.
-fn flush_started<'j>(java: Java<'j>, e: &FlushStarted, dir: &Path) -> Outcome<JObject<'j>> {
+fn flush_started<'j>(java: Java<'j>, e: &FlushStarted) -> Outcome<JObject<'j>> {
     let mut arguments = [
         Value::long(i64::from(e.family.id.0)),
         java.new_text(&e.family.name)?.into(),
-        path_text(java, &dir.join("000000.sst"))?,
+        path_text(java, &e.path)?,
         Value::long(env::posix::thread_id() as i64),
         Value::int(e.job.0 as i32),
         Value::bool(slows_writes(e.stall)),
@@ -382,10 +378,7 @@ impl Bound {
 impl Listener for Bound {
     fn on_event(&self, event: &Event) {
         match event {
-            Event::FlushStarted(e) => {
-                let dir = self.dir.get().map_or(Path::new(""), PathBuf::as_path);
-                self.call_with_db(&FLUSH_BEGIN, |java| flush_started(java, e, dir));
-            }
+            Event::FlushStarted(e) => self.call_with_db(&FLUSH_BEGIN, |java| flush_started(java, e)),
             Event::FlushFinished(e) => self.call_with_db(&FLUSH_COMPLETED, |java| flush_finished(java, e)),
             Event::CompactionStarted(e) => self.call_with_job(&COMPACTION_BEGIN, || JobInfo::started(e)),
             Event::CompactionFinished(e) => {

@@ -14,8 +14,8 @@ use lsm::version::BlobGarbage;
 use super::{Compacted, CompactionTools, Job, outputs, piece, sum};
 use crate::commit::Committed;
 use crate::event::{
-    BlobGarbageMade, CompactionDetails, CompactionFinished, CompactionStarted, Event, JobFile, JobStats,
-    ProximalOutput, Subcompaction,
+    BlobGarbageMade, BlobJobStats, CompactionDetails, CompactionFinished, CompactionStarted, Event, JobFile,
+    JobStats, ProximalOutput, Subcompaction,
 };
 use crate::output::{
     OutputFile, compression_text, files_by_level, input_summary, level_summary, live_blob_files, named,
@@ -55,13 +55,19 @@ fn start_of(t: &CompactionTools<'_>, job: &Job) -> CompactionStarted {
         input_files: if heard { input_files(job) } else { Vec::new() },
         table_properties: if heard { table_properties(t, job, &[]) } else { BTreeMap::new() },
         is_full: task.full,
+        stats: input_stats(job),
     }
 }
 
 /// Notifies the listeners of the start of a compaction that decodes no entry. The info log gets no line for this event.
 pub(super) fn started_without_rewrite(t: &CompactionTools<'_>, job: &Job) {
     if t.tools.events.has_listeners() {
-        t.tools.events.notify(&Event::CompactionStarted(start_of(t, job)));
+        let stats = stats_without_rewrite(job);
+        t.tools.events.notify(&Event::CompactionStarted(CompactionStarted {
+            is_full: false,
+            stats,
+            ..start_of(t, job)
+        }));
     }
 }
 
@@ -81,6 +87,9 @@ pub(super) fn without_rewrite(
         let mut report = report(t, job, &[], error, micros);
         report.outputs = outputs.iter().map(|file| file.number).collect();
         report.output_files = outputs.to_vec();
+        report.details.is_full = false;
+        let (elapsed_micros, cpu_micros) = micros;
+        report.stats = JobStats { elapsed_micros, cpu_micros, ..stats_without_rewrite(job) };
         report
     };
     let events = &t.tools.events;
@@ -100,8 +109,12 @@ pub(super) fn subcompaction_stats(done: &piece::Done, cpu_micros: u64) -> JobSta
     let stats = &done.stats;
     JobStats {
         cpu_micros,
-        num_input_records: stats.num_input_records,
-        total_blob_bytes_read: done.blob_bytes_read,
+        num_input_records: stats.num_itered,
+        blobs: BlobJobStats {
+            num_read: done.blobs_read.0,
+            bytes_read: done.blobs_read.1,
+            ..BlobJobStats::default()
+        },
         total_input_raw_key_bytes: stats.total_input_raw_key_bytes,
         total_input_raw_value_bytes: stats.total_input_raw_value_bytes,
         num_records_replaced: stats.num_record_drop_hidden,
@@ -218,7 +231,7 @@ pub(super) fn finished(
         job.family.name(),
         job.id,
         input_summary(&job.task),
-        event.total_output_size + event.stats.total_output_bytes_blob
+        event.total_output_size + event.stats.blobs.output_bytes
     ));
     if let Some(proximal) = proximal_output(job, done) {
         t.tools.events.info(format_args!(
@@ -272,7 +285,7 @@ fn count(
         bytes_read_output_level: of_output_level,
         bytes_written: out.bytes_written,
         bytes_written_pre_compression: outputs(done).map(|f| f.pre_compression_size).sum(),
-        bytes_read_blob: blob_bytes_read(done),
+        bytes_read_blob: blobs_read(done).1,
         bytes_written_blob: outputs(done).map(OutputFile::blob_bytes).sum(),
         bytes_moved: 0,
         num_input_records: s.num_input_records,
@@ -364,26 +377,43 @@ pub(super) fn job_file(job: &Job, level: usize, file: &TableFile) -> JobFile {
     }
 }
 
-/// Returns the bytes of the records that the subcompactions read from blob files.
-fn blob_bytes_read(done: &[piece::Done]) -> u64 {
-    done.iter().map(|piece| piece.blob_bytes_read).sum()
+/// Returns the number and the bytes of the records that the subcompactions read from blob files.
+fn blobs_read(done: &[piece::Done]) -> (u64, u64) {
+    done.iter()
+        .fold((0, 0), |(records, bytes), piece| (records + piece.blobs_read.0, bytes + piece.blobs_read.1))
+}
+
+/// Returns the counts of the input files.
+fn input_stats(job: &Job) -> JobStats {
+    JobStats {
+        num_input_files: job.task.num_input_files(),
+        num_input_files_at_output_level: job.task.files_of(job.task.output_level).len(),
+        total_input_bytes: job.task.input_bytes(),
+        is_manual: job.task.manual,
+        ..JobStats::default()
+    }
+}
+
+/// Returns the counts of a compaction that decodes no entry: only files, as in RocksDB.
+fn stats_without_rewrite(job: &Job) -> JobStats {
+    let num_input_files = job.task.files_of(job.task.start_level()).len();
+    JobStats {
+        num_input_files,
+        num_input_files_trivially_moved: if job.task.trivial_move { num_input_files } else { 0 },
+        ..JobStats::default()
+    }
 }
 
 fn job_stats(job: &Job, done: &[piece::Done], (elapsed_micros, cpu_micros): (u64, u64)) -> JobStats {
     let (stats, records) = sum(done);
+    let (num_read, bytes_read) = blobs_read(done);
     JobStats {
         elapsed_micros,
         cpu_micros,
-        num_input_files: job.task.num_input_files(),
-        num_input_files_at_output_level: job.task.files_of(job.task.output_level).len(),
         num_output_files: outputs(done).count(),
-        num_output_files_blob: outputs(done).map(|f| f.blobs.len()).sum(),
-        num_input_records: stats.num_input_records,
+        num_input_records: stats.num_itered,
         num_output_records: records,
-        total_input_bytes: job.task.input_bytes(),
-        total_blob_bytes_read: blob_bytes_read(done),
         total_output_bytes: outputs(done).map(|f| f.meta.size).sum(),
-        total_output_bytes_blob: outputs(done).map(OutputFile::blob_bytes).sum(),
         num_records_replaced: stats.num_record_drop_hidden,
         total_input_raw_key_bytes: stats.total_input_raw_key_bytes,
         total_input_raw_value_bytes: stats.total_input_raw_value_bytes,
@@ -392,6 +422,13 @@ fn job_stats(job: &Job, done: &[piece::Done], (elapsed_micros, cpu_micros): (u64
         num_corrupt_keys: stats.num_input_corrupt_records,
         num_single_del_fallthru: stats.num_single_del_fallthru,
         num_single_del_mismatch: stats.num_single_del_mismatch,
+        blobs: BlobJobStats {
+            num_read,
+            bytes_read,
+            num_output_files: outputs(done).map(|f| f.blobs.len()).sum(),
+            output_bytes: outputs(done).map(OutputFile::blob_bytes).sum(),
+        },
+        ..input_stats(job)
     }
 }
 
@@ -459,10 +496,7 @@ pub(super) fn report(
         stats: job_stats(job, done, micros),
         aborted,
         proximal: proximal_output(job, done),
-        details: match t.tools.events.has_listeners() {
-            true => details(job, done),
-            false => CompactionDetails::default(),
-        },
+        details: details(job, done),
     }
 }
 

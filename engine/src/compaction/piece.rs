@@ -25,9 +25,9 @@ use super::{CompactionTools, Job};
 use crate::family::Parts;
 use crate::options::ReadOptions;
 use crate::output::{self, BlobCollection, OutputSettings, Outputs, SubcompactionRange, Target, Targets};
-use crate::source::read_ahead::BlobsAhead;
+use crate::source::read_ahead::{BlobReadCounts, BlobsAhead};
 use crate::source::{BlobContext, LevelIter, Source};
-use crate::sync::{Arc, AtomicU64, Ordering};
+use crate::sync::{Arc, Ordering};
 
 /// The result of a subcompaction. After an error, the counts up to the error, without output files.
 #[derive(Default)]
@@ -38,8 +38,8 @@ pub struct Done {
     pub comparisons: u64,
     /// References of the inputs to blob files.
     pub blob_flow: BlobFlow,
-    /// Bytes of the records that were read from blob files.
-    pub blob_bytes_read: u64,
+    /// The records that were read from blob files, and their bytes.
+    pub blobs_read: (u64, u64),
     /// True if `stats` does not count each input entry, so that the counts cannot be verified.
     pub is_uncounted: bool,
 }
@@ -81,7 +81,7 @@ pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange, done:
             .is_none_or(|(lower, upper)| order.user.compare(lower, upper).is_lt()),
         "the key range of a subcompaction is empty"
     );
-    let settings = settings(t, job)?;
+    let settings = OutputSettings { newest_key_time: newest_key_time(job, range), ..settings(t, job)? };
     let ages = Ages::of(t, job, settings.times.as_deref());
     let (stripes, earliest_write_conflict_snapshot) = t.tools.snapshots.stripes_and_conflicts();
     let full_history_ts_low = job.family.state().full_history_ts_low.clone();
@@ -92,7 +92,7 @@ pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange, done:
     let db = t.tools.options.load_full();
     let filter = filter(job)?;
     let has_blobs = !job.version.blobs().is_empty();
-    let blob_bytes_read = Arc::new(AtomicU64::new(0));
+    let blobs_read = Arc::new(BlobReadCounts::default());
     let config = Config {
         snapshots: stripes,
         earliest_write_conflict_snapshot,
@@ -139,12 +139,12 @@ pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange, done:
     let rows = Trimmed::new(rows, job.parts.internal_order(), task.trim_timestamp.clone());
     let mut compaction_iter = CompactionIter::new(rows, below.clone(), tombstones, config);
     if has_blobs {
-        compaction_iter = compaction_iter.with_blobs(Box::new(blobs_ahead(t, job, &blob_bytes_read)));
+        compaction_iter = compaction_iter.with_blobs(Box::new(blobs_ahead(t, job, &blobs_read)));
     }
     let written = output::write_all(
         &mut compaction_iter,
         targets,
-        collection(t, job, &blob_bytes_read),
+        collection(t, job, &blobs_read),
         range,
         &mut |start, end| below.range_not_exists(start, end),
     )
@@ -153,15 +153,19 @@ pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange, done:
     let rows = compaction_iter.input().input();
     done.comparisons = rows.input().input().stats.comparisons;
     done.blob_flow = rows.flow().cloned().unwrap_or_default();
-    done.blob_bytes_read = blob_bytes_read.load(Ordering::Relaxed);
+    done.blobs_read = (blobs_read.records.load(Ordering::Relaxed), blobs_read.bytes.load(Ordering::Relaxed));
     done.stats = compaction_iter.stats;
     done.outputs = written?;
+    // RocksDB counts a dropped range tombstone in both numbers.
+    let dropped = done.outputs.dropped_obsolete_ranges;
+    done.stats.num_range_del_drop_obsolete += dropped;
+    done.stats.num_record_drop_obsolete += dropped;
     Ok(())
 }
 
 /// Returns the reader of values in blob files for a compaction: it verifies checksums and does not fill the blob
 /// cache.
-fn blobs_ahead(t: &CompactionTools<'_>, job: &Job, bytes_read: &Arc<AtomicU64>) -> BlobsAhead {
+fn blobs_ahead(t: &CompactionTools<'_>, job: &Job, counts: &Arc<BlobReadCounts>) -> BlobsAhead {
     let options = ReadOptions {
         fill_cache: false,
         rate_limiter_priority: Some(IoPriority::Low),
@@ -174,11 +178,11 @@ fn blobs_ahead(t: &CompactionTools<'_>, job: &Job, bytes_read: &Arc<AtomicU64>) 
         family: job.family.id(),
         options,
     };
-    BlobsAhead::new(context, job.parts.blobs.compaction_readahead_bytes, bytes_read.clone())
+    BlobsAhead::new(context, job.parts.blobs.compaction_readahead_bytes, counts.clone())
 }
 
 /// Returns the garbage collection that the compaction does. `None`: the compaction does none.
-fn collection(t: &CompactionTools<'_>, job: &Job, bytes_read: &Arc<AtomicU64>) -> Option<BlobCollection> {
+fn collection(t: &CompactionTools<'_>, job: &Job, counts: &Arc<BlobReadCounts>) -> Option<BlobCollection> {
     let o = &job.parts.blobs;
     let (enabled, cutoff) = match job.task.blob_gc {
         BlobGc::Options => (o.enable_garbage_collection, o.age_cutoff),
@@ -192,7 +196,19 @@ fn collection(t: &CompactionTools<'_>, job: &Job, bytes_read: &Arc<AtomicU64>) -
     }
     let first_kept = (cutoff * blobs.len() as f64) as usize;
     let cutoff = blobs.keys().nth(first_kept).copied().unwrap_or(FileNumber(u64::MAX));
-    Some(BlobCollection { cutoff, blobs: Box::new(blobs_ahead(t, job, bytes_read)) })
+    Some(BlobCollection { cutoff, blobs: Box::new(blobs_ahead(t, job, counts)) })
+}
+
+/// Returns the time in seconds since 1970 when the newest key of the input files was written; 0 if no input file records the time. Leaves
+/// out input files outside of the key range.
+fn newest_key_time(job: &Job, range: &SubcompactionRange) -> u64 {
+    let user = &job.parts.internal_order().user;
+    let is_outside = |file: &TableFile| {
+        range.lower.as_ref().is_some_and(|lower| user.compare(file.largest_user_key(), lower).is_lt())
+            || range.upper.as_ref().is_some_and(|upper| user.compare(file.smallest_user_key(), upper).is_gt())
+    };
+    let files = job.task.files().map(|(_, file)| file).filter(|file| !is_outside(file));
+    files.filter_map(|file| file.stats()?.newest_key_time).max().unwrap_or(0)
 }
 
 /// Returns the settings for the output files of the job.

@@ -165,7 +165,8 @@ fn job(db: &Db, input: &Input, output_dir: &Path, canceled: Arc<Flag>) -> Result
         young_after: None,
     };
     let now_s = tools.env.clock.now_seconds();
-    let mut task = plan_exactly(&view, &pin.parts.pick, &input.files, input.output_level, now_s)?;
+    let mut task =
+        plan_exactly(&input.family, &view, &pin.parts.pick, &input.files, input.output_level, now_s)?;
     // The primary delegates no compaction with two output levels.
     task.proximal = None;
     Ok(Job {

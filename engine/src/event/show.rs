@@ -107,9 +107,9 @@ fn compaction_finished(line: &mut Line, e: &CompactionFinished) {
     line.number("compaction_time_cpu_micros", e.compaction_time_cpu_micros);
     line.number("output_level", e.output_level).number("num_output_files", e.outputs.len());
     line.number("total_output_size", e.total_output_size);
-    if e.stats.num_output_files_blob > 0 {
-        line.number("num_blob_output_files", e.stats.num_output_files_blob);
-        line.number("total_blob_output_size", e.stats.total_output_bytes_blob);
+    if e.stats.blobs.num_output_files > 0 {
+        line.number("num_blob_output_files", e.stats.blobs.num_output_files);
+        line.number("total_blob_output_size", e.stats.blobs.output_bytes);
     }
     line.number("num_input_records", e.num_input_records);
     line.number("num_output_records", e.num_output_records)

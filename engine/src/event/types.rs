@@ -329,6 +329,8 @@ pub struct FlushStarted {
     pub reason: FlushReason,
     /// The stall that the number of level-0 files alone causes.
     pub stall: StallCondition,
+    /// The path of an SST file with the number 0 in the directory of the new file. The file has no number yet.
+    pub path: PathBuf,
 }
 
 /// A flush is committed. It wrote an SST file, or it dropped all entries of the memtables.
@@ -383,24 +385,20 @@ pub struct JobStats {
     pub cpu_micros: u64,
     /// SST files that the compaction read.
     pub num_input_files: usize,
+    /// Input files that the compaction moved to another level without a new file.
+    pub num_input_files_trivially_moved: usize,
     /// Input files that were on the output level.
     pub num_input_files_at_output_level: usize,
     /// SST files that the compaction wrote.
     pub num_output_files: usize,
-    /// Blob files that the compaction wrote.
-    pub num_output_files_blob: usize,
     /// Entries that the compaction read.
     pub num_input_records: u64,
     /// Entries in the output files.
     pub num_output_records: u64,
     /// Bytes of the input SST files.
     pub total_input_bytes: u64,
-    /// Bytes of the records that were read from blob files.
-    pub total_blob_bytes_read: u64,
     /// Bytes of the output SST files.
     pub total_output_bytes: u64,
-    /// Bytes of the records in the output blob files.
-    pub total_output_bytes_blob: u64,
     /// Entries that a newer entry of the same key hides.
     pub num_records_replaced: u64,
     /// Bytes of the keys and of the values that were read.
@@ -416,6 +414,23 @@ pub struct JobStats {
     pub num_single_del_fallthru: u64,
     /// Single deletions that met an entry other than a put.
     pub num_single_del_mismatch: u64,
+    /// True if a manual compaction wrote the output files.
+    pub is_manual: bool,
+    /// The blob files that the compaction read and wrote.
+    pub blobs: BlobJobStats,
+}
+
+/// The blob files of a compaction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BlobJobStats {
+    /// Records that were read from blob files.
+    pub num_read: u64,
+    /// Bytes of the records that were read from blob files.
+    pub bytes_read: u64,
+    /// Blob files that the compaction wrote.
+    pub num_output_files: usize,
+    /// Bytes of the records in the output blob files.
+    pub output_bytes: u64,
 }
 
 /// A compaction begins. The inputs are reserved.
@@ -442,8 +457,10 @@ pub struct CompactionStarted {
     pub input_files: Vec<JobFile>,
     /// The table properties of the input files, by path. Empty if there is no listener.
     pub table_properties: BTreeMap<PathBuf, Arc<Properties>>,
-    /// True if all SST files of the column family are inputs.
+    /// True if the compaction writes new files, and all SST files of the column family are inputs.
     pub is_full: bool,
+    /// The counts that are known at the start.
+    pub stats: JobStats,
 }
 
 /// One subcompaction of a compaction.
@@ -525,7 +542,7 @@ pub struct CompactionFinished {
 /// More about a compaction that ended.
 #[derive(Clone, Debug, Default)]
 pub struct CompactionDetails {
-    /// True if all SST files of the column family were inputs.
+    /// True if the compaction wrote new files, and all SST files of the column family were inputs.
     pub is_full: bool,
     /// The first bytes of the smallest user key of the output files, at most 8. Empty without output files.
     pub smallest_output_key_prefix: Vec<u8>,

@@ -87,7 +87,7 @@ impl ManualCompactions {
         let now = self.context.tools.env.clock.now_seconds();
         let allow_move = options.allow_trivial_move;
         let mut task = self.schedule.viewed(&state, family, &pin, |view| {
-            plan_files(view, &pin.parts.pick, files, output_level, allow_move, now)
+            plan_files(family.name(), view, &pin.parts.pick, files, (output_level, allow_move), now)
         })?;
         task.output_path_id = path;
         let all_there = task.files().all(|(_, f)| f.path_id == path);

@@ -13,6 +13,15 @@ use table::blob::BlobAccess;
 use super::BlobContext;
 use crate::sync::{Arc, AtomicU64, Ordering};
 
+/// The records that a subcompaction read from blob files.
+#[derive(Debug, Default)]
+pub struct BlobReadCounts {
+    /// The number of records.
+    pub records: AtomicU64,
+    /// The bytes of the records, with their headers and keys.
+    pub bytes: AtomicU64,
+}
+
 /// Blob reads of one thread with read-ahead: see the module.
 pub struct BlobsAhead {
     context: BlobContext,
@@ -20,15 +29,14 @@ pub struct BlobsAhead {
     readahead_bytes: usize,
     /// For each blob file: the offset and the bytes of the last read.
     ahead: BTreeMap<FileNumber, (u64, Vec<u8>)>,
-    /// Adds the bytes of each record that was read, with its header and key.
-    bytes_read: Arc<AtomicU64>,
+    /// Counts the records that were read.
+    counts: Arc<BlobReadCounts>,
 }
 
 impl BlobsAhead {
-    /// Makes the reader without read-ahead data. `bytes_read` counts the bytes of the records that the
-    /// compaction reads.
-    pub fn new(context: BlobContext, readahead_bytes: usize, bytes_read: Arc<AtomicU64>) -> Self {
-        BlobsAhead { context, readahead_bytes, ahead: BTreeMap::new(), bytes_read }
+    /// Makes the reader without read-ahead data. `counts` counts the records that the compaction reads.
+    pub fn new(context: BlobContext, readahead_bytes: usize, counts: Arc<BlobReadCounts>) -> Self {
+        BlobsAhead { context, readahead_bytes, ahead: BTreeMap::new(), counts }
     }
 
     /// Returns the value that a blob index points to. `user_key` has its timestamp.
@@ -39,7 +47,8 @@ impl BlobsAhead {
         let blob = self.context.reads().place(index)?;
         let value = self.read(user_key, index, &blob)?;
         let record = (format::blob::RECORD_HEADER_LEN + user_key.len()) as u64 + blob.size;
-        self.bytes_read.fetch_add(record, Ordering::Relaxed);
+        self.counts.records.fetch_add(1, Ordering::Relaxed);
+        self.counts.bytes.fetch_add(record, Ordering::Relaxed);
         Ok(value)
     }
 

@@ -71,19 +71,6 @@ pub(super) fn number_of(name: &str) -> FileNumber {
     FileNumber(stem.split('.').next().and_then(|digits| digits.parse().ok()).unwrap_or(0))
 }
 
-/// Adds the name of the column family to the errors of a compaction of files, as in RocksDB's texts.
-fn named(error: Error, family: &str) -> Error {
-    let message = error.message();
-    let text = if let Some(start) = message.strip_suffix("does not exist in the column family.") {
-        format!("{start}does not exist in column family {family}.")
-    } else if let Some(end) = message.strip_prefix("Output level must be ") {
-        format!("Output level for column family {family} must {end}")
-    } else {
-        return error;
-    };
-    Error::new(error.kind(), text)
-}
-
 disposers! {
     TransactionLogIterator: UpdatesObject;
 }
@@ -155,7 +142,7 @@ natives! {
         let family = InFamily::new(&db, cf)?;
         let path_id = u32::try_from(output_path_id).ok();
         let done = db.db.compact_files_reported(family.get(&db), &numbers, level, path_id, &options);
-        let done = done.map_err(|error| named(error, family.get(&db).name()))?;
+        let done = done?;
         if let (false, Some(report)) = (info.is_null(), done.report) {
             *info.exclusive::<JobInfo>()? = JobInfo::new(*report);
         }

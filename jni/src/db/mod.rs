@@ -109,9 +109,9 @@ impl DatabaseObject {
         if crate::throw::has_kept() {
             return Err(Fault::Thrown);
         }
-        let (listeners, dir) = (self.listeners.clone(), self.db.path().to_path_buf());
+        let listeners = self.listeners.clone();
         let handle = Handle::new(self);
-        listener::give_handle(&listeners, handle, &dir);
+        listener::give_handle(&listeners, handle);
         Ok(handle)
     }
 

@@ -221,24 +221,24 @@ fn continuation(version: &Version, level: usize, files: &[Arc<TableFile>]) -> Op
 /// InvalidArgument: no file is named, a file is not in the version, or the output level is above an input or
 /// does not exist or is reserved for ingestions behind. Aborted: a necessary file is being compacted.
 pub fn plan_files(
+    family: &str,
     view: &View<'_>,
     options: &Options,
     numbers: &[FileNumber],
-    output_level: usize,
-    allow_move: bool,
+    (output_level, allow_move): (usize, bool),
     now: u64,
 ) -> Result<Task> {
     let version = view.version;
     let last = version.num_levels() - 1;
     if output_level > last {
-        return Err(Error::invalid_argument(format!("Output level must be between [0, {last}].")));
+        return Err(no_such_level(family, last));
     }
     if options.allow_ingest_behind && output_level == last {
         return Err(Error::invalid_argument(format!(
             "Exceed the maximum output level defined by the current compaction algorithm with ingest_behind --- {last}"
         )));
     }
-    let mut chosen = named(version, numbers, output_level)?;
+    let mut chosen = named(family, version, numbers, output_level)?;
     gather(version, &mut chosen, output_level);
     let picker = Picker::new(view, options, now);
     let mut task = picker.task_of(&chosen, output_level);
@@ -267,6 +267,7 @@ pub fn plan_files(
 /// InvalidArgument: no file is named, a file is not in the version, or the output level is above an input or
 /// does not exist.
 pub fn plan_exactly(
+    family: &str,
     view: &View<'_>,
     options: &Options,
     numbers: &[FileNumber],
@@ -275,19 +276,29 @@ pub fn plan_exactly(
 ) -> Result<Task> {
     let last = view.version.num_levels() - 1;
     if output_level > last {
-        return Err(Error::invalid_argument(format!("Output level must be between [0, {last}].")));
+        return Err(no_such_level(family, last));
     }
-    let chosen = named(view.version, numbers, output_level)?;
+    let chosen = named(family, view.version, numbers, output_level)?;
     let task = Picker::new(view, options, now).task_of(&chosen, output_level);
     task.check(view.version);
     Ok(task)
+}
+
+/// Makes the error for an output level below the last level `last`, with RocksDB's text.
+fn no_such_level(family: &str, last: usize) -> Error {
+    Error::invalid_argument(format!("Output level for column family {family} must between [0, {last}]."))
 }
 
 /// Returns the named files as a set.
 ///
 /// # Errors
 /// InvalidArgument: no file is named, a file is not in the version, or a file is below the output level.
-fn named(version: &Version, numbers: &[FileNumber], output_level: usize) -> Result<BTreeSet<FileNumber>> {
+fn named(
+    family: &str,
+    version: &Version,
+    numbers: &[FileNumber],
+    output_level: usize,
+) -> Result<BTreeSet<FileNumber>> {
     if numbers.is_empty() {
         return Err(Error::invalid_argument("A compaction must contain at least one file."));
     }
@@ -295,7 +306,7 @@ fn named(version: &Version, numbers: &[FileNumber], output_level: usize) -> Resu
         match version.files().find(|(_, f)| f.number == *number) {
             None => {
                 return Err(Error::invalid_argument(format!(
-                    "Specified compaction input file /{number:06}.sst does not exist in the column family."
+                    "Specified compaction input file /{number:06}.sst does not exist in column family {family}."
                 )));
             }
             Some((level, _)) if level > output_level => {

@@ -117,9 +117,9 @@ impl World {
                 let to = value_of(command, "to", 1) as usize;
                 let view = self.view();
                 let planned = if command.has("exactly") {
-                    plan_exactly(&view, &self.options, &numbers, to, self.now)
+                    plan_exactly("x", &view, &self.options, &numbers, to, self.now)
                 } else {
-                    plan_files(&view, &self.options, &numbers, to, false, self.now)
+                    plan_files("x", &view, &self.options, &numbers, (to, false), self.now)
                 };
                 match planned {
                     Ok(task) => show(&task),

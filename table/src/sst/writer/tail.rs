@@ -151,6 +151,7 @@ fn put_block_facts(writer: &Writer, properties: &mut Properties) {
     properties.num_data_blocks_compression_rejected = stats.rejected;
     properties.num_data_blocks_compression_bypassed = stats.bypassed;
     properties.data_size = stats.end;
+    properties.uncompressed_data_size = stats.uncompressed;
     properties.index_value_is_delta_encoded = u64::from(has_delta_values(&writer.options.table));
     let (fast, slow) =
         writer.blocks.sampler.estimates(stats.uncompressed, stats.blocks * trailer::LEN as u64);
