@@ -22,9 +22,9 @@ pub struct rocksdb_iterator_t {
 /// The source of an iterator.
 enum Kind {
     /// A column family, with the data that an iterator of a batch over this iterator needs.
-    Family { iter: Box<DbIterator>, db: ironstone::Db, bounds: Bounds },
+    Family { iter: Box<DbIterator>, db: ironstone::Db },
     /// A column family of a database with a time to live. Stored values end with their write time.
-    Ttl { iter: Box<DbIterator>, db: TtlDb, bounds: Bounds },
+    Ttl { iter: Box<DbIterator>, db: TtlDb },
     /// A column family under a batch or a transaction.
     Batch(Box<BaseDeltaIter>),
     /// A column family of a database with a time to live, under a batch. The values end with their write time.
@@ -33,24 +33,11 @@ enum Kind {
 
 impl Kind {
     /// Returns the source for an iterator over a column family of a database.
-    fn over(open: &Open, iter: Box<DbIterator>, bounds: Bounds) -> Self {
+    fn over(open: &Open, iter: Box<DbIterator>) -> Self {
         match &open.ttl {
-            None => Kind::Family { iter, db: open.front.clone(), bounds },
-            Some(ttl) => Kind::Ttl { iter, db: ttl.clone(), bounds },
+            None => Kind::Family { iter, db: open.front.clone() },
+            Some(ttl) => Kind::Ttl { iter, db: ttl.clone() },
         }
-    }
-}
-
-/// The lower bound (inclusive) and the upper bound (exclusive) of an iterator.
-#[derive(Clone, Default)]
-struct Bounds {
-    lower: Option<Vec<u8>>,
-    upper: Option<Vec<u8>>,
-}
-
-impl Bounds {
-    fn of(options: &ReadOptions) -> Self {
-        Bounds { lower: options.iterate_lower_bound.clone(), upper: options.iterate_upper_bound.clone() }
     }
 }
 
@@ -104,9 +91,8 @@ impl rocksdb_iterator_t {
 
     fn create(db: &rocksdb_t, family: &Arc<Family>, options: ReadOptions) -> Result<Kind> {
         let open = db.get()?;
-        let bounds = Bounds::of(&options);
         let iter = Box::new(open.db.iter(family, options)?);
-        Ok(Kind::over(&open, iter, bounds))
+        Ok(Kind::over(&open, iter))
     }
 
     pub(crate) fn of_transaction(iter: Result<BaseDeltaIter>) -> Self {
@@ -115,23 +101,23 @@ impl rocksdb_iterator_t {
 
     /// Returns an iterator over the entries of this iterator and the records of a batch for `family`. Without `family`, the
     /// records are those for the default column family, also if this iterator is over another column family. The bounds of
-    /// `options` limit the records of the batch. Without `options`, the bounds of this iterator limit them.
+    /// `options` limit the records of the batch. Without `options`, no bound limits them, also if this iterator has bounds.
     pub(crate) fn with_batch(
         self,
         batch: &WriteBatchWithIndex,
         family: Option<&ironstone::Family>,
         options: Option<&ReadOptions>,
     ) -> Self {
+        let lower = options.and_then(|options| options.iterate_lower_bound.clone());
+        let upper = options.and_then(|options| options.iterate_upper_bound.clone());
         let iter = self.iter.and_then(|kind| match kind {
-            Kind::Family { iter, db, bounds } => {
-                let bounds = options.map_or(bounds, Bounds::of);
+            Kind::Family { iter, db } => {
                 let family = family.unwrap_or(&db);
-                Ok(Kind::Batch(Box::new(batch.iter_over_base(family, *iter, bounds.lower, bounds.upper))))
+                Ok(Kind::Batch(Box::new(batch.iter_over_base(family, *iter, lower, upper))))
             }
-            Kind::Ttl { iter, db, bounds } => {
-                let bounds = options.map_or(bounds, Bounds::of);
+            Kind::Ttl { iter, db } => {
                 let family = db.family_of(family.unwrap_or(db.plain()))?;
-                let iter = family.iter_over_base(batch, *iter, bounds.lower, bounds.upper);
+                let iter = family.iter_over_base(batch, *iter, lower, upper);
                 Ok(Kind::TtlBatch(Box::new(iter)))
             }
             Kind::Batch(_) | Kind::TtlBatch(_) => {
@@ -223,7 +209,7 @@ c_api! {
         let (open, read) = (db.get()?, options.get()?);
         let created = open.db.iterators(&families, read)?;
         for (place, iter) in places.iter_mut().zip(created) {
-            let kind = Kind::over(&open, Box::new(iter), Bounds::of(read));
+            let kind = Kind::over(&open, Box::new(iter));
             place.write(Owned(rocksdb_iterator_t { iter: Ok(kind) }).into_c());
         }
         Ok(())

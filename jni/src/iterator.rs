@@ -18,18 +18,15 @@ use crate::java::{JBuffer, JBytes, JLongs, Part};
 use crate::native::{disposers, natives};
 use crate::slice::SliceObject;
 
-/// The lower bound (inclusive) and the upper bound (exclusive) of an iterator.
-type Bounds = (Option<Vec<u8>>, Option<Vec<u8>>);
-
 /// An iterator. An iterator that could not be created reports the error as its status.
 pub struct IteratorObject {
     iter: Result<Kind>,
 }
 
 enum Kind {
-    Family(Box<DbIterator>, Bounds),
+    Family(Box<DbIterator>),
     /// A column family of a database with a time to live. Stored values end with their write time.
-    Ttl(Box<DbIterator>, Bounds),
+    Ttl(Box<DbIterator>),
     /// A column family of a database with a time to live, under a batch. The values end with their write time.
     TtlDelta(Box<BaseDeltaIter>),
     /// A column family under a transaction or a batch.
@@ -47,8 +44,8 @@ unsafe impl Sync for IteratorObject {}
 macro_rules! either {
     ($kind:expr, |$iter:ident| $value:expr) => {
         match $kind {
-            Kind::Family($iter, _) => $value,
-            Kind::Ttl($iter, _) => $value,
+            Kind::Family($iter) => $value,
+            Kind::Ttl($iter) => $value,
             Kind::TtlDelta($iter) => $value,
             Kind::Delta($iter) => $value,
             Kind::Records($iter) => $value,
@@ -63,14 +60,14 @@ impl IteratorObject {
     }
 
     /// Makes the iterator of a column family. An error becomes the status of the iterator.
-    pub fn family(iter: Result<Box<DbIterator>>, bounds: Bounds) -> Self {
-        IteratorObject::new(iter.map(|iter| Kind::Family(iter, bounds)))
+    pub fn family(iter: Result<Box<DbIterator>>) -> Self {
+        IteratorObject::new(iter.map(Kind::Family))
     }
 
     /// Makes the iterator of a column family with a time to live. The iterator hides the write time at the end
     /// of each value.
-    pub fn ttl(iter: Result<Box<DbIterator>>, bounds: Bounds) -> Self {
-        IteratorObject::new(iter.map(|iter| Kind::Ttl(iter, bounds)))
+    pub fn ttl(iter: Result<Box<DbIterator>>) -> Self {
+        IteratorObject::new(iter.map(Kind::Ttl))
     }
 
     /// Makes the iterator of a column family under a transaction or a batch. An error becomes the status of the
@@ -90,8 +87,8 @@ impl IteratorObject {
     }
 
     /// Takes the iterator out of the object as the base of a new iterator. The new iterator returns the entries of the base as
-    /// if the batch were written. The bounds of `options` limit the entries of the batch. Without `options`, the bounds of the
-    /// base limit them. `ttl` is the column family of a database with a time to live.
+    /// if the batch were written. The bounds of `options` limit the entries of the batch. Without `options`, no bound
+    /// limits them, also if the base has bounds. `ttl` is the column family of a database with a time to live.
     pub fn under_batch(
         &mut self,
         batch: &WriteBatchWithIndex,
@@ -99,20 +96,15 @@ impl IteratorObject {
         ttl: Option<&TtlFamily>,
         options: Option<&ReadOptions>,
     ) -> Self {
-        let bounds = |own: Bounds| {
-            options.map_or(own, |options| {
-                (options.iterate_lower_bound.clone(), options.iterate_upper_bound.clone())
-            })
-        };
+        let lower = options.and_then(|options| options.iterate_lower_bound.clone());
+        let upper = options.and_then(|options| options.iterate_upper_bound.clone());
         let taken = Error::invalid_argument("the base iterator is part of another iterator");
         let foreign = || Error::invalid_argument("the base iterator is not over a column family");
         let iter = std::mem::replace(&mut self.iter, Err(taken)).and_then(|kind| match kind {
-            Kind::Family(iter, own) => {
-                let (lower, upper) = bounds(own);
+            Kind::Family(iter) => {
                 Ok(Kind::Delta(Box::new(batch.iter_over_base(family, *iter, lower, upper))))
             }
-            Kind::Ttl(iter, own) => {
-                let (lower, upper) = bounds(own);
+            Kind::Ttl(iter) => {
                 let ttl = ttl.ok_or_else(foreign)?;
                 Ok(Kind::TtlDelta(Box::new(ttl.iter_over_base(batch, *iter, lower, upper))))
             }
@@ -124,7 +116,7 @@ impl IteratorObject {
     /// Returns the current value as it is stored, if it ends with its write time.
     fn with_time(&self) -> Option<&[u8]> {
         match &self.iter {
-            Ok(Kind::Ttl(iter, _)) if iter.valid() => Some(iter.value()),
+            Ok(Kind::Ttl(iter)) if iter.valid() => Some(iter.value()),
             Ok(Kind::TtlDelta(iter)) if iter.valid() => Some(iter.value()),
             _ => None,
         }
@@ -139,7 +131,7 @@ impl IteratorObject {
             ironstone::ttl::value_of(stored)?;
         }
         match &self.iter {
-            Ok(Kind::Family(iter, _) | Kind::Ttl(iter, _)) => iter.status(),
+            Ok(Kind::Family(iter) | Kind::Ttl(iter)) => iter.status(),
             Ok(Kind::Delta(iter) | Kind::TtlDelta(iter)) => iter.status(),
             Ok(Kind::Records(_)) => Ok(()),
             Ok(Kind::Table(iter)) => iter.status(),
@@ -150,7 +142,7 @@ impl IteratorObject {
     /// Returns the key. Returns an empty key if the iterator is not valid.
     fn key(&self) -> &[u8] {
         match &self.iter {
-            Ok(Kind::Family(iter, _)) => iter.raw_key(),
+            Ok(Kind::Family(iter)) => iter.raw_key(),
             Ok(kind) if self.valid() => either!(kind, |iter| iter.key()),
             _ => &[],
         }
@@ -194,7 +186,7 @@ fn reading(iter: Handle) -> Outcome<Exclusive<IteratorObject>> {
 /// Changes an iterator to read the newest entries, or the entries of a snapshot.
 fn refresh(iter: Handle, snapshot: Option<Arc<Snapshot>>) -> Outcome<()> {
     match &mut moving(iter)?.iter {
-        Ok(Kind::Family(iter, _) | Kind::Ttl(iter, _)) => Ok(iter.refresh_at(snapshot)?),
+        Ok(Kind::Family(iter) | Kind::Ttl(iter)) => Ok(iter.refresh_at(snapshot)?),
         Ok(_) => Err(Error::not_supported("Refresh() is not supported").into()),
         Err(error) => Err(error.clone().into()),
     }

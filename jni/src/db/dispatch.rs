@@ -124,19 +124,14 @@ impl DatabaseObject {
 
     /// Makes an iterator over a column family.
     pub fn iterator(&self, family: &Arc<Family>, options: &ReadOptions) -> IteratorObject {
-        let bounds = (options.iterate_lower_bound.clone(), options.iterate_upper_bound.clone());
-        self.iterator_of(self.db.boxed_iter(family, options.clone()), bounds)
+        self.iterator_of(self.db.boxed_iter(family, options.clone()))
     }
 
     /// Makes the object of an iterator of the engine.
-    pub fn iterator_of(
-        &self,
-        iter: Result<Box<engine::db::DbIterator>>,
-        bounds: (Option<Vec<u8>>, Option<Vec<u8>>),
-    ) -> IteratorObject {
+    pub fn iterator_of(&self, iter: Result<Box<engine::db::DbIterator>>) -> IteratorObject {
         match self.kind {
-            Kind::Ttl(_) => IteratorObject::ttl(iter, bounds),
-            _ => IteratorObject::family(iter, bounds),
+            Kind::Ttl(_) => IteratorObject::ttl(iter),
+            _ => IteratorObject::family(iter),
         }
     }
 

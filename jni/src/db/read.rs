@@ -285,11 +285,8 @@ natives! {
         for handle in handles {
             families.push(InFamily::new(&db, Handle(handle))?.get(&db).clone());
         }
-        let (iters, bounds) = with_read(options, |options| {
-            let bounds = (options.iterate_lower_bound.clone(), options.iterate_upper_bound.clone());
-            Ok((db.db.iterators(&families, options)?, bounds))
-        })?;
-        let handle = |iter| db.child(db.iterator_of(Ok(Box::new(iter)), bounds.clone())).0;
+        let iters = with_read(options, |options| Ok(db.db.iterators(&families, options)?))?;
+        let handle = |iter| db.child(db.iterator_of(Ok(Box::new(iter)))).0;
         java.new_longs(&iters.into_iter().map(handle).collect::<Vec<_>>())?
     }
 }
