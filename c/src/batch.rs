@@ -260,7 +260,7 @@ c_api! {
     fn rocksdb_writebatch_put_cf(
         batch: mut rocksdb_writebatch_t, column_family: at rocksdb_column_family_handle_t, key: bytes, val: bytes
     ) {
-        let id = column_family.family.id();
+        let id = column_family.id();
         batch.change(|batch| { batch.put_in(id, key, val); });
     }
 
@@ -268,8 +268,10 @@ c_api! {
         batch: mut rocksdb_writebatch_t, column_family: at rocksdb_column_family_handle_t, key: bytes, ts: bytes,
         val: bytes
     ) {
-        let id = column_family.family.id();
-        batch.change(|batch| { batch.put_at(id, key, ts, val); });
+        let id = column_family.id();
+        if column_family.has_timestamps_like(ts) {
+            batch.change(|batch| { batch.put_at(id, key, ts, val); });
+        }
     }
 
     /// Puts a key and a value that are given in parts.
@@ -282,7 +284,7 @@ c_api! {
         batch: mut rocksdb_writebatch_t, column_family: at rocksdb_column_family_handle_t, keys_list: islices,
         values_list: islices
     ) {
-        let (id, key, value) = (column_family.family.id(), joined(&keys_list), joined(&values_list));
+        let (id, key, value) = (column_family.id(), joined(&keys_list), joined(&values_list));
         batch.change(|batch| { batch.put_in(id, &key, &value); });
     }
 
@@ -293,7 +295,7 @@ c_api! {
     fn rocksdb_writebatch_merge_cf(
         batch: mut rocksdb_writebatch_t, column_family: at rocksdb_column_family_handle_t, key: bytes, val: bytes
     ) {
-        let id = column_family.family.id();
+        let id = column_family.id();
         batch.change(|batch| { batch.merge_in(id, key, val); });
     }
 
@@ -307,7 +309,7 @@ c_api! {
         batch: mut rocksdb_writebatch_t, column_family: at rocksdb_column_family_handle_t, keys_list: islices,
         values_list: islices
     ) {
-        let (id, key, value) = (column_family.family.id(), joined(&keys_list), joined(&values_list));
+        let (id, key, value) = (column_family.id(), joined(&keys_list), joined(&values_list));
         batch.change(|batch| { batch.merge_in(id, &key, &value); });
     }
 
@@ -318,15 +320,17 @@ c_api! {
     fn rocksdb_writebatch_delete_cf(
         batch: mut rocksdb_writebatch_t, column_family: at rocksdb_column_family_handle_t, key: bytes
     ) {
-        let id = column_family.family.id();
+        let id = column_family.id();
         batch.change(|batch| { batch.delete_in(id, key); });
     }
 
     fn rocksdb_writebatch_delete_cf_with_ts(
         batch: mut rocksdb_writebatch_t, column_family: at rocksdb_column_family_handle_t, key: bytes, ts: bytes
     ) {
-        let id = column_family.family.id();
-        batch.change(|batch| { batch.delete_at(id, key, ts); });
+        let id = column_family.id();
+        if column_family.has_timestamps_like(ts) {
+            batch.change(|batch| { batch.delete_at(id, key, ts); });
+        }
     }
 
     fn rocksdb_writebatch_singledelete(batch: mut rocksdb_writebatch_t, key: bytes) {
@@ -336,15 +340,17 @@ c_api! {
     fn rocksdb_writebatch_singledelete_cf(
         batch: mut rocksdb_writebatch_t, column_family: at rocksdb_column_family_handle_t, key: bytes
     ) {
-        let id = column_family.family.id();
+        let id = column_family.id();
         batch.change(|batch| { batch.single_delete_in(id, key); });
     }
 
     fn rocksdb_writebatch_singledelete_cf_with_ts(
         batch: mut rocksdb_writebatch_t, column_family: at rocksdb_column_family_handle_t, key: bytes, ts: bytes
     ) {
-        let id = column_family.family.id();
-        batch.change(|batch| { batch.single_delete_at(id, key, ts); });
+        let id = column_family.id();
+        if column_family.has_timestamps_like(ts) {
+            batch.change(|batch| { batch.single_delete_at(id, key, ts); });
+        }
     }
 
     /// Deletes a key that is given in parts.
@@ -356,7 +362,7 @@ c_api! {
     fn rocksdb_writebatch_deletev_cf(
         batch: mut rocksdb_writebatch_t, column_family: at rocksdb_column_family_handle_t, keys_list: islices
     ) {
-        let (id, key) = (column_family.family.id(), joined(&keys_list));
+        let (id, key) = (column_family.id(), joined(&keys_list));
         batch.change(|batch| { batch.delete_in(id, &key); });
     }
 
@@ -369,7 +375,7 @@ c_api! {
         batch: mut rocksdb_writebatch_t, column_family: at rocksdb_column_family_handle_t, start_key: bytes,
         end_key: bytes
     ) {
-        let id = column_family.family.id();
+        let id = column_family.id();
         batch.change(|batch| { batch.delete_range_in(id, start_key, end_key); });
     }
 
@@ -382,7 +388,7 @@ c_api! {
     fn rocksdb_writebatch_delete_rangev_cf(
         batch: mut rocksdb_writebatch_t, column_family: at rocksdb_column_family_handle_t, keys: ranges
     ) {
-        let (id, start, end) = (column_family.family.id(), joined(&keys.starts), joined(&keys.limits));
+        let (id, start, end) = (column_family.id(), joined(&keys.starts), joined(&keys.limits));
         batch.change(|batch| { batch.delete_range_in(id, &start, &end); });
     }
 

@@ -132,7 +132,7 @@ c_api! {
     fn rocksdb_writebatch_wi_put_cf(
         batch: mut rocksdb_writebatch_wi_t, column_family: at rocksdb_column_family_handle_t, key: bytes, val: bytes
     ) {
-        batch.batch.put_in(&column_family.front, key, val)?;
+        batch.batch.put_in(&*column_family.front()?, key, val)?;
     }
 
     /// Puts a key and a value that are given in parts.
@@ -144,7 +144,7 @@ c_api! {
         batch: mut rocksdb_writebatch_wi_t, column_family: at rocksdb_column_family_handle_t, keys_list: islices,
         values_list: islices
     ) {
-        batch.batch.put_in(&column_family.front, &joined(&keys_list), &joined(&values_list))?;
+        batch.batch.put_in(&*column_family.front()?, &joined(&keys_list), &joined(&values_list))?;
     }
 
     fn rocksdb_writebatch_wi_merge(batch: mut rocksdb_writebatch_wi_t, key: bytes, val: bytes) {
@@ -154,7 +154,7 @@ c_api! {
     fn rocksdb_writebatch_wi_merge_cf(
         batch: mut rocksdb_writebatch_wi_t, column_family: at rocksdb_column_family_handle_t, key: bytes, val: bytes
     ) {
-        batch.batch.merge_in(&column_family.front, key, val)?;
+        batch.batch.merge_in(&*column_family.front()?, key, val)?;
     }
 
     /// Merges a key and an operand that are given in parts.
@@ -166,7 +166,7 @@ c_api! {
         batch: mut rocksdb_writebatch_wi_t, column_family: at rocksdb_column_family_handle_t, keys_list: islices,
         values_list: islices
     ) {
-        batch.batch.merge_in(&column_family.front, &joined(&keys_list), &joined(&values_list))?;
+        batch.batch.merge_in(&*column_family.front()?, &joined(&keys_list), &joined(&values_list))?;
     }
 
     fn rocksdb_writebatch_wi_delete(batch: mut rocksdb_writebatch_wi_t, key: bytes) {
@@ -176,7 +176,7 @@ c_api! {
     fn rocksdb_writebatch_wi_delete_cf(
         batch: mut rocksdb_writebatch_wi_t, column_family: at rocksdb_column_family_handle_t, key: bytes
     ) {
-        batch.batch.delete_in(&column_family.front, key)?;
+        batch.batch.delete_in(&*column_family.front()?, key)?;
     }
 
     fn rocksdb_writebatch_wi_singledelete(batch: mut rocksdb_writebatch_wi_t, key: bytes) {
@@ -186,7 +186,7 @@ c_api! {
     fn rocksdb_writebatch_wi_singledelete_cf(
         batch: mut rocksdb_writebatch_wi_t, column_family: at rocksdb_column_family_handle_t, key: bytes
     ) {
-        batch.batch.single_delete_in(&column_family.front, key)?;
+        batch.batch.single_delete_in(&*column_family.front()?, key)?;
     }
 
     /// Deletes a key that is given in parts.
@@ -197,7 +197,7 @@ c_api! {
     fn rocksdb_writebatch_wi_deletev_cf(
         batch: mut rocksdb_writebatch_wi_t, column_family: at rocksdb_column_family_handle_t, keys_list: islices
     ) {
-        batch.batch.delete_in(&column_family.front, &joined(&keys_list))?;
+        batch.batch.delete_in(&*column_family.front()?, &joined(&keys_list))?;
     }
 
     /// Does nothing: a batch with an index has no range deletions.
@@ -283,7 +283,7 @@ c_api! {
     ) -> Option<Buffer> {
         vallen.set(0);
         let _ = options;
-        Ok(copied(wbwi.batch.get_from_batch_in(&column_family.front, key)?, &vallen))
+        Ok(copied(wbwi.batch.get_from_batch_in(&*column_family.front()?, key)?, &vallen))
     }
 
     /// Returns a copy of the value of a key as if the batch were written, or null.
@@ -303,7 +303,7 @@ c_api! {
     ) -> Option<Buffer> {
         vallen.set(0);
         db.family(column_family)?;
-        let found = db.get()?.get_under_batch(&wbwi.batch, &column_family.front, key, options.get()?)?;
+        let found = db.get()?.get_under_batch(&wbwi.batch, &*column_family.front()?, key, options.get()?)?;
         Ok(copied(found, &vallen))
     }
 
@@ -321,7 +321,7 @@ c_api! {
         column_family: at rocksdb_column_family_handle_t, key: bytes, err
     ) -> Option<Owned<rocksdb_pinnableslice_t>> {
         db.family(column_family)?;
-        let value = db.get()?.get_under_batch(&wbwi.batch, &column_family.front, key, options.get()?)?;
+        let value = db.get()?.get_under_batch(&wbwi.batch, &*column_family.front()?, key, options.get()?)?;
         Ok(value.map(|value| Owned(rocksdb_pinnableslice_t { value })))
     }
 
@@ -359,7 +359,8 @@ c_api! {
         wbwi: at rocksdb_writebatch_wi_t, base_iterator: own rocksdb_iterator_t,
         cf: at rocksdb_column_family_handle_t
     ) -> Option<Owned<rocksdb_iterator_t>> {
-        base_iterator.map(|base| Owned(base.with_batch(&wbwi.batch, Some(&cf.front), None)))
+        let family = cf.front()?;
+        base_iterator.map(|base| Owned(base.with_batch(&wbwi.batch, Some(&family), None)))
     }
 
     fn rocksdb_writebatch_wi_create_iterator_with_base_cf_readopts(
@@ -367,6 +368,7 @@ c_api! {
         cf: at rocksdb_column_family_handle_t, options: in rocksdb_readoptions_t
     ) -> Option<Owned<rocksdb_iterator_t>> {
         let options = options.get()?;
-        base_iterator.map(|base| Owned(base.with_batch(&wbwi.batch, Some(&cf.front), Some(options))))
+        let family = cf.front()?;
+        base_iterator.map(|base| Owned(base.with_batch(&wbwi.batch, Some(&family), Some(options))))
     }
 }

@@ -82,7 +82,7 @@ c_api! {
         checkpoint: at rocksdb_checkpoint_t, column_family: at rocksdb_column_family_handle_t, export_dir: path,
         err
     ) -> Owned<rocksdb_export_import_files_metadata_t> {
-        let export = checkpoint.checkpoint.export_column_family(&column_family.front, export_dir)?;
+        let export = checkpoint.checkpoint.export_column_family(&*column_family.front()?, export_dir)?;
         Ok(Owned(rocksdb_export_import_files_metadata_t::new(export)))
     }
 
@@ -126,11 +126,13 @@ c_api! {
         Owned(metadata.files.clone())
     }
 
-    /// Copies the list of files.
+    /// Moves the list of files into the description and destroys the handle `files`.
     fn rocksdb_export_import_files_metadata_set_files(
-        metadata: mut rocksdb_export_import_files_metadata_t, files: at rocksdb_livefiles_t
+        metadata: mut rocksdb_export_import_files_metadata_t, files: own rocksdb_livefiles_t
     ) {
-        metadata.files = files.clone();
+        if let Some(files) = files {
+            metadata.files = *files;
+        }
     }
 
     fn rocksdb_export_import_files_metadata_destroy(metadata: own rocksdb_export_import_files_metadata_t) {

@@ -416,16 +416,17 @@ c_api! {
         file.largest_key = key.to_vec();
     }
 
-    /// Copies the file to the list.
-    fn rocksdb_livefiles_add(files: mut rocksdb_livefiles_t, file: at rocksdb_livefile_t) {
+    /// Moves the file into the list and destroys the handle `file`.
+    fn rocksdb_livefiles_add(files: mut rocksdb_livefiles_t, file: own rocksdb_livefile_t) {
+        let Some(file) = file else { return Ok(()) };
         files.files.push(Arc::new(File {
-            family: file.family.clone(),
+            family: file.family,
             level: file.level,
-            name: file.name.clone(),
-            directory: file.directory.clone(),
+            name: file.name,
+            directory: file.directory,
             size: file.size,
-            smallest_key: file.smallest_key.clone(),
-            largest_key: file.largest_key.clone(),
+            smallest_key: file.smallest_key,
+            largest_key: file.largest_key,
             smallest_seq: file.smallest_seqno,
             largest_seq: file.largest_seqno,
             entries: file.num_entries,

@@ -50,6 +50,15 @@ pub struct Secondary {
     catching_up: Mutex<()>,
 }
 
+/// Returns the error of an open whose MANIFEST does not exist, with RocksDB's code: the writer may have deleted the MANIFEST after it
+/// wrote a new one, so the next open may succeed.
+fn switched(error: Error) -> Error {
+    if error.is_not_found() && error.message().starts_with("CURRENT names a MANIFEST") {
+        return Error::try_again("The primary may have switched to a new MANIFEST and deleted the old one.");
+    }
+    error
+}
+
 impl Secondary {
     /// Opens the database at `path` with all its column families. Column families use the options of the default column
     /// family. Share a block cache (`Options::block_cache`) to keep cached blocks when a catch-up replaces the view.
@@ -111,7 +120,7 @@ impl Secondary {
         if families.is_none() && options.block_cache.is_none() {
             options.block_cache = shared_cache(&options)?;
         }
-        let view = read(path, &options, &families, None, skip_wals)?;
+        let view = read(path, &options, &families, None, skip_wals).map_err(switched)?;
         let (view, catching_up) = (Mutex::new(view), Mutex::new(()));
         Ok(Secondary { path: path.to_path_buf(), options, families, skip_wals, view, catching_up })
     }

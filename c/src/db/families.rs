@@ -95,9 +95,9 @@ c_api! {
         db.db()?.drop_family(&*db.family(handle)?)
     }
 
-    /// Returns a handle of the default column family. The caller destroys the handle.
+    /// Returns a handle of the default column family. The caller destroys the handle. The handle does not keep the database in memory.
     fn rocksdb_get_default_column_family_handle(db: at rocksdb_t) -> Owned<rocksdb_column_family_handle_t> {
-        Owned(db.handle(db.default_family()?.clone())?)
+        Owned(db.default_handle()?)
     }
 
     /// Destroys the handle, not the column family. Accepts null.
@@ -106,14 +106,14 @@ c_api! {
     }
 
     fn rocksdb_column_family_handle_get_id(handle: at rocksdb_column_family_handle_t) -> u32 {
-        handle.family.id().0
+        handle.id().0
     }
 
     /// Returns the name with a NUL at its end. `name_len` does not count the NUL.
     fn rocksdb_column_family_handle_get_name(
         handle: at rocksdb_column_family_handle_t, name_len: out usize
     ) -> Buffer {
-        let name = handle.family.name().as_bytes();
+        let name = handle.name().as_bytes();
         name_len.set(name.len());
         Buffer::string(name)
     }

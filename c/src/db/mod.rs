@@ -17,11 +17,12 @@ mod ttl;
 mod view;
 mod write;
 
+use std::borrow::Cow;
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
-use base::{Error, Result};
-use engine::db::Db;
+use base::{Error, FamilyId, Result};
+use engine::db::{Db, WeakDb};
 use engine::family::Family;
 
 pub(crate) use multi_get::{Places, families as families_of, get_families, get_keys};
@@ -46,12 +47,30 @@ enum Target {
 
 /// A column family of an open database.
 pub struct rocksdb_column_family_handle_t {
-    pub(crate) db: Db,
-    pub(crate) family: Arc<Family>,
-    /// The column family of the crate `ironstone`.
-    pub(crate) front: ironstone::Family,
-    /// The secondary instance, if the handle belongs to a secondary instance.
-    secondary: Option<Arc<Following>>,
+    held: Held,
+}
+
+/// What a handle of a column family holds.
+enum Held {
+    /// A handle that keeps the database in memory until the handle is destroyed.
+    Counted {
+        db: Db,
+        family: Arc<Family>,
+        /// The column family of the crate `ironstone`.
+        front: ironstone::Family,
+        /// The secondary instance, if the handle belongs to a secondary instance.
+        secondary: Option<Arc<Following>>,
+    },
+    /// A handle of `rocksdb_get_default_column_family_handle`. RocksDB's handle owns nothing, so some programs never destroy the
+    /// handle. The handle does not keep the database in memory.
+    Default {
+        db: WeakDb,
+        session_id: String,
+        /// The length of the timestamps of the keys.
+        timestamp_size: usize,
+        /// The secondary instance, if the handle belongs to a secondary instance.
+        secondary: Option<Weak<Following>>,
+    },
 }
 
 /// The engine of the database that a call uses.
@@ -135,17 +154,27 @@ impl rocksdb_t {
     /// InvalidArgument if the handle belongs to another database; NotFound if the writer of a secondary instance dropped
     /// the column family.
     #[inline]
-    pub(crate) fn family<'a>(&self, handle: &'a rocksdb_column_family_handle_t) -> Result<FamilyView<'a>> {
-        match &self.target {
-            Target::Open(open) if open.db.session_id() == handle.db.session_id() => {
-                Ok(FamilyView::Open(&handle.family))
-            }
-            Target::Secondary(following)
-                if handle.secondary.as_ref().is_some_and(|s| Arc::ptr_eq(s, following)) =>
+    pub(crate) fn family<'a>(&'a self, handle: &'a rocksdb_column_family_handle_t) -> Result<FamilyView<'a>> {
+        match (&self.target, &handle.held) {
+            (Target::Open(open), Held::Counted { db, family, .. })
+                if open.db.session_id() == db.session_id() =>
             {
-                following.family(handle.family.name()).map(FamilyView::Secondary)
+                Ok(FamilyView::Open(family))
             }
-            Target::None => Err(no_database()),
+            (Target::Open(open), Held::Default { session_id, .. }) if open.db.session_id() == session_id => {
+                Ok(FamilyView::Open(&open.default))
+            }
+            (Target::Secondary(following), Held::Counted { secondary: Some(secondary), .. })
+                if Arc::ptr_eq(secondary, following) =>
+            {
+                following.family(handle.name()).map(FamilyView::Secondary)
+            }
+            (Target::Secondary(following), Held::Default { secondary: Some(secondary), .. })
+                if std::ptr::eq(secondary.as_ptr(), Arc::as_ptr(following)) =>
+            {
+                following.family(handle.name()).map(FamilyView::Secondary)
+            }
+            (Target::None, _) => Err(no_database()),
             _ => Err(foreign(handle)),
         }
     }
@@ -157,7 +186,73 @@ impl rocksdb_t {
             Target::Secondary(following) => Some(following.clone()),
             _ => None,
         };
-        Ok(rocksdb_column_family_handle_t { db: open.db.clone(), family, front, secondary })
+        Ok(rocksdb_column_family_handle_t {
+            held: Held::Counted { db: open.db.clone(), family, front, secondary },
+        })
+    }
+
+    /// Makes a handle of the default column family that does not keep the database in memory.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub(crate) fn default_handle(&self) -> Result<rocksdb_column_family_handle_t> {
+        let open = self.get()?;
+        let secondary = match &self.target {
+            Target::Secondary(following) => Some(Arc::downgrade(following)),
+            _ => None,
+        };
+        Ok(rocksdb_column_family_handle_t {
+            held: Held::Default {
+                db: WeakDb::new(&open.db),
+                session_id: open.db.session_id().to_string(),
+                timestamp_size: open.default.order().user.timestamp_size(),
+                secondary,
+            },
+        })
+    }
+}
+
+impl rocksdb_column_family_handle_t {
+    pub(crate) fn id(&self) -> FamilyId {
+        match &self.held {
+            Held::Counted { family, .. } => family.id(),
+            Held::Default { .. } => FamilyId::DEFAULT,
+        }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        match &self.held {
+            Held::Counted { family, .. } => family.name(),
+            Held::Default { .. } => "default",
+        }
+    }
+
+    /// Returns the column family of the crate `ironstone`.
+    ///
+    /// # Errors
+    /// ShutdownInProgress if the handle does not keep the database, and the database is closed.
+    pub(crate) fn front(&self) -> Result<Cow<'_, ironstone::Family>> {
+        match &self.held {
+            Held::Counted { front, .. } => Ok(Cow::Borrowed(front)),
+            Held::Default { db, secondary: None, .. } => {
+                let db = db.upgrade().ok_or_else(closed)?;
+                Ok(Cow::Owned(ironstone::Db::from_engine(db)?.default_family()))
+            }
+            Held::Default { secondary: Some(secondary), .. } => {
+                let secondary = secondary.upgrade().ok_or_else(closed)?;
+                Ok(Cow::Owned(secondary.view().front.default_family()))
+            }
+        }
+    }
+
+    /// Returns true if the keys of the column family have timestamps as long as `ts`. RocksDB ignores a call that adds an entry with
+    /// another timestamp to a write batch.
+    pub(crate) fn has_timestamps_like(&self, ts: &[u8]) -> bool {
+        let size = match &self.held {
+            Held::Counted { family, .. } => family.order().user.timestamp_size(),
+            Held::Default { timestamp_size, .. } => *timestamp_size,
+        };
+        size > 0 && size == ts.len()
     }
 }
 
@@ -167,9 +262,14 @@ fn no_database() -> Error {
 }
 
 #[cold]
+fn closed() -> Error {
+    Error::shutdown_in_progress("the database of the default column family is closed")
+}
+
+#[cold]
 fn foreign(handle: &rocksdb_column_family_handle_t) -> Error {
     Error::invalid_argument(format!(
         "column family {} belongs to another database than the one of the call",
-        handle.family.name()
+        handle.name()
     ))
 }

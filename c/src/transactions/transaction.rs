@@ -93,7 +93,7 @@ unsafe fn families(
         // SAFETY: the handle is null or live by the contract.
         let handle = unsafe { handle.as_ref() };
         let missing = || base::Error::invalid_argument("a column family handle is null");
-        Ok(handle.ok_or_else(missing)?.front.clone())
+        Ok(handle.ok_or_else(missing)?.front()?.into_owned())
     };
     handles.iter().map(family).collect()
 }
@@ -147,7 +147,7 @@ c_api! {
     fn rocksdb_transaction_put_cf(
         txn: at rocksdb_transaction_t, column_family: at rocksdb_column_family_handle_t, key: bytes, val: bytes, err
     ) {
-        txn.txn.put_in(&column_family.front, key, val)
+        txn.txn.put_in(&*column_family.front()?, key, val)
     }
 
     fn rocksdb_transaction_merge(txn: at rocksdb_transaction_t, key: bytes, val: bytes, err) {
@@ -157,7 +157,7 @@ c_api! {
     fn rocksdb_transaction_merge_cf(
         txn: at rocksdb_transaction_t, column_family: at rocksdb_column_family_handle_t, key: bytes, val: bytes, err
     ) {
-        txn.txn.merge_in(&column_family.front, key, val)
+        txn.txn.merge_in(&*column_family.front()?, key, val)
     }
 
     fn rocksdb_transaction_delete(txn: at rocksdb_transaction_t, key: bytes, err) {
@@ -167,7 +167,7 @@ c_api! {
     fn rocksdb_transaction_delete_cf(
         txn: at rocksdb_transaction_t, column_family: at rocksdb_column_family_handle_t, key: bytes, err
     ) {
-        txn.txn.delete_in(&column_family.front, key)
+        txn.txn.delete_in(&*column_family.front()?, key)
     }
 
     /// Adds bytes that are written to the WAL but not to memtables.
@@ -233,7 +233,7 @@ c_api! {
         column_family: at rocksdb_column_family_handle_t, key: bytes, vlen: out usize, err
     ) -> Option<Buffer> {
         vlen.set(0);
-        Ok(copied(txn.txn.get_in(&column_family.front, key, options.get()?)?, &vlen))
+        Ok(copied(txn.txn.get_in(&*column_family.front()?, key, options.get()?)?, &vlen))
     }
 
     fn rocksdb_transaction_get_pinned(
@@ -246,7 +246,7 @@ c_api! {
         txn: at rocksdb_transaction_t, options: in rocksdb_readoptions_t,
         column_family: at rocksdb_column_family_handle_t, key: bytes, err
     ) -> Option<Owned<rocksdb_pinnableslice_t>> {
-        Ok(pinned(txn.txn.get_in(&column_family.front, key, options.get()?)?))
+        Ok(pinned(txn.txn.get_in(&*column_family.front()?, key, options.get()?)?))
     }
 
     /// As `rocksdb_transaction_get`. Also locks the key, and checks at commit that no other transaction wrote it.
@@ -263,7 +263,7 @@ c_api! {
         column_family: at rocksdb_column_family_handle_t, key: bytes, vlen: out usize, exclusive: flag, err
     ) -> Option<Buffer> {
         vlen.set(0);
-        Ok(copied(txn.get_for_update(&column_family.front, key, options.get()?, exclusive)?, &vlen))
+        Ok(copied(txn.get_for_update(&*column_family.front()?, key, options.get()?, exclusive)?, &vlen))
     }
 
     fn rocksdb_transaction_get_pinned_for_update(
@@ -276,7 +276,7 @@ c_api! {
         txn: at rocksdb_transaction_t, options: in rocksdb_readoptions_t,
         column_family: at rocksdb_column_family_handle_t, key: bytes, exclusive: flag, err
     ) -> Option<Owned<rocksdb_pinnableslice_t>> {
-        Ok(pinned(txn.get_for_update(&column_family.front, key, options.get()?, exclusive)?))
+        Ok(pinned(txn.get_for_update(&*column_family.front()?, key, options.get()?, exclusive)?))
     }
 
     /// As `rocksdb_multi_get`, as the transaction sees the keys.
@@ -367,7 +367,7 @@ c_api! {
         txn: at rocksdb_transaction_t, options: in rocksdb_readoptions_t,
         column_family: at rocksdb_column_family_handle_t
     ) -> Owned<rocksdb_iterator_t> {
-        let create = || txn.txn.iter_in(&column_family.front, options.get()?.clone());
+        let create = || txn.txn.iter_in(&*column_family.front()?, options.get()?.clone());
         Owned(rocksdb_iterator_t::of_transaction(create()))
     }
 }

@@ -1,6 +1,6 @@
 //! The destructor of a state runs exactly once: for each function that takes a state, with its functions null and given.
 
-use std::ffi::c_void;
+use std::ffi::{c_char, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -125,4 +125,59 @@ fn destructor_of_a_compaction_service_runs_with_the_last_options() {
         rocksdb_options_destroy(copy);
     }
     assert_eq!(destroyed.load(Ordering::SeqCst), 1);
+}
+
+unsafe extern "C" {
+    fn rocksdb_options_set_create_if_missing(options: Any, value: u8);
+    fn rocksdb_options_add_eventlistener(options: Any, listener: Any);
+    fn rocksdb_open(options: Any, name: *const c_char, error: *mut *mut c_char) -> Any;
+    fn rocksdb_close(db: Any);
+    fn rocksdb_get_default_column_family_handle(db: Any) -> Any;
+    fn rocksdb_column_family_handle_destroy(handle: Any);
+    fn rocksdb_column_family_handle_get_id(handle: Any) -> u32;
+    fn rocksdb_writebatch_wi_create(reserved_bytes: usize, overwrite: u8) -> Any;
+    fn rocksdb_writebatch_wi_put_cf(
+        batch: Any,
+        family: Any,
+        key: *const c_char,
+        key_len: usize,
+        value: *const c_char,
+        len: usize,
+    );
+    fn rocksdb_writebatch_wi_count(batch: Any) -> i32;
+    fn rocksdb_writebatch_wi_destroy(batch: Any);
+}
+
+#[test]
+fn handle_of_the_default_column_family_does_not_keep_the_database() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = std::ffi::CString::new(dir.path().join("db").as_os_str().as_encoded_bytes()).unwrap();
+    let (destroyed, none) = (AtomicUsize::new(0), null_mut());
+    // SAFETY: the counter lives longer than the listener; each handle is destroyed once and is not used afterwards.
+    unsafe {
+        let options = rocksdb_options_create();
+        rocksdb_options_set_create_if_missing(options, 1);
+        let state = (&raw const destroyed).cast_mut().cast();
+        let listener = rocksdb_eventlistener_create(
+            state, count, none, none, none, none, none, none, none, none, none, none,
+        );
+        rocksdb_options_add_eventlistener(options, listener);
+        let mut error = null_mut();
+        let db = rocksdb_open(options, path.as_ptr(), &raw mut error);
+        assert!(error.is_null());
+        rocksdb_options_destroy(options);
+        let family = rocksdb_get_default_column_family_handle(db);
+        let put = || {
+            let batch = rocksdb_writebatch_wi_create(0, 1);
+            rocksdb_writebatch_wi_put_cf(batch, family, c"k".as_ptr(), 1, c"v".as_ptr(), 1);
+            let count = rocksdb_writebatch_wi_count(batch);
+            rocksdb_writebatch_wi_destroy(batch);
+            count
+        };
+        assert_eq!((put(), destroyed.load(Ordering::SeqCst)), (1, 0));
+        rocksdb_close(db);
+        assert_eq!(destroyed.load(Ordering::SeqCst), 1);
+        assert_eq!((put(), rocksdb_column_family_handle_get_id(family)), (0, 0));
+        rocksdb_column_family_handle_destroy(family);
+    }
 }

@@ -117,6 +117,16 @@ fn details_of_callbacks_agree_with_rocksdb() {
 }
 
 #[test]
+fn properties_of_files_and_details_of_jobs_agree_with_rocksdb() {
+    same_answers("jobs");
+}
+
+#[test]
+fn entries_of_batches_and_transactions_agree_with_rocksdb() {
+    same_answers("batches");
+}
+
+#[test]
 fn worker_of_a_compaction_service_agrees_with_rocksdb() {
     same_answers("remote");
 }

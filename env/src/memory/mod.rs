@@ -304,7 +304,7 @@ impl FileSystem for MemoryFs {
     }
 
     fn create_dir(&self, path: &Path) -> Result<()> {
-        self.shared.names.lock().create_dir(path).map_err(|k| failed("creating a directory", path, k))
+        self.shared.names.lock().create_dir(path).map_err(|k| failed("creating a new directory", path, k))
     }
 
     fn remove_dir(&self, path: &Path) -> Result<()> {

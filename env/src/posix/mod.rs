@@ -134,7 +134,7 @@ impl FileSystem for PosixFs {
     }
 
     fn create_dir(&self, path: &Path) -> Result<()> {
-        fs::create_dir(path).map_err(|e| Error::io("creating a directory", path, e))
+        fs::create_dir(path).map_err(|e| Error::io("creating a new directory", path, e))
     }
 
     fn remove_dir(&self, path: &Path) -> Result<()> {

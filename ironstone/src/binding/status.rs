@@ -21,7 +21,7 @@ use base::{Error, Kind, Subcode};
 const RARE_TEXTS: [&str; 3] = ["Recovery in progress", "Recovery already in progress", "Deadline exceeded"];
 
 /// Pairs: the start of a message of the engine, and the whole text that RocksDB uses instead.
-const TEXTS: [(&str, &str); 13] = [
+const TEXTS: [(&str, &str); 15] = [
     ("background work is paused", ""),
     ("no save point is set", ""),
     ("no blocking io", "no blocking io"),
@@ -31,6 +31,8 @@ const TEXTS: [(&str, &str); 13] = [
     ("Backup not found", "Backup not found"),
     ("Column family already dropped!", "Column family already dropped!\n"),
     ("Column family already exists", "Column family already exists"),
+    ("Comparator name mismatch: ", "Comparator name mismatch"),
+    ("neither files nor memtables are to be counted", "Invalid options"),
     ("Directory exists: a checkpoint", "Directory exists"),
     ("Directory exists: an export", "Specified export_dir exists"),
     ("Invalid column family specified in write batch", "Invalid column family specified in write batch"),
@@ -38,9 +40,10 @@ const TEXTS: [(&str, &str); 13] = [
 ];
 
 /// The operations of the engine on a file, with the words of RocksDB.
-const DOINGS: [(&str, &str); 9] = [
+const DOINGS: [(&str, &str); 10] = [
     ("appending", "While appending to file"),
     ("creating a directory", "While mkdir if missing"),
+    ("creating a new directory", "While mkdir"),
     ("creating a file", "While open a file for appending"),
     ("listing a directory", "While opendir"),
     ("locking a file", "While lock file"),
@@ -96,7 +99,7 @@ pub fn status_state(error: &Error) -> String {
         Kind::Busy | Kind::TimedOut | Kind::Expired | Kind::MergeInProgress => {
             if RARE_TEXTS.contains(&message) { message.to_string() } else { String::new() }
         }
-        Kind::InvalidArgument | Kind::NotSupported | Kind::NotFound => call(error),
+        Kind::InvalidArgument | Kind::NotSupported | Kind::NotFound | Kind::TryAgain => call(error),
         Kind::IoError => file(error),
         Kind::Corruption => corruption(error).unwrap_or_else(|| whole(error)),
         _ => whole(error),
