@@ -2,6 +2,7 @@
 
 use base::{Error, FamilyId, Result};
 use engine::batch::WriteBatch;
+use format::batch::Batch;
 
 use crate::db::FamilyObject;
 use crate::fault::Outcome;
@@ -15,12 +16,44 @@ pub struct BatchObject {
     pub batch: WriteBatch,
     /// The maximum size of the batch in bytes. 0: no limit.
     max_bytes: usize,
+    /// The bytes that the batch was created from and the decode error, if the bytes are not a batch. As in RocksDB, only the use
+    /// of the batch fails.
+    fault: Option<(Vec<u8>, Error)>,
 }
 
 impl BatchObject {
     /// Makes the object of a batch without a size limit.
     pub fn from_batch(batch: WriteBatch) -> Self {
-        BatchObject { batch, max_bytes: 0 }
+        BatchObject { batch, ..BatchObject::default() }
+    }
+
+    /// Makes the object of a batch from the bytes of a batch.
+    fn from_bytes(bytes: Vec<u8>) -> Self {
+        match WriteBatch::from_bytes(&bytes) {
+            Ok(batch) => BatchObject::from_batch(batch),
+            Err(error) => BatchObject { fault: Some((bytes, error)), ..BatchObject::default() },
+        }
+    }
+
+    /// Returns the batch for a write.
+    ///
+    /// # Errors
+    /// Corruption if the batch was created from bytes that are not a batch.
+    pub fn batch_to_write(&mut self) -> Result<&mut WriteBatch> {
+        match &self.fault {
+            Some((_, error)) => Err(error.clone()),
+            None => Ok(&mut self.batch),
+        }
+    }
+
+    /// Returns the bytes of the batch, also if they do not decode.
+    pub fn bytes(&self) -> &[u8] {
+        self.fault.as_ref().map_or(self.batch.bytes(), |(bytes, _)| bytes)
+    }
+
+    /// Returns the error of the bytes that the batch was created from. `None`: they are a batch.
+    pub fn error(&self) -> Option<&Error> {
+        self.fault.as_ref().map(|(_, error)| error)
     }
 
     /// Applies a change to the batch. Undoes the change if the batch is then larger than its limit.
@@ -154,15 +187,18 @@ natives! {
 
     fn WriteBatch_newWriteBatch___3BI[java](bytes: JBytes, len: i32) -> Handle {
         let bytes = java.copy_first(bytes, len)?;
-        Handle::new(BatchObject::from_batch(WriteBatch::from_bytes(&bytes)?))
+        Handle::new(BatchObject::from_bytes(bytes.to_vec()))
     }
 
     fn WriteBatch_count0 | WriteBatch_count0Jni[_](handle: Handle) -> i32 {
-        handle.shared::<BatchObject>()?.batch.count() as i32
+        // For bytes that are not a batch, the number that the bytes state.
+        Batch::new(handle.shared::<BatchObject>()?.bytes()).map_or(0, |batch| batch.count()) as i32
     }
 
     fn WriteBatch_clear0 | WriteBatch_clear0Jni[_](handle: Handle) {
-        batch(handle)?.batch.clear();
+        let mut object = batch(handle)?;
+        object.fault = None;
+        object.batch.clear();
     }
 
     fn WriteBatch_setSavePoint0 | WriteBatch_setSavePoint0Jni[_](handle: Handle) {
@@ -187,10 +223,10 @@ natives! {
     }
 
     fn WriteBatch_data[java](handle: Handle) -> JBytes<'j> {
-        java.new_bytes(handle.shared::<BatchObject>()?.batch.bytes())?
+        java.new_bytes(handle.shared::<BatchObject>()?.bytes())?
     }
 
     fn WriteBatch_getDataSize[_](handle: Handle) -> i64 {
-        handle.shared::<BatchObject>()?.batch.data_size() as i64
+        handle.shared::<BatchObject>()?.bytes().len() as i64
     }
 }

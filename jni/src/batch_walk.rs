@@ -7,7 +7,7 @@
 
 use base::Error;
 use engine::batch::WriteBatch;
-use format::batch::{Marker, Record};
+use format::batch::{Batch, Marker, Record};
 
 use crate::batch::BatchObject;
 use crate::class::{Class, Global, Method, Value};
@@ -177,16 +177,25 @@ natives! {
 
     /// Iterates over a copy of the batch, because the handler may change the batch.
     fn WriteBatch_iterate[java](handle: Handle, handler: Handle) {
-        let batch: WriteBatch = handle.shared::<BatchObject>()?.batch.clone();
+        let (bytes, fault) = {
+            let object = handle.shared::<BatchObject>()?;
+            (object.bytes().to_vec(), object.error().cloned())
+        };
         let handler = handler.shared::<HandlerObject>()?;
         let object = handler.0.object(java);
-        let mut is_first = true;
-        for record in batch.iter() {
-            if !SHOULD_CONTINUE.call_bool(java, object, &[])? {
+        let (mut is_first, mut continues) = (true, true);
+        let batch = Batch::new(&bytes).map_err(|error| fault.clone().unwrap_or(error))?;
+        for record in batch.records() {
+            continues = SHOULD_CONTINUE.call_bool(java, object, &[])?;
+            if !continues {
                 break;
             }
             show(java, object, &record?, is_first)?;
             is_first = false;
+        }
+        // RocksDB checks the count of the batch only if the handler saw all records.
+        if let Some(error) = fault.filter(|_| continues) {
+            Err(error)?;
         }
     }
 

@@ -158,6 +158,6 @@ natives! {
 
     fn RocksDB_write0[_](db: Handle, options: Handle, batch: Handle) {
         let mut batch = batch.exclusive::<BatchObject>()?;
-        writing(db, Handle::NULL, options, |db, _, options| db.write(&mut batch.batch, options))?;
+        writing(db, Handle::NULL, options, |db, _, options| db.write(batch.batch_to_write()?, options))?;
     }
 }

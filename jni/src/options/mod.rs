@@ -84,9 +84,14 @@ natives! {
 
     /// Copies options. Components are shared with the copy.
     fn Options_copyOptions | DBOptions_copyDBOptions | ColumnFamilyOptions_copyColumnFamilyOptions
-        | DBOptions_newDBOptionsFromOptions | ColumnFamilyOptions_newColumnFamilyOptionsFromOptions[_](
+        | ColumnFamilyOptions_newColumnFamilyOptionsFromOptions[_](
         options: Handle
     ) -> Handle {
         Handle::new(OptionSet::clone(&*options.shared::<OptionSet>()?))
+    }
+
+    /// Copies the options of a database. The block cache belongs to the table options of a column family, so the copy has none.
+    fn DBOptions_newDBOptionsFromOptions[_](options: Handle) -> Handle {
+        Handle::new(OptionSet { block_cache: None, ..OptionSet::clone(&*options.shared::<OptionSet>()?) })
     }
 }

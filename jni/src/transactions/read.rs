@@ -71,21 +71,33 @@ fn families(object: &TransactionObject, handles: &[i64], count: usize) -> Outcom
     }
 }
 
-/// Reads keys. The value of a missing key is null.
+/// Reads keys at one sequence number. The value of a missing key is null. `for_update` first locks all keys in their order; if a key
+/// cannot be locked, the call reads no key.
 fn multi_get<'j>(
     java: Java<'j>,
     (txn, options): (Handle, Handle),
     keys: JObjects<'_>,
     handles: &[i64],
-    lock: Lock,
+    for_update: bool,
 ) -> Outcome<JObjects<'j>> {
     let (object, keys) = (transaction(txn)?, java.byte_arrays(keys)?);
     let families = families(&object, handles, keys.len())?;
-    let get = |options: &ReadOptions| {
-        let pairs = families.iter().zip(&keys);
-        pairs.map(|(family, key)| get_in(&object, family, key, options, lock)).collect::<Outcome<Vec<_>>>()
-    };
-    let values = with_read(options, get)?;
+    let pairs: Vec<_> =
+        families.iter().zip(&keys).map(|(family, key)| (family.get(&object), key.as_slice())).collect();
+    let values = with_read(options, |options| {
+        if for_update {
+            for (family, key) in &pairs {
+                object.txn.lock_for_update_in(
+                    family,
+                    key,
+                    options,
+                    LockMode::Exclusive,
+                    Validation::Check,
+                )?;
+            }
+        }
+        Ok(object.txn.multi_get_families(&pairs, options).into_iter().collect::<base::Result<Vec<_>>>()?)
+    })?;
     java.new_byte_array_array(values.len(), |at| array(java, values[at].as_deref()))
 }
 
@@ -96,9 +108,6 @@ fn array<'j>(java: Java<'j>, value: Option<&[u8]>) -> Outcome<JBytes<'j>> {
 fn fill(java: Java<'_>, found: Option<Pinned>, value: JBytes<'_>, part: Part) -> Outcome<i32> {
     found.map_or(Ok(NOT_FOUND), |found| java.fill(value, part, &found))
 }
-
-/// The lock of `multiGetForUpdate`.
-const FOR_UPDATE: Lock = Lock::Taken(LockMode::Exclusive, Validation::Check);
 
 natives! {
     fn Transaction_get__JJ_3BIIJ[java](
@@ -155,29 +164,29 @@ natives! {
     }
 
     fn Transaction_multiGet__JJ_3_3B[java](txn: Handle, options: Handle, keys: JObjects) -> JObjects<'j> {
-        multi_get(java, (txn, options), keys, &[], Lock::None)?
+        multi_get(java, (txn, options), keys, &[], false)?
     }
 
     fn Transaction_multiGet__JJ_3_3B_3J[java](
         txn: Handle, options: Handle, keys: JObjects, families: JLongs
     ) -> JObjects<'j> {
-        multi_get(java, (txn, options), keys, &java.longs(families)?, Lock::None)?
+        multi_get(java, (txn, options), keys, &java.longs(families)?, false)?
     }
 
     fn Transaction_multiGet__JJJ_3_3B[java](
         txn: Handle, options: Handle, family: Handle, keys: JObjects
     ) -> JObjects<'j> {
-        multi_get(java, (txn, options), keys, &[family.0], Lock::None)?
+        multi_get(java, (txn, options), keys, &[family.0], false)?
     }
 
     fn Transaction_multiGetForUpdate__JJ_3_3B[java](txn: Handle, options: Handle, keys: JObjects) -> JObjects<'j> {
-        multi_get(java, (txn, options), keys, &[], FOR_UPDATE)?
+        multi_get(java, (txn, options), keys, &[], true)?
     }
 
     fn Transaction_multiGetForUpdate__JJ_3_3B_3J[java](
         txn: Handle, options: Handle, keys: JObjects, families: JLongs
     ) -> JObjects<'j> {
-        multi_get(java, (txn, options), keys, &java.longs(families)?, FOR_UPDATE)?
+        multi_get(java, (txn, options), keys, &java.longs(families)?, true)?
     }
 
     fn Transaction_undoGetForUpdate__J_3BI[java](txn: Handle, key: JBytes, len: i32) {

@@ -155,8 +155,8 @@ natives! {
     }
 
     fn Transaction_rebuildFromWriteBatch[_](txn: Handle, batch: Handle) {
-        let (object, batch) = (transaction(txn)?, batch.exclusive::<BatchObject>()?);
-        object.txn.rebuild_from_batch(&batch.batch)?;
+        let (object, mut batch) = (transaction(txn)?, batch.exclusive::<BatchObject>()?);
+        object.txn.rebuild_from_batch(batch.batch_to_write()?)?;
     }
 
     /// Returns the commit-time batch: the commit of a prepared transaction also writes this batch.

@@ -147,14 +147,14 @@ class BatchesTest extends InDirectory {
   }
 
   @Test
-  void iteratorsOfManyFamiliesKeepTheirBoundsUnderABatch() throws Exception {
+  void iteratorsOfManyFamiliesKeepTheirOwnBoundsUnderABatch() throws Exception {
     try (Options options = new Options().setCreateIfMissing(true); RocksDB db = RocksDB.open(options, dir.toString());
          Slice bound = new Slice("c"); ReadOptions read = new ReadOptions().setIterateUpperBound(bound);
          WriteBatchWithIndex batch = new WriteBatchWithIndex(true)) {
       db.put(b("a"), b("base"));
       db.put(b("d"), b("outside"));
       batch.put(b("b"), b("new"));
-      batch.put(b("c"), b("outside"));
+      batch.put(b("c"), b("new"));
       final RocksIterator base = db.newIterators(List.of(db.getDefaultColumnFamily()), read).get(0);
       try (RocksIterator iterator = batch.newIteratorWithBase(base)) {
         final StringBuilder seen = new StringBuilder();
@@ -162,7 +162,7 @@ class BatchesTest extends InDirectory {
           seen.append(new String(iterator.key())).append(' ');
         }
         iterator.status();
-        assertEquals("a b ", seen.toString());
+        assertEquals("a b c ", seen.toString());
       }
       base.close();
     }
@@ -233,5 +233,51 @@ class BatchesTest extends InDirectory {
     assertThrows(IllegalStateException.class, plain::count);
     iterator.seekToFirst();
     iterator.close();
+  }
+
+  @Test
+  void aBatchOfDamagedBytesFailsOnlyAtItsUse() throws Exception {
+    final byte[] wrongCount = {0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 1, 1, 'a', 1, 'b', 0, 1, 'c'};
+    final byte[] cut = {0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1, 1, 'a', 1, 'b', 1, 1, 'c'};
+    try (Options options = new Options().setCreateIfMissing(true); WriteOptions write = new WriteOptions();
+         RocksDB db = RocksDB.open(options, dir.toString())) {
+      for (final byte[] bytes : new byte[][] {wrongCount, cut}) {
+        try (WriteBatch batch = new WriteBatch(bytes); Log log = new Log()) {
+          assertEquals(bytes[8], batch.count());
+          assertArrayEquals(bytes, batch.data());
+          assertEquals(bytes.length, batch.getDataSize());
+          final String text = bytes == cut ? "bad WriteBatch Put" : "WriteBatch has wrong count";
+          assertEquals(text, assertThrows(RocksDBException.class, () -> db.write(write, batch)).getMessage());
+          assertEquals(text, assertThrows(RocksDBException.class, () -> batch.iterate(log)).getMessage());
+          assertEquals("put 0 a b", log.calls.get(0));
+          batch.clear();
+          batch.put(b("k"), b("v"));
+          db.write(write, batch);
+        }
+      }
+      assertArrayEquals(b("v"), db.get(b("k")));
+      assertNull(db.get(b("a")));
+    }
+  }
+
+  @Test
+  void boundsOfTheBaseDoNotLimitTheBatch() throws Exception {
+    try (Options options = new Options().setCreateIfMissing(true); RocksDB db = RocksDB.open(options, dir.toString());
+         WriteBatchWithIndex batch = new WriteBatchWithIndex(true); Slice upper = new Slice("c");
+         ReadOptions bounded = new ReadOptions().setIterateUpperBound(upper)) {
+      db.put(b("b"), b("1"));
+      db.put(b("d"), b("1"));
+      batch.put(b("a"), b("2"));
+      batch.put(b("e"), b("2"));
+      for (final boolean states : new boolean[] {false, true}) {
+        final RocksIterator base = db.newIterator(bounded);
+        try (RocksIterator iterator = states ? batch.newIteratorWithBase(base, bounded) : batch.newIteratorWithBase(base)) {
+          final StringBuilder keys = new StringBuilder();
+          for (iterator.seekToFirst(); iterator.isValid(); iterator.next()) keys.append(new String(iterator.key()));
+          iterator.status();
+          assertEquals(states ? "ab" : "abe", keys.toString());
+        }
+      }
+    }
   }
 }

@@ -168,6 +168,21 @@ class TransactionsTest extends InDirectory {
   }
 
   @Test
+  void aReadForUpdateOfSeveralKeysStopsAtTheFirstLockedKey() throws Exception {
+    try (Options options = new Options(); TransactionDBOptions settings = new TransactionDBOptions().setDefaultLockTimeout(1);
+         WriteOptions write = new WriteOptions(); ReadOptions read = new ReadOptions(); TransactionDB db = open(options, settings);
+         TransactionOptions quick = new TransactionOptions().setLockTimeout(1);
+         Transaction first = db.beginTransaction(write); Transaction second = db.beginTransaction(write, quick)) {
+      first.put(b("b"), b("1"));
+      final byte[][] keys = {b("a"), b("b"), b("c")};
+      assertThrows(RocksDBException.class, () -> second.multiGetForUpdate(read, keys));
+      // The call stopped at the second key, so only the first key is locked.
+      assertThrows(RocksDBException.class, () -> db.put(write, b("a"), b("2")));
+      db.put(write, b("c"), b("2"));
+    }
+  }
+
+  @Test
   void aLockedKeyTimesOutOtherWriters() throws Exception {
     try (Options options = new Options(); TransactionDBOptions settings = new TransactionDBOptions().setDefaultLockTimeout(1);
          WriteOptions write = new WriteOptions(); ReadOptions read = new ReadOptions(); TransactionDB db = open(options, settings);
