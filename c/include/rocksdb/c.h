@@ -1276,7 +1276,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_create_column_families_destroy(rocksdb_c
 /* Drops a column family. Its handles can still be used for reads. */
 extern ROCKSDB_LIBRARY_API void rocksdb_drop_column_family(rocksdb_t* db,
     rocksdb_column_family_handle_t* handle, char** errptr);
-/* Returns a handle of the default column family. The caller destroys the handle. */
+/* Returns a handle of the default column family. The caller destroys the handle. The handle does not keep the database in memory. */
 extern ROCKSDB_LIBRARY_API rocksdb_column_family_handle_t* rocksdb_get_default_column_family_handle(rocksdb_t* db);
 /* Destroys the handle, not the column family. Accepts null. */
 extern ROCKSDB_LIBRARY_API void rocksdb_column_family_handle_destroy(rocksdb_column_family_handle_t* handle);
@@ -1739,7 +1739,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_export_import_files_metadata_set_db_comp
     const char* name);
 /* Returns a copy of the list of files. The caller destroys the list. */
 extern ROCKSDB_LIBRARY_API rocksdb_livefiles_t* rocksdb_export_import_files_metadata_get_files(rocksdb_export_import_files_metadata_t* metadata);
-/* Copies the list of files. */
+/* Moves the list of files into the description and destroys the handle `files`. */
 extern ROCKSDB_LIBRARY_API void rocksdb_export_import_files_metadata_set_files(rocksdb_export_import_files_metadata_t* metadata,
     rocksdb_livefiles_t* files);
 extern ROCKSDB_LIBRARY_API void rocksdb_export_import_files_metadata_destroy(rocksdb_export_import_files_metadata_t* metadata);
@@ -2138,7 +2138,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_livefile_set_smallest_key(rocksdb_livefi
     const char* key, size_t key_len);
 extern ROCKSDB_LIBRARY_API void rocksdb_livefile_set_largest_key(rocksdb_livefile_t* file,
     const char* key, size_t key_len);
-/* Copies the file to the list. */
+/* Moves the file into the list and destroys the handle `file`. */
 extern ROCKSDB_LIBRARY_API void rocksdb_livefiles_add(rocksdb_livefiles_t* files,
     rocksdb_livefile_t* file);
 
