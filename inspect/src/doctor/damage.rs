@@ -9,7 +9,22 @@ const EVIDENCE_MAX: usize = 20;
 
 pub(super) fn rules(db: &Database) -> Vec<Finding> {
     let mut out = Vec::new();
-    let damage: Vec<_> = db.problems.iter().filter(|problem| problem.weight == Weight::Damage).collect();
+    let damage = db.problems.iter().filter(|problem| problem.weight == Weight::Damage);
+    let (options, damage): (Vec<_>, Vec<_>) =
+        damage.partition(|problem| problem.file.starts_with("OPTIONS-"));
+    if !options.is_empty() {
+        let title = "The OPTIONS file is not readable".to_string();
+        let finding = Finding::new("damaged-options", Severity::Warning, title);
+        let finding = options
+            .iter()
+            .take(EVIDENCE_MAX)
+            .fold(finding, |f, problem| f.evidence(format!("{}: {}", problem.file, problem.text)));
+        out.push(
+            finding
+                .cost("No data is lost. A program that loads its options from the directory does not open the database, and the rules about options see only the info log.")
+                .action("Open the database once with the options of the program. The open writes a new OPTIONS file."),
+        );
+    }
     if !damage.is_empty() {
         let title = format!("Files are missing or damaged in {}", words::of(damage.len() as u64, "place"));
         let mut finding = Finding::new("damaged-files", Severity::Critical, title);

@@ -42,7 +42,7 @@ pub struct Finding {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub enum Change {
     /// The option text for `set_options` of the column family. If the finding names no column family, the text is for
-    /// `set_options` of the database. The database may stay open.
+    /// `set_db_options`. The database may stay open.
     Live(String),
     /// The option text. It takes effect at the next open of the database.
     Reopen(String),
@@ -95,11 +95,20 @@ impl Finding {
     }
 }
 
-impl Change {
+impl Finding {
+    /// Returns the name of the function that takes the option text of a live change. RocksDB has one function for the options of a column
+    /// family and one for the options of the database.
+    pub fn setter(&self) -> &'static str {
+        match self.family {
+            Some(_) => "set_options",
+            None => "set_db_options",
+        }
+    }
+
     /// Returns the change as a sentence.
-    pub fn sentence(&self) -> String {
-        match self {
-            Change::Live(text) => format!("set_options: {text}"),
+    pub fn change_sentence(&self) -> String {
+        match &self.change {
+            Change::Live(text) => format!("{}: {text}", self.setter()),
             Change::Reopen(text) => format!("set and reopen: {text}"),
             Change::Action(text) => text.clone(),
         }

@@ -140,8 +140,8 @@ pub(super) fn family(facts: &Facts<'_>) -> Vec<Finding> {
     if !facts.db.knows_options() {
         return Vec::new();
     }
-    let rules: [fn(&Facts<'_>) -> Option<Finding>; 5] =
-        [merged_flushes, vector, in_place, unused_filter, large_arena];
+    let rules: [fn(&Facts<'_>) -> Option<Finding>; 6] =
+        [merged_flushes, retained, vector, in_place, unused_filter, large_arena];
     rules.iter().filter_map(|rule| rule(facts)).collect()
 }
 
@@ -160,6 +160,27 @@ fn merged_flushes(facts: &Facts<'_>) -> Option<Finding> {
             .evidence(format!("max_write_buffer_number={count}"))
             .cost("A flush starts when all memtables but the active memtable are full. Writers fill the active memtable and wait.")
             .live(format!("max_write_buffer_number={}", merged + 2.0)),
+    )
+}
+
+/// Reports a limit of flushed memtables that is much larger than the memtables of writers. Transactions with optimistic locks need
+/// flushed memtables, but only for the length of a transaction.
+fn retained(facts: &Facts<'_>) -> Option<Finding> {
+    let limit = facts.number("max_write_buffer_size_to_maintain")?;
+    let count = facts.number("max_write_buffer_number")?;
+    let buffers = facts.number("write_buffer_size")? * count.max(1.0);
+    if limit <= GIB.max(4.0 * buffers) {
+        return None;
+    }
+    let title = "Flushed memtables stay in memory".to_string();
+    Some(
+        facts
+            .finding("retained-memtables", Severity::Warning, title)
+            .evidence(format!("max_write_buffer_size_to_maintain={limit}"))
+            .evidence(format!("all memtables of writers have {}", words::bytes(buffers as u64)))
+            .evidence(format!("{} are in this column family", words::bytes(facts.family.bytes())))
+            .cost("The process keeps a copy of the flushed data in memory, up to this limit for each column family.")
+            .reopen("max_write_buffer_size_to_maintain=0"),
     )
 }
 

@@ -22,19 +22,28 @@ mod writes;
 
 pub use finding::{Change, Finding, Severity};
 
-use crate::model::{Database, Family};
+use crate::model::{Database, Family, Source};
 
 /// A family below this size gets no finding about speed or space.
 pub(crate) const SMALL_BYTES: u64 = 1 << 20;
 
 /// Returns the findings, heaviest first.
 pub fn examine(db: &Database) -> Vec<Finding> {
+    match db.source {
+        Source::InfoLog => examine_facts(&db.with_logged_levels()),
+        _ => examine_facts(db),
+    }
+}
+
+fn examine_facts(db: &Database) -> Vec<Finding> {
     let mut found = damage::rules(db);
     found.extend(safety::rules(db));
     found.extend(writes::database(db));
     found.extend(reads::database(db));
     found.extend(space::database(db));
     found.extend(settings::database(db));
+    // Writes without WAL can be in memory only, so the files may be empty.
+    found.extend(work::no_wal(db));
     if db.data_bytes() >= SMALL_BYTES {
         found.extend(cache::database(db));
         found.extend(work::database(db));
@@ -47,6 +56,7 @@ pub fn examine(db: &Database) -> Vec<Finding> {
         // Blobs count even if the SST files are small.
         found.extend(space::blobs(&facts));
         found.extend(settings::small_blobs(&facts));
+        found.extend(settings::small_blob_files(&facts));
         if facts.data_bytes() < SMALL_BYTES {
             continue;
         }

@@ -26,10 +26,18 @@ fn open_files(db: &Database) -> Option<Finding> {
 }
 
 pub(super) fn family(facts: &Facts<'_>) -> Vec<Finding> {
-    let mut out: Vec<Finding> = tombstones(facts).into_iter().collect();
+    let mut out: Vec<Finding> = tombstones(facts).into_iter().chain(range_tombstones(facts)).collect();
     if facts.db.knows_options() {
-        let rules: [fn(&Facts<'_>) -> Option<Finding>; 7] =
-            [no_filter, filter_bits, unused_filter, other_prefix, block_size, many_runs, long_skips];
+        let rules: [fn(&Facts<'_>) -> Option<Finding>; 8] = [
+            no_filter,
+            filter_bits,
+            unused_filter,
+            no_last_filter,
+            other_prefix,
+            block_size,
+            many_runs,
+            long_skips,
+        ];
         out.extend(rules.iter().filter_map(|rule| rule(facts)));
     }
     out
@@ -58,13 +66,54 @@ fn no_filter(facts: &Facts<'_>) -> Option<Finding> {
         return None;
     }
     let title = "There is no filter: a lookup reads a block in each sorted run".to_string();
+    let missed = missed_lookups(facts.db);
+    let severity = if missed.is_some() { Severity::Warning } else { Severity::Advice };
+    let mut finding = facts.finding("no-filter", severity, title).evidence("filter_policy=nullptr");
+    if let Some(text) = missed {
+        finding = finding.evidence(text);
+    }
     Some(
-        facts
-            .finding("no-filter", Severity::Advice, title)
-            .evidence("filter_policy=nullptr")
+        finding
             .evidence(format!("a lookup may visit {}", words::of(runs as u64, "sorted run")))
             .cost("A lookup of a missing key reads a block of each sorted run. A filter avoids 99 % of these reads.")
             .live("block_based_table_factory={filter_policy=bloomfilter:10:false;}"),
+    )
+}
+
+/// With fewer lookups of missing keys, a rule about filters does not count lookups.
+const MISSED_MIN: u64 = 10_000;
+
+/// Returns evidence if a tenth of many lookups found no value.
+fn missed_lookups(db: &Database) -> Option<String> {
+    let (lookups, missed) = (db.log.stats.lookups?, db.log.stats.missed_lookups?);
+    let counts = || {
+        let percent = words::percent(missed, lookups);
+        format!("{} of {} found no value ({percent})", words::count(missed), words::of(lookups, "lookup"))
+    };
+    (missed >= MISSED_MIN && missed.saturating_mul(10) >= lookups).then(counts)
+}
+
+/// Reports a last level without filters, if many lookups find nothing. A lookup of a missing key reaches the last level.
+fn no_last_filter(facts: &Facts<'_>) -> Option<Finding> {
+    if !facts.is_on("optimize_filters_for_hits") || !is_block_based(facts) {
+        return None;
+    }
+    let missed = missed_lookups(facts.db)?;
+    let last = facts.family.levels().last().map(|sum| sum.level)?;
+    let files = facts.family.level(last).filter_map(|file| file.stats.as_ref());
+    let plain = files.filter(|stats| stats.filter_bytes == 0).count() as u64;
+    if plain == 0 || last == 0 {
+        return None;
+    }
+    let title = "The last level has no filters, and many lookups find nothing".to_string();
+    Some(
+        facts
+            .finding("no-last-filter", Severity::Warning, title)
+            .evidence("optimize_filters_for_hits=true")
+            .evidence(missed)
+            .evidence(format!("{} of level {last} have no filter", words::of(plain, "file")))
+            .cost("A lookup of a missing key reads a block of the last level. A filter avoids 99 % of these reads.")
+            .reopen("optimize_filters_for_hits=false"),
     )
 }
 
@@ -195,6 +244,27 @@ fn long_skips(facts: &Facts<'_>) -> Option<Finding> {
             .evidence(format!("{} are in this column family", words::bytes(facts.family.bytes())))
             .cost("If a key has many old entries, the iterator reads them all, although one seek finds the next key.")
             .live("max_sequential_skip_in_iterations=8"),
+    )
+}
+
+/// With fewer range tombstones in one file, the rule about range tombstones reports nothing.
+const RANGE_TOMBSTONES_MIN: u64 = 1000;
+
+fn range_tombstones(facts: &Facts<'_>) -> Option<Finding> {
+    let all: u64 = stats(facts).map(|stats| stats.range_deletions).sum();
+    let most = stats(facts).map(|stats| stats.range_deletions).max().unwrap_or(0);
+    if most < RANGE_TOMBSTONES_MIN {
+        return None;
+    }
+    let files = stats(facts).filter(|stats| stats.range_deletions > 0).count() as u64;
+    let title = "SST files have very many range tombstones".to_string();
+    Some(
+        facts
+            .finding("range-tombstones", Severity::Advice, title)
+            .evidence(format!("{} in {}", words::of(all, "range tombstone"), words::of(files, "SST file")))
+            .evidence(format!("one file has {}", words::count(most)))
+            .cost("The first read of a file sorts and splits all its range tombstones. Each lookup and each scan of the file then searches them too.")
+            .action("Compact the key range of the deletions (CompactRange). Delete few large ranges, or delete single keys if a range holds few keys."),
     )
 }
 

@@ -157,6 +157,24 @@ fn file_checks(facts: &Facts<'_>) -> Option<Finding> {
     )
 }
 
+/// Reports very many small blob files.
+pub(super) fn small_blob_files(facts: &Facts<'_>) -> Option<Finding> {
+    let files = facts.family.blobs.len() as u64;
+    let bytes: u64 = facts.family.blobs.iter().map(|blob| blob.bytes).sum();
+    let target = facts.number("blob_file_size")?;
+    if files < 100 || bytes < SMALL_BYTES || bytes / files >= SMALL_BYTES || target >= SMALL_BYTES as f64 {
+        return None;
+    }
+    Some(
+        facts
+            .finding("small-blob-files", Severity::Warning, "Blob files are small".to_string())
+            .evidence(format!("blob_file_size={target}"))
+            .evidence(format!("{} have {} on average", words::of(files, "blob file"), words::bytes(bytes / files)))
+            .cost("Each blob file is an open file and an entry in the MANIFEST. A flush or a compaction creates and syncs many files.")
+            .live("blob_file_size=268435456"),
+    )
+}
+
 /// Reports blob files whose values are smaller than a block.
 pub(super) fn small_blobs(facts: &Facts<'_>) -> Option<Finding> {
     let bytes: u64 = facts.family.blobs.iter().map(|blob| blob.bytes).sum();

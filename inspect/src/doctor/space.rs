@@ -9,7 +9,7 @@ use crate::words;
 const LOG_BYTES_MAX: u64 = 64 << 20;
 
 pub(super) fn database(db: &Database) -> Vec<Finding> {
-    info_logs(db).into_iter().chain(orphans(db)).collect()
+    info_logs(db).into_iter().chain(orphans(db)).chain(held_snapshot(db)).collect()
 }
 
 fn info_logs(db: &Database) -> Option<Finding> {
@@ -24,6 +24,35 @@ fn info_logs(db: &Database) -> Option<Finding> {
             .evidence(format!("max_log_file_size={}", db.db_option("max_log_file_size").unwrap_or_default()))
             .cost("The info logs grow without a limit in bytes.")
             .reopen("max_log_file_size=16777216;keep_log_file_num=4"),
+    )
+}
+
+/// With fewer compactions, a snapshot is not reported: a long scan or a backup has one too.
+const SNAPSHOT_COMPACTIONS_MIN: u64 = 8;
+
+/// Reports a snapshot that is not released while compactions rewrite as much as the whole database.
+fn held_snapshot(db: &Database) -> Option<Finding> {
+    let held = db.log.held_snapshot.as_ref()?;
+    let data = db.data_bytes();
+    if held.compactions < SNAPSHOT_COMPACTIONS_MIN || data < SMALL_BYTES || held.input_bytes < data {
+        return None;
+    }
+    let seconds = held.last_micros.saturating_sub(held.first_micros) / 1_000_000;
+    let title = "A snapshot is not released: compactions keep old entries";
+    Some(
+        Finding::new("held-snapshot", Severity::Warning, title.to_string())
+            .evidence(format!(
+                "the last {} kept entries for the snapshot of sequence number {}",
+                words::of(held.compactions, "compaction"),
+                held.seq
+            ))
+            .evidence(format!(
+                "they began within {} and read {}",
+                words::duration(seconds),
+                words::bytes(held.input_bytes)
+            ))
+            .cost("Entries and tombstones that the snapshot can see stay in the files. The files grow, and scans step over more old entries.")
+            .action("Release the snapshot, and close old transactions. The property rocksdb.oldest-snapshot-time says when the oldest snapshot was taken."),
     )
 }
 
@@ -187,7 +216,7 @@ fn fifo_limit(facts: &Facts<'_>) -> Option<Finding> {
         |name: &str| facts.number(&format!("compaction_options_fifo.{name}")).filter(|limit| *limit > 0.0);
     let limit = of("max_data_files_size").or_else(|| of("max_table_files_size"))?;
     let bytes = facts.data_bytes() as f64;
-    let deleted = facts.db.log.compaction_reasons.get("FIFOMaxSize").copied().unwrap_or(0);
+    let deleted = facts.db.log.fifo_deleted;
     // The next flush deletes a file if the column family grows above the limit by about one file.
     let largest = facts.family.files.iter().map(|file| file.size).max().unwrap_or(0) as f64;
     if !facts.has_style("FIFO") || bytes < 0.8 * limit && bytes + largest < limit && deleted == 0 {
@@ -198,7 +227,7 @@ fn fifo_limit(facts: &Facts<'_>) -> Option<Finding> {
             .finding("fifo-limit", Severity::Warning, "FIFO compaction deletes the oldest data".to_string())
             .evidence(format!("the limit is {}", words::bytes(limit as u64)))
             .evidence(format!("the column family has {}", words::bytes(bytes as u64)))
-            .evidence(format!("the info log has {} for the reason FIFOMaxSize", words::of(deleted, "compaction")))
+            .evidence(format!("FIFO compactions deleted {}", words::of(deleted, "SST file")))
             .cost("At the limit, each flush deletes the oldest file with all its keys, without an error. This is right for a cache and a loss for other data.")
             .live(format!("compaction_options_fifo={{max_table_files_size={};}}", (4.0 * limit.max(bytes)) as u64)),
     )

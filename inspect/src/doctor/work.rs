@@ -17,7 +17,7 @@ const JOB_SECONDS_MIN: f64 = 5.0;
 const SYNCS_MIN: u64 = 1000;
 
 pub(super) fn database(db: &Database) -> Vec<Finding> {
-    let mut out: Vec<Finding> = [slow_jobs, no_wal, sync_each_write, archive]
+    let mut out: Vec<Finding> = [slow_jobs, sync_each_write, archive, timed_mutexes]
         .iter()
         .filter_map(|rule: &fn(&Database) -> Option<Finding>| rule(db))
         .collect();
@@ -72,7 +72,7 @@ fn slow_jobs(db: &Database) -> Option<Finding> {
 }
 
 /// Reports writes without WAL. Only a dump of statistics shows them.
-fn no_wal(db: &Database) -> Option<Finding> {
+pub(super) fn no_wal(db: &Database) -> Option<Finding> {
     let (writes, logged) = (db.log.stats.writes?, db.log.stats.wal_writes?);
     if writes < 1000 || logged * 10 > writes {
         return None;
@@ -102,6 +102,24 @@ fn sync_each_write(db: &Database) -> Option<Finding> {
             .evidence(format!("{} syncs, {per_sync:.2} writes for each sync", words::count(syncs)))
             .cost("A sync takes longer than the write. The disk, not the database, limits the writes.")
             .action("Put several changes into one WriteBatch, or write from several threads: writes of one group share a sync."),
+    )
+}
+
+/// The level `kAll` of statistics.
+const STATS_LEVEL_ALL: u64 = 5;
+
+/// Reports statistics that measure the wait for each mutex.
+fn timed_mutexes(db: &Database) -> Option<Finding> {
+    if db.log.stats.stats_level? < STATS_LEVEL_ALL {
+        return None;
+    }
+    let title = "Statistics measure the time of each mutex".to_string();
+    Some(
+        Finding::new("statistics-level", Severity::Advice, title)
+            .evidence("Options.statistics stats level: 5, which is kAll")
+            .evidence(format!("{} of data", words::bytes(db.data_bytes())))
+            .cost("Each lock of a mutex reads the clock twice. With several threads, all operations become slower.")
+            .action("Set the level kExceptDetailedTimers: call set_stats_level of the statistics, at any time."),
     )
 }
 

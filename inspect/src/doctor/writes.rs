@@ -52,7 +52,9 @@ fn stalls(db: &Database) -> Vec<Finding> {
     }
     let mut out = Vec::new();
     for ((family, cause), (delayed, stopped)) in sums {
-        if delayed < 3 && stopped == 0 {
+        // A database can stop a writer once for some milliseconds. Three stops, or one percent of the time, are reported.
+        let is_long = db.log.stats.stall_percent.is_none_or(|percent| percent >= 1.0);
+        if delayed < 3 && stopped < 3 && (stopped == 0 || !is_long) {
             continue;
         }
         let severity = if stopped > 0 { Severity::Warning } else { Severity::Advice };
@@ -105,13 +107,11 @@ fn pinned_wals(db: &Database) -> Option<Finding> {
         return None;
     }
     let limit = (2.0 * buffers).max(64.0 * MIB) as u64;
+    let count = held(oldest.wal_number).count() as u64;
     let title = format!("{} of WALs wait for the column family \"{}\"", words::bytes(bytes), oldest.name);
     Some(
         Finding::new("pinned-wals", Severity::Warning, title)
-            .evidence(format!(
-                "{} are not obsolete",
-                words::of(held(oldest.wal_number).count() as u64, "WAL")
-            ))
+            .evidence(format!("not obsolete: {}", words::of(count, "WAL")))
             .evidence(format!("the column family needs WAL {} and newer", oldest.wal_number))
             .evidence(format!(
                 "max_total_wal_size={}",
@@ -187,6 +187,7 @@ fn compaction_off(facts: &Facts<'_>) -> Option<Finding> {
 fn no_limits(facts: &Facts<'_>) -> Option<Finding> {
     let slowdown = facts.number("level0_slowdown_writes_trigger")?;
     let stop = facts.number("level0_stop_writes_trigger")?;
+    let number = |name: &str| facts.number(name).unwrap_or(0.0);
     let is_zero = |name: &str| facts.number(name) == Some(0.0);
     let is_without_bytes =
         is_zero("soft_pending_compaction_bytes_limit") && is_zero("hard_pending_compaction_bytes_limit");
@@ -207,7 +208,12 @@ fn no_limits(facts: &Facts<'_>) -> Option<Finding> {
             ))
             .evidence(format!("level 0 has {}", words::of(files, "file")))
             .cost("If writers are faster than compactions, reads become slower and slower and the disk fills, without a warning.")
-            .live("level0_slowdown_writes_trigger=20;level0_stop_writes_trigger=36;soft_pending_compaction_bytes_limit=68719476736;hard_pending_compaction_bytes_limit=274877906944"),
+            .live(changed(&[
+                ("level0_slowdown_writes_trigger", slowdown, 20.0),
+                ("level0_stop_writes_trigger", stop, 36.0),
+                ("soft_pending_compaction_bytes_limit", number("soft_pending_compaction_bytes_limit"), 68_719_476_736.0),
+                ("hard_pending_compaction_bytes_limit", number("hard_pending_compaction_bytes_limit"), 274_877_906_944.0),
+            ])),
     )
 }
 
@@ -216,7 +222,8 @@ fn level_0_triggers(facts: &Facts<'_>) -> Option<Finding> {
     let slowdown = facts.number("level0_slowdown_writes_trigger")?;
     let stop = facts.number("level0_stop_writes_trigger")?;
     let is_tight = slowdown >= 0.0 && slowdown < 2.0 * compaction || stop < slowdown + compaction;
-    if !is_tight || compaction < 0.0 || stop >= 1e6 {
+    // The rule about limits that never act reports larger limits.
+    if !is_tight || compaction < 0.0 || slowdown >= 1000.0 {
         return None;
     }
     let compaction_set = compaction.clamp(2.0, 10.0);
@@ -227,12 +234,22 @@ fn level_0_triggers(facts: &Facts<'_>) -> Option<Finding> {
                 "compaction starts at {compaction} files, writers are delayed at {slowdown} and stopped at {stop}"
             ))
             .cost("A compaction has no time to finish before writers are delayed or stopped.")
-            .live(format!(
-                "level0_file_num_compaction_trigger={compaction_set};level0_slowdown_writes_trigger={};level0_stop_writes_trigger={}",
-                compaction_set * 5.0,
-                compaction_set * 9.0
-            )),
+            .live(changed(&[
+                ("level0_file_num_compaction_trigger", compaction, compaction_set),
+                ("level0_slowdown_writes_trigger", slowdown, compaction_set * 5.0),
+                ("level0_stop_writes_trigger", stop, compaction_set * 9.0),
+            ])),
     )
+}
+
+/// Returns option text with the new values that differ from the old values. A row has a name, the old value and the new value.
+fn changed(rows: &[(&str, f64, f64)]) -> String {
+    let parts: Vec<String> = rows
+        .iter()
+        .filter(|(_, old, new)| old != new)
+        .map(|(name, _, new)| format!("{name}={new}"))
+        .collect();
+    parts.join(";")
 }
 
 fn full_level_0(facts: &Facts<'_>) -> Option<Finding> {

@@ -44,6 +44,12 @@ pub struct InfoLog {
     pub flush_reasons: BTreeMap<String, u64>,
     /// The number of compactions by reason.
     pub compaction_reasons: BTreeMap<String, u64>,
+    /// The number of SST files that FIFO compaction deleted. Such a compaction has no event.
+    #[serde(default)]
+    pub fifo_deleted: u64,
+    /// The snapshot that compactions had to keep until the end of the info log.
+    #[serde(default)]
+    pub held_snapshot: Option<HeldSnapshot>,
     pub stats: LogStats,
     /// The events that were read and are not in the lists.
     #[serde(default)]
@@ -51,6 +57,19 @@ pub struct InfoLog {
     /// True if the last writer was Ironstone.
     #[serde(default)]
     pub is_ironstone: bool,
+}
+
+/// A snapshot that exists for several compactions. Compactions keep the entries that the snapshot can see.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldSnapshot {
+    /// The sequence number of the oldest snapshot.
+    pub seq: u64,
+    /// The compactions with this snapshot, and the bytes of their input.
+    pub compactions: u64,
+    pub input_bytes: u64,
+    /// The start of the first and of the last of these compactions, in microseconds since 1970.
+    pub first_micros: u64,
+    pub last_micros: u64,
 }
 
 /// The sums of the events above the limits of the lists. All of these events are older than the events in the lists.
@@ -320,11 +339,19 @@ impl Parser {
         if let Some((_, limiter)) = rest.split_once("Options.rate_limiter: ") {
             self.stats.rate_limiter(limiter);
         }
+        if let Some((_, level)) = rest.split_once("Options.statistics stats level: ") {
+            self.stats.stats_level(level);
+        }
         if let Some((_, version)) = rest.split_once("RocksDB version: ") {
             self.log.release = Some(version.trim().chars().take(40).collect());
             self.log.is_ironstone = rest.contains("Ironstone ");
             self.options.restart();
             self.open.clear();
+            // A snapshot ends with its process.
+            self.log.held_snapshot = None;
+        }
+        if let Some(files) = fifo_deleted(rest) {
+            self.log.fifo_deleted = self.log.fifo_deleted.saturating_add(files);
         }
         if rest.contains("Shutdown complete") {
             self.open.clear();
@@ -387,6 +414,8 @@ impl Parser {
                 *self.log.compaction_reasons.entry(reason.clone()).or_default() += 1;
                 let (family, input_bytes) = (text("cf_name"), number("input_data_size"));
                 let inputs = inputs(&event);
+                let snapshot = event.get("oldest_snapshot_seqno").and_then(serde_json::Value::as_u64);
+                self.snapshot(snapshot, micros, input_bytes);
                 let started = Started {
                     is_compaction: true,
                     inputs,
@@ -425,6 +454,25 @@ impl Parser {
         }
     }
 
+    /// Counts a compaction for its oldest snapshot. `None` stands for a compaction without a snapshot.
+    fn snapshot(&mut self, seq: Option<u64>, micros: u64, input_bytes: u64) {
+        let Some(seq) = seq else {
+            self.log.held_snapshot = None;
+            return;
+        };
+        match &mut self.log.held_snapshot {
+            Some(held) if held.seq == seq => {
+                held.compactions += 1;
+                held.input_bytes = held.input_bytes.saturating_add(input_bytes);
+                held.last_micros = micros;
+            }
+            held => {
+                let (compactions, first_micros, last_micros) = (1, micros, micros);
+                *held = Some(HeldSnapshot { seq, compactions, input_bytes, first_micros, last_micros });
+            }
+        }
+    }
+
     fn finished(
         &mut self,
         kind: JobKind,
@@ -450,6 +498,11 @@ impl Parser {
         let older = &mut self.log.older;
         push_newest(&mut self.log.jobs, event, |job| older.count_job(&job));
     }
+}
+
+/// Returns the number of a line `[family] Deleted 3 files`.
+fn fifo_deleted(rest: &str) -> Option<u64> {
+    rest.strip_suffix(" files")?.rsplit_once("] Deleted ")?.1.parse().ok()
 }
 
 /// Returns the sorted runs of the list `lsm_state`, which has the number of files on each level.
@@ -537,6 +590,31 @@ mod tests {
         );
         assert_eq!((log.warnings.len(), log.errors.len()), (2, 1));
         assert_eq!(log.running, []);
+    }
+
+    #[test]
+    fn snapshot_of_the_last_compactions_is_held_until_the_process_ends() {
+        let started = |seq: i64, micros: u64| {
+            format!(
+                "2026/01/01-00:00:02.000000 1 EVENT_LOG_v1 {{\"time_micros\": {micros}, \"job\": {micros}, \"event\": \"compaction_started\", \"oldest_snapshot_seqno\": {seq}, \"input_data_size\": 300}}\n"
+            )
+        };
+        let text = started(5, 1) + &started(9, 2) + &started(9, 3);
+        let held = HeldSnapshot { seq: 9, compactions: 2, input_bytes: 600, first_micros: 2, last_micros: 3 };
+        assert_eq!(parse(&text).held_snapshot, Some(held));
+        assert_eq!(parse(&(text.clone() + &started(-1, 4))).held_snapshot, None);
+        let reopened = text + "2026/01/01-00:00:03.000000 1 RocksDB version: 6.29.5\n";
+        assert_eq!(parse(&reopened).held_snapshot, None);
+    }
+
+    #[test]
+    fn files_that_fifo_compaction_deletes_are_counted() {
+        let text = "\
+2026/01/01-00:00:02.000000 1 (Original Log Time 2026/01/01-00:00:01.9) [/db_impl.cc:4460] [default] Deleted 1 files
+2026/01/01-00:00:03.000000 1 [other] Deleted 4 files
+2026/01/01-00:00:04.000000 1 [default] Deleted some files
+";
+        assert_eq!(parse(text).fifo_deleted, 5);
     }
 
     #[test]

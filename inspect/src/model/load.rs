@@ -93,6 +93,9 @@ fn load_once(env: &Env, dir: &Path, budget: &Budget, before: Option<&Database>) 
     if !env.fs.is_dir(dir)? {
         let mut db = Database::empty(Source::InfoLog, name, now);
         info_log::load(env, &[dir.to_path_buf()], budget.log_bytes_max, &mut db)?;
+        if db.log.first_micros == 0 {
+            return Err(Error::invalid_argument("the file has no line of an info log").file(dir));
+        }
         return Ok(db);
     }
     let mut db = Database::empty(Source::Directory, name, now);

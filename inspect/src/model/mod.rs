@@ -25,10 +25,11 @@ pub use families::{AXIS, BlobFile, Family, KeyText, LevelSum, SstFile, TableStat
 pub use files::{DiskFile, FileDirectory, FileKind};
 pub(crate) use info_log::KEPT_MAX;
 pub use info_log::{
-    InfoLog, JobEvent, JobKind, LogLine, Older, RunningJob, Stall, StallKind, parse as parse_info_log,
+    HeldSnapshot, InfoLog, JobEvent, JobKind, LogLine, Older, RunningJob, Stall, StallKind,
+    parse as parse_info_log,
 };
 pub use load::{Budget, load, load_after};
-pub use log_stats::LogStats;
+pub use log_stats::{LogStats, LoggedLevel};
 pub use option_rows::{OptionRow, OptionSection, OptionsText, Scope, redact};
 pub use problems::{Problem, Weight};
 pub(crate) use tables::open_table;
@@ -77,6 +78,23 @@ pub struct Manifest {
     pub db_id: Option<String>,
 }
 
+/// Limits of the column families and of the files of one level that an info log names.
+const LOGGED_FAMILIES_MAX: usize = 1000;
+const LOGGED_FILES_MAX: u64 = 10_000;
+
+/// Returns the files of a level of the info log.
+fn files_of(level: &LoggedLevel) -> impl Iterator<Item = SstFile> + use<> {
+    let count = level.files.clamp(1, LOGGED_FILES_MAX);
+    let file = SstFile {
+        level: level.level,
+        size: level.bytes / count,
+        present: true,
+        elsewhere: true,
+        ..SstFile::default()
+    };
+    (0..count).map(move |_| file.clone())
+}
+
 impl Database {
     /// Returns a value without facts.
     pub fn empty(source: Source, name: String, taken_at: u64) -> Database {
@@ -92,6 +110,19 @@ impl Database {
             problems: Vec::new(),
             tables_read: 0,
         }
+    }
+
+    /// Returns the facts of an info log without its database, with the levels of its last statistics as column families. The files of
+    /// a level have the mean size of the level, and no other facts.
+    pub fn with_logged_levels(&self) -> Database {
+        let family = |(id, (name, levels)): (usize, (&String, &Vec<LoggedLevel>))| Family {
+            id: id as u32,
+            name: name.clone(),
+            files: levels.iter().flat_map(files_of).collect(),
+            ..Family::default()
+        };
+        let families = self.log.stats.levels.iter().take(LOGGED_FAMILIES_MAX).enumerate().map(family);
+        Database { families: families.collect(), ..self.clone() }
     }
 
     /// Returns the bytes of all live SST files.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use env::Env;
 use ironstone::{Db, FamilyDescriptor, Options};
-use ironstone_inspect::doctor::{Change, Finding, examine};
+use ironstone_inspect::doctor::{Change, Finding, Severity, examine};
 use ironstone_inspect::model::{Budget, FileKind, load};
 
 use crate::client::sound_databases;
@@ -80,7 +80,7 @@ fn seeded(path: &Path, text: &str, writes: Load) {
 }
 
 /// The seeded databases: the name of the rule, the options, and the writes.
-const SEEDS: [(&str, &str, Load); 60] = [
+const SEEDS: [(&str, &str, Load); 61] = [
     (
         "small-write-buffer",
         "write_buffer_size=65536;level0_slowdown_writes_trigger=100000;level0_stop_writes_trigger=100000",
@@ -101,6 +101,7 @@ const SEEDS: [(&str, &str, Load); 60] = [
         "soft_pending_compaction_bytes_limit=1000000;hard_pending_compaction_bytes_limit=200000000",
         PLAIN,
     ),
+    ("retained-memtables", "max_write_buffer_size_to_maintain=100000000000", PLAIN),
     ("few-background-jobs", "max_background_jobs=1", PLAIN),
     ("delayed-write-rate", "delayed_write_rate=1000", PLAIN),
     ("recovery-skips-damage", "wal_recovery_mode=kSkipAnyCorruptedRecords", PLAIN),
@@ -510,6 +511,156 @@ fn shards_strict_limit_and_size_of_the_block_cache_are_found_in_the_info_log() {
     let direct = ("use_direct_reads=false", "use_direct_reads=true");
     assert_eq!(rules_of_log(&cache(262_144, 0, 0), &[direct]), ["direct-reads", "small-block-cache"]);
     assert_eq!(rules_of_log(&cache(33_554_432, 6, 0), &[direct]), [""; 0], "the cache holds the database");
+}
+
+#[test]
+fn info_log_alone_gives_the_findings_about_levels_and_options() {
+    let log = "\
+2026/01/01-00:00:00.000000 1 RocksDB version: 8.1.1
+2026/01/01-00:00:00.000000 1 --------------- Options for column family [users]:
+2026/01/01-00:00:00.000000 1         Options.write_buffer_size: 65536
+2026/01/01-00:00:00.000000 1         Options.level0_file_num_compaction_trigger: 4
+** Compaction Stats [users] **
+Level    Files   Size     Score
+  L0      4/0   622.50 KB   1.0
+  L6    161/0    31.50 MB   0.9
+";
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("LOG");
+    std::fs::write(&path, log).unwrap();
+    let found = findings(&path);
+    let small = found.iter().find(|finding| finding.rule == "small-write-buffer").unwrap();
+    assert_eq!(small.family.as_deref(), Some("users"));
+    assert!(small.evidence.iter().any(|line| line.contains("32.1 MiB")), "{small:?}");
+    std::fs::write(&path, log.replace("161/0", "99999999999999/0")).unwrap();
+    assert!(!findings(&path).is_empty(), "the number of files is limited");
+    std::fs::write(&path, "MANIFEST-000005\n").unwrap();
+    let error = load(&Env::posix(), &path, &Budget::COMMAND).unwrap_err();
+    assert!(error.to_string().contains("no line of an info log"), "{error}");
+}
+
+#[test]
+fn unreadable_options_file_is_no_loss_of_data() {
+    let dir = tempfile::tempdir().unwrap();
+    seeded(dir.path(), "", Load { compact: true, ..PLAIN });
+    rewrite(dir.path(), "OPTIONS", &[("[Version]", "[[ 1")]);
+    let found = findings(dir.path());
+    let rules: Vec<_> = found.iter().map(|finding| (finding.rule, finding.severity)).collect();
+    assert_eq!(rules, [("damaged-options", Severity::Warning)]);
+    assert!(found[0].evidence[0].starts_with("OPTIONS-"), "{:?}", found[0]);
+}
+
+#[test]
+fn very_many_range_tombstones_are_found() {
+    let dir = tempfile::tempdir().unwrap();
+    seeded(dir.path(), "", Load { compact: true, ..PLAIN });
+    assert_eq!(rules(dir.path()), [""; 0]);
+    let db = Db::open(dir.path(), Options::default()).unwrap();
+    for n in 0..1000 {
+        let (start, end) = (format!("key{n:08}"), format!("key{n:08}x"));
+        db.delete_range(start.as_bytes(), end.as_bytes()).unwrap();
+    }
+    db.flush().unwrap();
+    drop(db);
+    let found = rules(dir.path());
+    assert!(found.contains(&"range-tombstones"), "{found:?}");
+}
+
+#[test]
+fn many_small_blob_files_and_writes_that_no_file_has_are_found() {
+    let dir = tempfile::tempdir().unwrap();
+    seeded(dir.path(), "enable_blob_files=true;min_blob_size=1000;blob_file_size=16384", PLAIN);
+    let found = rules(dir.path());
+    assert!(found.contains(&"small-blob-files"), "{found:?}");
+    findings(dir.path()).iter().for_each(assert_acceptable);
+    let empty = tempfile::tempdir().unwrap();
+    seeded(empty.path(), "", Load { bytes: 0, ..PLAIN });
+    let text = "** DB Stats **\nCumulative writes: 60K writes, 60K keys, 60K commit groups\n\
+                Cumulative WAL: 0 writes, 0 syncs, 0.00 writes per sync, written: 0.00 GB\n";
+    std::fs::write(empty.path().join("LOG"), text).unwrap();
+    assert_eq!(rules(empty.path()), ["no-wal"]);
+}
+
+#[test]
+fn statistics_that_time_each_mutex_are_found_in_the_info_log() {
+    let level =
+        |level: u32| format!("2026/01/01-00:00:00.000000 1     Options.statistics stats level: {level}\n");
+    assert_eq!(rules_of_log(&level(5), &[]), ["statistics-level"]);
+    assert_eq!(rules_of_log(&level(3), &[]), [""; 0]);
+}
+
+#[test]
+fn snapshot_that_outlives_many_compactions_is_found() {
+    let log = |compactions: u64, bytes: u64| {
+        let mut log = "2026/01/01-00:00:00.000000 1 RocksDB version: 11.8.1\n".to_string();
+        for job in 0..compactions {
+            let micros = 1_767_225_600_000_000 + job * 60_000_000;
+            log.push_str(&format!(
+                "2026/01/01-00:00:00.000000 1 EVENT_LOG_v1 {{\"time_micros\": {micros}, \"job\": {job}, \"event\": \"compaction_started\", \"oldest_snapshot_seqno\": 100, \"input_data_size\": {bytes}}}\n"
+            ));
+        }
+        log
+    };
+    assert_eq!(rules_of_log(&log(8, 1 << 20), &[]), ["held-snapshot"]);
+    assert_eq!(rules_of_log(&log(7, 1 << 20), &[]), [""; 0], "a long scan has a snapshot too");
+    assert_eq!(rules_of_log(&log(8, 1 << 10), &[]), [""; 0], "small compactions keep few entries");
+}
+
+#[test]
+fn missing_filters_weigh_more_if_many_lookups_find_nothing() {
+    let tickers = |missed: u64| {
+        format!(
+            "rocksdb.memtable.hit COUNT : 0\nrocksdb.memtable.miss COUNT : 100000\n\
+             rocksdb.l0.hit COUNT : 0\nrocksdb.l1.hit COUNT : 0\nrocksdb.l2andup.hit COUNT : {}\n",
+            100_000 - missed
+        )
+    };
+    let hits = ("optimize_filters_for_hits=false", "optimize_filters_for_hits=true");
+    assert_eq!(rules_of_log(&tickers(20_000), &[hits]), ["no-last-filter"]);
+    assert_eq!(rules_of_log(&tickers(2_000), &[hits]), [""; 0], "most keys exist");
+    let dir = tempfile::tempdir().unwrap();
+    seeded(dir.path(), "", PLAIN);
+    let severity = |dir: &Path| findings(dir).iter().find(|f| f.rule == "no-filter").unwrap().severity;
+    assert_eq!(severity(dir.path()), Severity::Advice);
+    std::fs::write(dir.path().join("LOG"), tickers(20_000)).unwrap();
+    assert_eq!(severity(dir.path()), Severity::Warning);
+}
+
+#[test]
+fn one_short_stop_of_writers_is_no_finding() {
+    let log = |percent: &str| {
+        format!(
+            "2026/01/01-00:00:04.000000 1 [WARN] [/column_family.cc:991] [default] Stopping writes because we have 2 immutable memtables\n\
+             Cumulative stall: 00:00:0.100 H:M:S, {percent} percent\n"
+        )
+    };
+    assert_eq!(rules_of_log(&log("0.2"), &[]), [""; 0]);
+    assert_eq!(rules_of_log(&log("1.2"), &[]), ["write-stalls"]);
+}
+
+#[test]
+fn change_names_its_function_and_only_the_options_that_change() {
+    let dir = tempfile::tempdir().unwrap();
+    seeded(
+        dir.path(),
+        "max_background_jobs=1;level0_slowdown_writes_trigger=5;level0_stop_writes_trigger=6",
+        PLAIN,
+    );
+    let found = findings(dir.path());
+    let change = |rule: &str| found.iter().find(|finding| finding.rule == rule).unwrap().change_sentence();
+    assert_eq!(
+        change("level-0-triggers"),
+        "set_options: level0_slowdown_writes_trigger=20;level0_stop_writes_trigger=36"
+    );
+    assert!(change("few-background-jobs").starts_with("set_db_options: max_background_jobs=4"));
+    let off = tempfile::tempdir().unwrap();
+    seeded(
+        off.path(),
+        "disable_auto_compactions=true;level0_slowdown_writes_trigger=100000;level0_stop_writes_trigger=100000",
+        Load { flushes: 6, ..PLAIN },
+    );
+    let found = rules(off.path());
+    assert!(found.contains(&"no-stall-limits") && !found.contains(&"level-0-triggers"), "{found:?}");
 }
 
 #[test]

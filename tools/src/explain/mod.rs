@@ -303,7 +303,7 @@ fn report(db: &Database, findings: &[Finding], out: &mut dyn Write) -> std::io::
             writeln!(out, "  evidence: {line}")?;
         }
         writeln!(out, "  cost:     {}", finding.cost)?;
-        writeln!(out, "  change:   {}", finding.change.sentence())?;
+        writeln!(out, "  change:   {}", finding.change_sentence())?;
     }
     writeln!(out, "\n{}", words::of(doctor::groups(findings).len() as u64, "finding"))
 }

@@ -57,7 +57,7 @@ fn live_text(finding: &Finding) -> Option<&str> {
 
 /// Returns the check sum of a finding: its rule, its column family, and its change.
 fn check_of(finding: &Finding) -> u64 {
-    let text = format!("{} {:?} {}", finding.rule, finding.family, finding.change.sentence());
+    let text = format!("{} {:?} {}", finding.rule, finding.family, finding.change_sentence());
     kernel::checksum::xxh3::hash64(text.as_bytes())
 }
 

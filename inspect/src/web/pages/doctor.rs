@@ -65,7 +65,7 @@ fn one(view: &View<'_>, group: &Group<'_>) -> Markup {
                 dt { "Change" }
                 dd {
                     @match &finding.change {
-                        Change::Live(text) => { (options(text)) p class="muted" { "The running database takes the text in " code { "set_options" } "; a reopen is not necessary." } }
+                        Change::Live(text) => { (options(text)) p class="muted" { "The running database takes the text in " code { (finding.setter()) } "; a reopen is not necessary." } }
                         Change::Reopen(text) => { (options(text)) p class="muted" { "Set the options and open the database again." } }
                         Change::Action(text) => { p { (prose(text)) } }
                     }
