@@ -85,7 +85,8 @@ impl Options {
     ///
     /// The memory is for memtables, the block cache with index and filter blocks, and the buffers of compactions. The limit
     /// is not hard: iterators can keep old memtables, and the block cache exceeds its capacity while its blocks are in use.
-    /// [`Options::memory_budget`], called afterwards, limits these too.
+    /// [`Options::memory_budget`], called afterwards, limits these too. The call is separate because this limit has a price: writers wait
+    /// while the memtables exceed a quarter of the budget, and an iterator without room copies its entry.
     ///
     /// # Errors
     /// InvalidArgument for less than [`BUDGET_MEMORY_MIN`] bytes, and for 0 cores.
