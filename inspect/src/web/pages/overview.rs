@@ -148,7 +148,7 @@ fn doing(db: &Database) -> Markup {
     html! {
         @if last > 0 { p { "The last change of a file was " (words::ago(last, db.taken_at)) "." } }
         @if let Some(manifest) = &db.manifest {
-            p { (words::count(manifest.last_sequence)) " writes in its life (last sequence number)." }
+            p { (words::count(manifest.last_sequence)) " writes in its life (last sequence number)" @if db.bytes_of(FileKind::Wal) > 0 { ", without the newest in the WALs" } "." }
         }
         @if db.log.lines > 0 {
             p {
@@ -212,7 +212,7 @@ fn families(db: &Database) -> Markup {
     html! {
         h2 { "Column families" }
         p class="muted" { "A column family is a keyspace with its own files. A read may look into each sorted run." }
-        div class="scroll" tabindex="0" { table {
+        div class="scroll" tabindex="0" { table class="stacked families" {
             thead { tr {
                 th scope="col" { "Name" }
                 th scope="col" class="num" { "Size" }

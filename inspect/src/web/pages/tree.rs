@@ -75,7 +75,7 @@ fn one(view: &View<'_>, family: &Family) -> Markup {
             h2 { "Column family " q { (family.name) } }
             p class="muted" { "Left: the first key. Right: the last key, in the order of the comparator " code { (family.comparator) } "." }
             (drawing(view, family))
-            div class="scroll" tabindex="0" { table {
+            div class="scroll" tabindex="0" { table class="stacked sums" {
                 thead { tr {
                     th scope="col" { "Level" }
                     th scope="col" class="num" { "Size" }
