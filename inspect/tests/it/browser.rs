@@ -3,6 +3,9 @@
 //! The test drives Chromium through `chromedriver`. If either is missing, the test prints a message and is skipped.
 //! `IRONSTONE_SCREENSHOTS=DIR` writes an image of each page. `IRONSTONE_AXE=FILE` names the file `axe.min.js` of
 //! axe-core. If the variable is set, each page must also pass the checks of axe-core.
+//!
+//! The folder `structure` has the visible elements of each page of a golden database, with their places in twelfths of the width.
+//! `IRONSTONE_REWRITE=1` writes the folder anew.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -202,6 +205,7 @@ if (all('script').length) faults.push('script');
 if (all('[style]').length) faults.push('inline style');
 let level = 0;
 for (const e of all('h1,h2,h3')) { const n = +e.tagName[1]; if (n > level + 1) faults.push('heading skips'); level = n; }
+for (const e of all('table.stacked')) if (e.parentElement.scrollWidth > e.parentElement.clientWidth + 1 && window.innerWidth <= 640) faults.push('table is wider than the screen');
 if (document.documentElement.scrollWidth > window.innerWidth + 1) faults.push('page is wider than the screen: ' + document.documentElement.scrollWidth);
 const numbers = (text) => text.match(/[\d.]+/g).map(Number);
 const light = (rgb) => { const [r, g, b] = rgb.slice(0, 3).map(v => { v /= 255; return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; }); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
@@ -215,6 +219,42 @@ for (const e of all('body *')) {
 }
 return faults.concat(Array.from(seen));
 "#;
+
+/// A script that returns the visible elements of a page in their order: the tag, the classes, the number of cells of a row, and the left
+/// side and the width in twelfths of the width of the page. Equal lines become one line with their number. Text and fonts do not count, so
+/// the columns of a table have no places.
+const STRUCTURE: &str = r#"
+const width = document.documentElement.clientWidth, lines = [];
+for (const e of document.querySelectorAll('body *')) {
+  const tag = e.tagName.toLowerCase(), box = e.getBoundingClientRect();
+  const counts = ['header', 'nav', 'main', 'section', 'h1', 'h2', 'h3', 'form', 'table', 'tr', 'svg', 'dl', 'ul', 'ol', 'pre', 'div'].includes(tag);
+  if (!counts || e.parentElement.closest('svg') || box.width < 2 || box.height < 2) continue;
+  const twelfths = (n) => Math.round(12 * n / width);
+  const inTable = tag === 'table' || e.closest('table');
+  const place = tag === 'tr' ? ' ' + e.cells.length + ' cells' : inTable ? '' : ' ' + twelfths(box.left) + '+' + twelfths(box.width);
+  const name = [tag].concat(Array.from(e.classList)).join('.');
+  let depth = 0;
+  for (let p = e.parentElement; p && p !== document.body; p = p.parentElement) depth++;
+  const line = ' '.repeat(2 * depth) + name + place;
+  const last = lines[lines.length - 1];
+  if (last && last.line === line) last.times++; else lines.push({ line, times: 1 });
+}
+return lines.map(l => l.times > 1 ? l.line + ' x' + l.times : l.line).join('\n');
+"#;
+
+/// Compares the structure of pages with the stored structure. The environment variable `IRONSTONE_REWRITE` stores it.
+fn compare_structure(file: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/structure").join(file);
+    if std::env::var_os("IRONSTONE_REWRITE").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        return std::fs::write(path, text).unwrap();
+    }
+    let stored = std::fs::read_to_string(&path).unwrap();
+    for (line, (found, expected)) in text.lines().zip(stored.lines()).enumerate() {
+        assert_eq!(found, expected, "{file}, line {}", line + 1);
+    }
+    assert_eq!(text.lines().count(), stored.lines().count(), "{file}");
+}
 
 /// Makes a database with levels, tombstones, a WAL and background jobs.
 fn busy(path: &Path) {
@@ -283,12 +323,20 @@ fn pages_are_accessible_in_a_browser_light_dark_and_on_a_phone() {
             if deep {
                 pages.extend(deep_pages(path));
             }
+            let mut structure = String::new();
             for (page, title) in pages {
                 browser.open(&format!("{root}{page}"));
                 assert_eq!(browser.faults(), [""; 0], "{name} {page} {look}");
+                let elements = browser.run(STRUCTURE);
+                structure.push_str(&format!("{page}\n{}\n", elements.as_str().unwrap()));
                 if deep || title == "overview" || title == "tree" {
                     browser.image(&format!("{name}-{title}-{look}.png"));
                 }
+            }
+            if !deep {
+                // Dark pages have the structure of light pages.
+                let size = if width < 640 { "phone" } else { "wide" };
+                compare_structure(&format!("{name}-{size}.txt"), &structure);
             }
         }
     }
