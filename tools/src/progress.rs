@@ -105,6 +105,12 @@ impl Drop for Progress {
 
 /// Returns one line.
 fn line(form: Form, what: &str, state: &State) -> String {
+    let done_bytes = match state.total_bytes {
+        Some(total) if state.is_over && state.is_whole => total,
+        // A clamp: work can read a byte twice, and a compaction reads its outputs too.
+        Some(total) => state.done_bytes.min(total),
+        None => state.done_bytes,
+    };
     let rate = state.done_bytes as f64 / state.seconds.max(0.001);
     // Work may read a byte twice, so only the end of work that succeeded is 100 %.
     let share = match (state.is_over && state.is_whole, state.total_bytes) {
@@ -122,7 +128,7 @@ fn line(form: Form, what: &str, state: &State) -> String {
             let object = serde_json::json!({
                 "progress": what,
                 "seconds": round(state.seconds),
-                "done_bytes": state.done_bytes,
+                "done_bytes": done_bytes,
                 "total_bytes": state.total_bytes,
                 "share": share.map(round),
                 "bytes_per_second": rate as u64,
@@ -135,7 +141,7 @@ fn line(form: Form, what: &str, state: &State) -> String {
         // The cursor goes back to the start of the line, and the old text is removed.
         Form::Terminal if state.is_over => "\r\x1b[K".to_string(),
         Form::Terminal => {
-            let done = inspect::words::bytes(state.done_bytes);
+            let done = inspect::words::bytes(done_bytes);
             let rate = inspect::words::bytes(rate as u64);
             let share = share.map_or(String::new(), |share| format!(", {:.0} %", share * 100.0));
             let left = left.map_or(String::new(), |left| {
@@ -234,6 +240,19 @@ mod tests {
         let unknown = State { total_bytes: None, ..HALF };
         assert_eq!(line(Form::Terminal, "load", &unknown), "\r\x1b[Kload: 50.0 MiB, 5.0 MiB/s");
         assert_eq!(line(Form::Terminal, "load", &State { is_over: true, ..HALF }), "\r\x1b[K");
+    }
+
+    #[test]
+    fn done_bytes_are_never_more_than_the_total() {
+        let done = |state: &State| -> serde_json::Value {
+            let text = line(Form::Lines, "compact", state);
+            serde_json::from_str::<serde_json::Value>(&text).unwrap()["done_bytes"].clone()
+        };
+        let twice = State { done_bytes: 200 << 20, ..HALF };
+        assert_eq!(done(&twice), 100 << 20);
+        assert_eq!(done(&State { is_over: true, ..twice }), 100 << 20);
+        assert_eq!(done(&State { is_over: true, is_whole: true, ..HALF }), 100 << 20);
+        assert_eq!(done(&State { total_bytes: None, ..twice }), 200 << 20);
     }
 
     #[test]
