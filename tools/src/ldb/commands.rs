@@ -3,7 +3,7 @@
 use super::args::Args;
 use super::session::Session;
 use super::{Failure, Io, Outcome};
-use super::{admin, data, files, idump, load, manifest, query, repair, scan, transfer, wal};
+use super::{admin, data, files, idump, load, manifest, query, remote, repair, scan, transfer, wal};
 
 /// One command.
 pub(crate) struct Command {
@@ -65,15 +65,9 @@ const COMMON: &[&str] = &[
 const REFUSED_OPTIONS: &[(&str, &str)] = &[
     ("env_uri", "environments by URI"),
     ("fs_uri", "file systems by URI"),
+    ("backup_env_uri", "environments by URI"),
+    ("backup_fs_uri", "file systems by URI"),
     ("get_write_unix_time", "write times of entries"),
-];
-
-/// Commands of RocksDB's tool that this release rejects: the name and the feature that is not built.
-const REFUSED: &[(&str, &str)] = &[
-    ("compaction_progress_dump", "progress files of remote compactions"),
-    ("update_manifest", "rewriting the MANIFEST"),
-    ("remote_compaction_primary", "remote compaction"),
-    ("remote_compaction_worker", "remote compaction"),
 ];
 
 const HEX: &[&str] = &["hex", "key_hex", "value_hex"];
@@ -135,6 +129,9 @@ const COMMANDS: &[Command] = commands! {
     Admin long_write "load" " [--create_if_missing] [--disable_wal] [--bulk_load] [--compact] [--json]"
         ["from" "to" "create_if_missing" "disable_wal" "bulk_load" "compact" "json"] load::load;
     Admin file "manifest_dump" " [--verbose] [--json] [--path=<path_to_manifest_file>]" ["verbose" "json" "path"] manifest::command;
+    Admin file "compaction_progress_dump" " [--path=<path_to_compaction_progress_file>]" ["path"] remote::progress;
+    Admin read "update_manifest" " [--update_temperatures]      MUST NOT be used on a live DB." ["verbose" "update_temperatures"]
+        manifest::update;
     Admin read "file_checksum_dump" " [--path=<path_to_manifest_file>]" ["path"] manifest::checksums;
     Admin read "get_property" " <property_name>" [] admin::get_property;
     Admin long_write "repair" " [--verbose] [--json]" ["verbose" "json"] repair::repair;
@@ -145,8 +142,10 @@ const COMMANDS: &[Command] = commands! {
         ["decode_blob_index" "dump_uncompressed_blobs"] files::dump_live;
     Admin file "file_dump" " <file> [--annotate] [--decode_blob_index] [--dump_uncompressed_blobs] : any one file of a database; without one as dump_live_files."
         ["annotate" "decode_blob_index" "dump_uncompressed_blobs"] files::dump_file;
-    Admin long_write "backup" " [--backup_dir] [--json]" ["backup_dir" "json"] transfer::backup;
-    Admin long_write "restore" " [--backup_dir] [--json]" ["backup_dir" "json"] transfer::restore;
+    Admin long_write "backup" " [--backup_dir]  [--num_threads]  [--stderr_log_level=<int (InfoLogLevel)>] [--json]"
+        ["backup_dir" "num_threads" "stderr_log_level" "json"] transfer::backup;
+    Admin long_write "restore" " [--backup_dir]  [--num_threads]  [--stderr_log_level=<int (InfoLogLevel)>] [--json]"
+        ["backup_dir" "num_threads" "stderr_log_level" "json"] transfer::restore;
     Admin long_write "checkpoint" " [--checkpoint_dir] [--json]" ["checkpoint_dir" "json"] transfer::checkpoint;
     Admin write "write_extern_sst" " <output_sst_path>" ["create_if_missing"] transfer::write_external;
     Admin write "ingest_extern_sst" " <input_sst_path> [--move_files]  [--snapshot_consistency]  [--allow_global_seqno]  [--allow_blocking_flush]  [--ingest_behind]  [--write_global_seqno] "
@@ -156,6 +155,10 @@ const COMMANDS: &[Command] = commands! {
     Admin read "idump" " [--from] [--to]  [--input_key_hex] [--max_keys=<N>] [--count_only] [--count_delim=<char>] [--stats] [--decode_blob_index]"
         ["from" "to" "input_key_hex" "max_keys" "count_only" "count_delim" "stats" "decode_blob_index"] idump::idump;
     Admin read "list_live_files_metadata" " [--sort_by_filename] [--json]" ["sort_by_filename" "json"] files::list_live;
+    Admin write "remote_compaction_primary" " --db=<db_path> --job_dir=<dir>\n    Compacts a column family. A remote_compaction_worker with the same --db and --job_dir does the work.\n    Writes job_dir/input.bin, and waits for job_dir/result.bin."
+        ["job_dir"] remote::primary;
+    Admin read "remote_compaction_worker" " --db=<db_path> --job_dir=<dir>\n    Waits for job_dir/input.bin, compacts into job_dir/output, and writes job_dir/result.bin."
+        ["job_dir"] remote::worker;
 };
 
 /// Returns the command with this name.
@@ -192,12 +195,6 @@ impl Command {
     }
 }
 
-/// Returns the error for a command of RocksDB's tool that is not built.
-pub(crate) fn refusal(name: &str) -> Option<Failure> {
-    let (name, feature) = REFUSED.iter().find(|(refused, _)| *refused == name)?;
-    Some(not_built(&format!("command {name}"), feature))
-}
-
 fn not_built(what: &str, feature: &str) -> Failure {
     Failure::new(format!("Failed: Not implemented: {what}: {feature} is not built in this release"))
 }
@@ -211,7 +208,7 @@ pub(crate) fn help() -> String {
             text.push_str(&format!("  {}{}\n", command.name, command.usage));
         }
     }
-    let refused: Vec<_> = REFUSED.iter().map(|(name, _)| *name).collect();
+    let refused: Vec<_> = REFUSED_OPTIONS.iter().map(|(name, _)| format!("--{name}")).collect();
     text.push_str(&format!("\n\nNot in this release: {}\n", refused.join(", ")));
     text
 }

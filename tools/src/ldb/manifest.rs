@@ -8,7 +8,7 @@ use engine::manifest::{FileSource, Recovered, read_current, recover, recover_fil
 use engine::options::FamilyOptions;
 use env::{Env, ReadHints};
 use format::edit::VersionEdit;
-use format::names::FileName;
+use format::names::{self, FileName};
 use format::wal::{Item, Reader, ReaderOptions};
 
 use super::json::Object;
@@ -43,6 +43,37 @@ pub(crate) fn command(s: &mut Session, io: &mut Io<'_>) -> Outcome {
         Ok(()) => Ok(()),
         Err(error) => unprocessed(io, "file", &shown, &error),
     }
+}
+
+/// Opens every SST file that the MANIFEST names, to write the temperatures of the files into the MANIFEST. The file systems of
+/// this tool know no temperatures, so the MANIFEST stays as it is.
+pub(crate) fn update(s: &mut Session, io: &mut Io<'_>) -> Outcome {
+    if !s.args.flag("update_temperatures")? {
+        let words = "No action like --update_temperatures specified for update_manifest";
+        return Err(Failure::new(words));
+    }
+    let failed = |e: base::Error| Failure::of("failed to update manifest", e);
+    s.args.flag("verbose")?;
+    let (settings, dir) = (s.settings(io)?, s.dir()?);
+    let recovered = read_current(&s.env, &dir).and_then(|current| recover(&s.env, &dir, current));
+    let mut count = 0;
+    for family in recovered.map_err(failed)?.families.values() {
+        let own = settings.families.iter().find(|(name, _)| *name == family.name).map(|(_, own)| own);
+        let paths = [&own.unwrap_or(&settings.family).cf_paths, &settings.db.db_paths];
+        let paths = paths.into_iter().find(|paths| !paths.is_empty());
+        let mut files: Vec<_> = family.files.values().map(|file| (file.number, file.path_id)).collect();
+        files.sort_unstable();
+        for (number, path_id) in files {
+            let at = paths.and_then(|paths| paths.get(path_id as usize).or(paths.last()));
+            let at = at.map_or(&dir, |path| &path.path).join(names::table(FileNumber(number)));
+            s.env.fs.open_sequential(&at).map_err(failed)?;
+            count += 1;
+        }
+    }
+    if s.args.flag("verbose")? {
+        writeln!(io.err, "{count} SST files have no temperature that differs from the MANIFEST")?;
+    }
+    Ok(writeln!(io.err, "Manifest updates successful")?)
 }
 
 /// Reports a database or a file that cannot be read, in RocksDB's words and without `Failed: `. The command fails.

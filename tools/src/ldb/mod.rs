@@ -5,6 +5,7 @@
 //! args      the command line          commands  the table of commands and the help text
 //! settings  options: OPTIONS file, flags         session   the open database and the arguments
 //! data scan idump query    keys        load      lines in      admin     families, compaction, sizes
+//! remote    compactions of other processes
 //! repair    damage                           ttl       values with a time
 //! manifest wal files blob  files       show      how bytes are printed        json   the same for scripts
 //! ```
@@ -25,6 +26,7 @@ mod load;
 mod manifest;
 mod outcome;
 mod query;
+mod remote;
 mod repair;
 mod scan;
 mod session;
@@ -118,9 +120,7 @@ fn help(io: &mut Io<'_>, as_error: bool) -> i32 {
 fn command(args: &[Vec<u8>], io: &mut Io<'_>) -> Outcome {
     let args = Args::parse(args)?;
     let Some(command) = commands::find(&args.command) else {
-        return Err(commands::refusal(&args.command).unwrap_or_else(|| {
-            Failure::new(format!("Unknown command {}\n\n{}", args.command, commands::help()))
-        }));
+        return Err(Failure::new(format!("Unknown command {}\n\n{}", args.command, commands::help())));
     };
     command.check(&args)?;
     let failed = |Failure(text)| match text.as_str() {

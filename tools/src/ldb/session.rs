@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use base::Result;
-use engine::components::FamilyDescriptor;
+use engine::components::{Components, FamilyDescriptor};
 use engine::db::{Db, OpenRequest, open_to_follow};
 use engine::family::Family;
 use engine::options::{DbOptions, ReadOptions};
+use engine::remote::CompactionService;
 use env::Env;
 use env::logger::{FileLogger, LogFileOptions};
 use ironstone::ttl::TtlDb;
@@ -34,6 +35,8 @@ pub(crate) struct Session {
     pub value_hex: bool,
     pub json: bool,
     pub ttl: Ttl,
+    /// Runs the compactions of the database that [`Session::open_with`] opens.
+    pub compaction_service: Option<Arc<dyn CompactionService>>,
     family: String,
     writes: bool,
     db: Option<Db>,
@@ -56,6 +59,7 @@ impl Session {
             env: Env::posix(),
             args,
             writes,
+            compaction_service: None,
             db: None,
         })
     }
@@ -134,7 +138,10 @@ impl Session {
         let request = OpenRequest {
             path: self.dir()?,
             options: settings.db,
-            components: Default::default(),
+            components: Components {
+                compaction_service: self.compaction_service.clone(),
+                ..Components::default()
+            },
             families,
             others: None,
         };

@@ -1,5 +1,8 @@
 //! Checkpoints, backups, restores and external SST files. The output lines are those of RocksDB's tool.
 
+use std::sync::Arc;
+
+use env::logger::{LogLevel, Logger, StderrLogger};
 use ironstone::{
     BackupEngine, BackupEngineOptions, Checkpoint, Db, IngestExternalFileArg, IngestExternalFileOptions,
     RestoreOptions, SstFileWriter,
@@ -42,7 +45,17 @@ pub(crate) fn restore(s: &mut Session, io: &mut Io<'_>) -> Outcome {
 fn backup_options(s: &Session) -> Result<BackupEngineOptions, Failure> {
     let dir =
         s.args.path("backup_dir").ok_or_else(|| Failure::new("--backup_dir: missing backup directory"))?;
-    Ok(BackupEngineOptions::new(dir))
+    let threads = s.args.number::<usize>("num_threads")?.unwrap_or(1);
+    let info_log = match s.args.number::<u8>("stderr_log_level")? {
+        None => None,
+        Some(number) => {
+            let level = LogLevel::from_number(number)
+                .ok_or_else(|| Failure::new("stderr_log_level must be >= 0 and < 6."))?;
+            let logger = StderrLogger::new(level, "", s.env.clock.clone());
+            Some(Arc::new(logger) as Arc<dyn Logger>)
+        }
+    };
+    Ok(BackupEngineOptions { max_background_operations: threads, info_log, ..BackupEngineOptions::new(dir) })
 }
 
 pub(crate) fn write_external(s: &mut Session, io: &mut Io<'_>) -> Outcome {

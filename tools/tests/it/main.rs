@@ -16,6 +16,7 @@ mod live_files;
 mod packages;
 mod progress;
 mod recompress;
+mod remote;
 mod support;
 mod texts;
 mod transfer;
