@@ -23,7 +23,7 @@ pub enum ReadTier {
     /// Data that survives a crash. The read skips all memtables if the database has received a write without WAL. Not
     /// for iterators.
     Persisted,
-    /// Only memtables.
+    /// Iterators read only memtables. All other reads act as with `All`, as in RocksDB.
     Memtable,
 }
 

@@ -230,7 +230,7 @@ impl Reads {
             }
         }
         base::invariant!(!answer.settled(), "the search continues after the answer is complete");
-        if options.read_tier == ReadTier::Memtable || super_version.version.num_files() == 0 {
+        if super_version.version.num_files() == 0 {
             return Ok(DecidedBy::Nowhere);
         }
         let _time = PerfTimer::start(PerfCounter::GetFromOutputFilesTime);

@@ -17,7 +17,7 @@ use super::answer::Answer;
 use super::row_cache::Row;
 use super::{Answered, DecidedBy, Reads};
 use crate::family::{Family, SuperVersion};
-use crate::options::{ReadOptions, ReadTier};
+use crate::options::ReadOptions;
 use crate::source::resolve::Found;
 use crate::source::{WideColumns, covering, covering_in_memory, sample};
 use crate::sync::Arc;
@@ -162,7 +162,7 @@ impl Reads {
         if self.reads_memtables(options) {
             from_memtables(&super_version, &mut slots, seq, options);
         }
-        if options.read_tier != ReadTier::Memtable && super_version.version.num_files() > 0 {
+        if super_version.version.num_files() > 0 {
             self.from_tables(family, &super_version, &mut slots, seq, options);
         }
         let _time = PerfTimer::start(PerfCounter::GetPostProcessTime);

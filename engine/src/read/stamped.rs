@@ -14,7 +14,7 @@ use super::answer::Answer;
 use super::get::compare_oldest;
 use super::{DecidedBy, Reads};
 use crate::family::{Family, SuperVersion};
-use crate::options::{ReadOptions, ReadTier};
+use crate::options::ReadOptions;
 use crate::sequence::Visibility;
 use crate::source::resolve::Found;
 
@@ -158,9 +158,6 @@ impl Reads {
                     return Ok(newest.timestamp());
                 }
             }
-        }
-        if options.read_tier == ReadTier::Memtable {
-            return Ok(None);
         }
         let ctx = self.ctx(options);
         let seek_key = SeekKey::new(wanted.full, wanted.seq);

