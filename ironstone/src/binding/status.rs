@@ -21,7 +21,7 @@ use base::{Error, Kind, Subcode};
 const RARE_TEXTS: [&str; 3] = ["Recovery in progress", "Recovery already in progress", "Deadline exceeded"];
 
 /// Pairs: the start of a message of the engine, and the whole text that RocksDB uses instead.
-const TEXTS: [(&str, &str); 15] = [
+const TEXTS: [(&str, &str); 16] = [
     ("background work is paused", ""),
     ("no save point is set", ""),
     ("no blocking io", "no blocking io"),
@@ -32,6 +32,7 @@ const TEXTS: [(&str, &str); 15] = [
     ("Column family already dropped!", "Column family already dropped!\n"),
     ("Column family already exists", "Column family already exists"),
     ("Comparator name mismatch: ", "Comparator name mismatch"),
+    ("the database is closing", ""),
     ("neither files nor memtables are to be counted", "Invalid options"),
     ("Directory exists: a checkpoint", "Directory exists"),
     ("Directory exists: an export", "Specified export_dir exists"),
@@ -101,6 +102,7 @@ pub fn status_state(error: &Error) -> String {
         }
         Kind::InvalidArgument | Kind::NotSupported | Kind::NotFound | Kind::TryAgain => call(error),
         Kind::IoError => file(error),
+        Kind::ColumnFamilyDropped => String::new(),
         Kind::Corruption => corruption(error).unwrap_or_else(|| whole(error)),
         _ => whole(error),
     }
@@ -120,9 +122,47 @@ fn call(error: &Error) -> String {
     }
     // The message lacks the name of the option with the wrong value, so take the name from the operation.
     match error.activity().and_then(|doing| doing.strip_prefix("setting option ")) {
-        Some(option) => format!("Error parsing {option}: {message}"),
-        None => message.to_string(),
+        Some(option) => wrong_value(option, message),
+        None => option_syntax(message).unwrap_or_else(|| message.to_string()),
     }
+}
+
+/// Returns the text of an option value that does not parse. The message says what the value is not, and quotes the value.
+fn wrong_value(option: &str, message: &str) -> String {
+    if let Some(text) = option_syntax(message) {
+        return text;
+    }
+    if message.starts_with("no such table option") {
+        return format!("Extra option not recognized: {option}");
+    }
+    let is_not = message.strip_prefix("not a ").and_then(|text| text.split_once(": \""));
+    let Some((kind, value)) = is_not else { return format!("Error parsing {option}: {message}") };
+    match kind {
+        "boolean" => format!("Error parsing {option}:"),
+        // A number that is too small or too large for 32 bits is quoted.
+        "u32" if value.trim_end_matches('"').parse::<i64>().is_ok() => {
+            format!("Error parsing {option}:{}", value.trim_end_matches('"'))
+        }
+        // The names of the C++ functions that parse numbers.
+        "usize" | "u64" | "u32" => format!("Error parsing {option}:stoull"),
+        "i32" => format!("Error parsing {option}:stoi"),
+        "i64" => format!("Error parsing {option}:stoll"),
+        "number" => format!("Error parsing {option}:stod"),
+        "WAL recovery mode" | "log level" => format!("No mapping for enum : {option}"),
+        _ => format!("Error parsing:: {option}"),
+    }
+}
+
+/// Returns the text of an option text with wrong syntax. The engine also says where the fault is.
+fn option_syntax(message: &str) -> Option<String> {
+    const FAULTS: [(&str, &str); 5] = [
+        ("mismatched key value pair, '=' expected, at ", "Mismatched key value pair, '=' expected"),
+        ("empty key found, at ", "Empty key found"),
+        ("mismatched curly braces for nested options, at ", "Mismatched curly braces for nested options"),
+        ("unexpected chars after nested options, at ", "Unexpected chars after nested options"),
+        ("unexpected character in key, at ", "Unexpected char in key"),
+    ];
+    FAULTS.iter().find(|(ours, _)| message.starts_with(ours)).map(|(_, theirs)| (*theirs).to_string())
 }
 
 /// Returns the text of an error of the file system.
@@ -143,6 +183,10 @@ fn file(error: &Error) -> String {
     // RocksDB has no call that only looks for CURRENT: it opens the file.
     let opens_current =
         name == "CURRENT" && matches!(doing, "looking for a file" | "reading a file's status");
+    // RocksDB first looks at the directory.
+    if let (true, Some(dir)) = (opens_current && text == "Not a directory", path.parent()) {
+        return format!("`{}' exists but is not a directory", dir.display());
+    }
     let doing = if opens_current { "opening a file" } else { doing };
     if doing == "opening a file" && (name.ends_with(".sst") || name.ends_with(".blob")) {
         return format!("While open a file for random read: {}: {text}", path.display());
@@ -234,6 +278,36 @@ mod tests {
         );
         let text = status_state(&missing("looking"));
         assert_eq!(text, "While looking: /a/CURRENT: No such file or directory");
+        let no_directory =
+            Error::io("looking for a file", Path::new("/a/CURRENT"), io::Error::from_raw_os_error(20));
+        assert_eq!(status_state(&no_directory), "`/a' exists but is not a directory");
+        assert_eq!(status_text(&Error::new(Kind::ColumnFamilyDropped, "one")), "Column family dropped: ");
+    }
+
+    #[test]
+    fn wrong_option_texts_have_rocksdbs_words() {
+        for (options, words) in [
+            ("write_buffer_size=abc", "Error parsing write_buffer_size:stoull"),
+            ("max_open_files=99999999999", "Error parsing max_open_files:stoi"),
+            ("memtable_prefix_bloom_size_ratio=x", "Error parsing memtable_prefix_bloom_size_ratio:stod"),
+            ("memtable_max_range_deletions=-1", "Error parsing memtable_max_range_deletions:-1"),
+            ("create_if_missing=maybe", "Error parsing create_if_missing:"),
+            ("compression=snappy", "Error parsing:: compression"),
+            ("wal_recovery_mode=3", "No mapping for enum : wal_recovery_mode"),
+            (
+                "block_based_table_factory={no_such=1}",
+                "Extra option not recognized: block_based_table_factory",
+            ),
+            ("write_buffer_size", "Mismatched key value pair, '=' expected"),
+            ("=5", "Empty key found"),
+            ("a{b=c", "Unexpected char in key"),
+            ("compression_opts={level=1", "Mismatched curly braces for nested options"),
+            ("compression_opts={level=1}}", "Unexpected chars after nested options"),
+            ("compaction_options_universal=5", "Mismatched key value pair, '=' expected"),
+        ] {
+            let error = crate::Options::default().update(options).unwrap_err();
+            assert_eq!(status_state(&error), words, "{options}");
+        }
     }
 
     #[test]
@@ -271,7 +345,7 @@ mod tests {
         let error = Error::invalid_argument("no").doing("reading").file("/a").at(5);
         assert_eq!(status_state(&error), "no");
         let error = Error::invalid_argument("not a u64: \"x\"").doing("setting option ttl");
-        assert_eq!(status_state(&error), "Error parsing ttl: not a u64: \"x\"");
+        assert_eq!(status_state(&error), "Error parsing ttl:stoull");
     }
 
     #[test]
