@@ -127,6 +127,16 @@ fn entries_of_batches_and_transactions_agree_with_rocksdb() {
 }
 
 #[test]
+fn files_that_programs_write_and_damage_agree_with_rocksdb() {
+    same_answers("files");
+}
+
+#[test]
+fn read_tiers_agree_with_rocksdb() {
+    same_answers("tiers");
+}
+
+#[test]
 fn worker_of_a_compaction_service_agrees_with_rocksdb() {
     same_answers("remote");
 }

@@ -421,6 +421,13 @@ static void print_pinned(const char* what, rocksdb_pinnableslice_t* pinned) {
   rocksdb_pinnableslice_destroy(pinned);
 }
 
+/* The caller frees the handle of the batch, not the batch. */
+static void print_batch_of(rocksdb_transaction_t* transaction) {
+  rocksdb_writebatch_wi_t* batch = rocksdb_transaction_get_writebatch_wi(transaction);
+  print_indexed(batch);
+  rocksdb_free(batch);
+}
+
 static void transactions(const char* directory) {
   rocksdb_options_t* options = new_options();
   begin(directory, "transactions", options);
@@ -477,7 +484,7 @@ static void transactions(const char* directory) {
   print_all("below g", iterator);
   rocksdb_iter_destroy(iterator);
   rocksdb_readoptions_destroy(bounded);
-  print_indexed(rocksdb_transaction_get_writebatch_wi(transaction));
+  print_batch_of(transaction);
 
   rocksdb_transaction_t* second = rocksdb_transaction_begin(db, write_options, own, NULL);
   rocksdb_writebatch_t* batch = rocksdb_writebatch_create();
@@ -488,7 +495,7 @@ static void transactions(const char* directory) {
   rocksdb_writebatch_put_log_data(batch, "log", 3);
   rocksdb_transaction_rebuild_from_writebatch(second, batch, &error);
   answer("rebuild");
-  print_indexed(rocksdb_transaction_get_writebatch_wi(second));
+  print_batch_of(second);
   rocksdb_writebatch_destroy(batch);
   batch = rocksdb_writebatch_create();
   rocksdb_writebatch_delete_range(batch, "r", 1, "s", 1);
@@ -499,7 +506,7 @@ static void transactions(const char* directory) {
   rocksdb_writebatch_wi_put_cf(indexed, family, "w", 1, "1", 1);
   rocksdb_transaction_rebuild_from_writebatch_wi(second, indexed, &error);
   answer("rebuild of an indexed batch");
-  print_indexed(rocksdb_transaction_get_writebatch_wi(second));
+  print_batch_of(second);
   rocksdb_transaction_set_commit_timestamp(second, 9);
   rocksdb_transaction_set_read_timestamp_for_validation(second, 8);
   rocksdb_transaction_commit(second, &error);
