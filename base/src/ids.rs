@@ -32,21 +32,40 @@ id!(
 );
 
 impl FileNumber {
+    /// The number that no file has. Formats write it for "no file".
+    pub const ZERO: FileNumber = FileNumber(0);
+
     /// Returns the part of this number, if file numbers are spread evenly over `parts` parts. `parts` must not be 0.
     #[inline]
     pub fn spread_over(self, parts: usize) -> usize {
         self.0 as usize % parts
     }
 
+    /// Returns the number that is `count` larger. The largest number is the limit.
+    pub fn plus(self, count: u64) -> FileNumber {
+        FileNumber(self.0.saturating_add(count))
+    }
+
     /// Returns the next larger number. The largest number has no next number: it is returned.
     pub fn next(self) -> FileNumber {
-        FileNumber(self.0.saturating_add(1))
+        self.plus(1)
     }
 }
 
 impl FamilyId {
     /// The column family `default`. Every database has this column family.
     pub const DEFAULT: FamilyId = FamilyId(0);
+
+    /// Returns the next larger number, if there is one.
+    pub fn next(self) -> Option<FamilyId> {
+        self.0.checked_add(1).map(FamilyId)
+    }
+
+    /// Returns the number as an index of an array.
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
 }
 
 /// A level of the SST files, at most 63. Files in level 0 may overlap, and are ordered newest first.

@@ -245,8 +245,7 @@ impl PreparedSections {
     }
 
     /// Returns the oldest WAL that must be kept. Column families need the WALs from `by_families` on.
-    pub fn oldest_needed(&self, by_families: u64) -> u64 {
-        let by_families = FileNumber(by_families);
+    pub fn oldest_needed(&self, by_families: FileNumber) -> FileNumber {
         let mut state = self.state.lock();
         state.committed.retain(|(_, commit)| *commit >= by_families);
         let outstanding = state.outstanding.keys().next().copied();
@@ -256,7 +255,7 @@ impl PreparedSections {
             state.outstanding.keys().all(|wal| oldest <= *wal),
             "WAL {oldest} is the oldest that is needed, and a section is in an older WAL"
         );
-        oldest.0
+        oldest
     }
 }
 

@@ -38,7 +38,7 @@ use self::reserved::Reserved;
 pub use self::settings::{MakeCompressor, WalSettings};
 pub use self::sync::SharedSync;
 use crate::ranks;
-use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering, RankedMutex};
+use crate::sync::{AtomicBool, AtomicFileNumber, AtomicU64, AtomicUsize, Ordering, RankedMutex};
 
 /// The active WAL and the closed WALs of one database.
 pub struct WalSet {
@@ -56,7 +56,7 @@ pub struct WalSet {
     names_synced: AtomicU64,
     /// The size of all live WALs in bytes.
     total_bytes: AtomicU64,
-    active_number: AtomicU64,
+    active_number: AtomicFileNumber,
     /// `WalSettings::buffer_bytes_max` and `bytes_per_sync`, which may change.
     buffer_bytes_max: AtomicUsize,
     bytes_per_sync: AtomicU64,
@@ -97,7 +97,7 @@ impl WalSet {
             names_made: AtomicU64::new(1),
             names_synced: AtomicU64::new(0),
             total_bytes: AtomicU64::new(0),
-            active_number: AtomicU64::new(0),
+            active_number: AtomicFileNumber::new(FileNumber::ZERO),
             failed: RankedMutex::new(&ranks::WAL_FAILURE, None),
             has_failed: AtomicBool::new(false),
             manifest: RankedMutex::new(&ranks::MANIFEST_MARK, None),
@@ -152,7 +152,7 @@ impl WalSet {
     /// Returns the number of the active WAL.
     #[inline]
     pub fn active_number(&self) -> FileNumber {
-        FileNumber(self.active_number.load(Ordering::Acquire))
+        self.active_number.load()
     }
 
     /// Returns the size of all live WALs in bytes.
@@ -330,7 +330,7 @@ impl WalSet {
         };
         self.names_made.fetch_add(1, Ordering::AcqRel);
         let framing = if self.settings.recyclable {
-            Framing::Recyclable { wal_number: number.0 }
+            Framing::Recyclable { wal_number: number }
         } else {
             Framing::Classic
         };
@@ -415,18 +415,18 @@ impl WalSet {
         }
         active.hand_over(0).map_err(|e| self.poison(e.doing("beginning a WAL")))?;
         *slot = Some(active);
-        self.active_number.store(number.0, Ordering::Release);
+        self.active_number.swap(number);
         Ok(())
     }
 
     /// Removes the closed WALs below `min_to_keep` from the set, and returns them.
-    pub fn release(&self, min_to_keep: u64) -> Vec<ObsoleteWal> {
+    pub fn release(&self, min_to_keep: FileNumber) -> Vec<ObsoleteWal> {
         // Wait for a running sync: the sync must not cut the file after the file is recycled.
         let _syncing = self.syncing.lock();
         let mut closed = self.closed.lock();
         let mut gone = Vec::new();
         while let Some(wal) = closed.front()
-            && wal.number.0 < min_to_keep
+            && wal.number < min_to_keep
         {
             let Some(mut wal) = closed.pop_front() else { break };
             base::invariant!(wal.number != self.active_number(), "the active WAL {} is released", wal.number);

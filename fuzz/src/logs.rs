@@ -38,7 +38,8 @@ pub fn trace(data: &[u8]) {
 const DIAGNOSED_LEN_MAX: usize = 300;
 
 fn read_log(data: &[u8], mut each: impl FnMut(&[u8])) {
-    let mut reader = Reader::new(data, ReaderOptions { wal_number: 4, ..ReaderOptions::default() });
+    let mut reader =
+        Reader::new(data, ReaderOptions { wal_number: FileNumber(4), ..ReaderOptions::default() });
     let mut diagnosed = false;
     for _ in 0..=data.len() + 1 {
         match reader.next() {

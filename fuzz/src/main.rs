@@ -12,6 +12,7 @@
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
 
+use base::FileNumber;
 use std::path::{Path, PathBuf};
 use std::process::exit;
 use std::time::Instant;
@@ -123,7 +124,8 @@ fn seed_file(
     use format::wal::{Item, Reader, ReaderOptions};
     let records = |bytes: &[u8]| {
         let number = name.split('.').next().and_then(|n| n.parse().ok()).unwrap_or(0);
-        let mut reader = Reader::new(bytes, ReaderOptions { wal_number: number, ..ReaderOptions::default() });
+        let mut reader =
+            Reader::new(bytes, ReaderOptions { wal_number: FileNumber(number), ..ReaderOptions::default() });
         let mut out = Vec::new();
         while let Ok(item) = reader.next() {
             match item {

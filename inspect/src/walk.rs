@@ -126,7 +126,7 @@ fn open_log(env: &Env, dir: &Path, (kind, number): (LogKind, u64), from: u64) ->
     let is_compressed = file.read_at(0, &mut head)? == head.len() && head[6] == record_type::SET_COMPRESSION;
     let options = match kind {
         LogKind::Wal => ReaderOptions {
-            wal_number: number,
+            wal_number: FileNumber(number),
             decompressor: Some(Box::new(engine::wal::compression::decompressor)),
             ..ReaderOptions::default()
         },
@@ -303,11 +303,13 @@ fn edit_text(bytes: &[u8]) -> String {
     parts.extend(some(blobs, "blob files"));
     parts.extend(some(edit.wal_additions.iter().map(|w| format!("track WAL {}", w.number)), "WALs"));
     let counters = [
-        ("WALs below are obsolete:", edit.wal_number),
-        ("next file number", edit.next_file_number),
-        ("last sequence number", edit.last_sequence),
+        ("WALs below are obsolete:", edit.wal_number.map(|wal| wal.to_string())),
+        ("next file number", edit.next_file_number.map(|file| file.to_string())),
+        ("last sequence number", edit.last_sequence.map(|seq| seq.to_string())),
     ];
-    parts.extend(counters.iter().filter_map(|(name, value)| value.map(|value| format!("{name} {value}"))));
+    parts.extend(
+        counters.into_iter().filter_map(|(name, value)| value.map(|value| format!("{name} {value}"))),
+    );
     if parts.is_empty() {
         parts.push("bookkeeping only".to_string());
     }

@@ -9,10 +9,10 @@
 //!
 //! Source: RocksDB `db/blob/blob_garbage_meter.cc`, `db/blob/blob_counting_iterator.h`.
 
+use base::FileNumber;
 use std::collections::BTreeMap;
 
 use base::error::{Error, Result};
-use base::ids::FileNumber;
 use base::iter::InternalIterator;
 use base::key::{self, ValueType};
 use base::pinned::Pinned;
@@ -28,7 +28,7 @@ use crate::version::BlobGarbage;
 /// outside of an SST file with embedded blobs.
 pub fn blob_of(index: &[u8]) -> Result<BlobRef> {
     match BlobIndex::decode(index)? {
-        BlobIndex::Blob(blob) if blob.file_number != 0 => Ok(blob),
+        BlobIndex::Blob(blob) if blob.file_number != FileNumber::ZERO => Ok(blob),
         BlobIndex::Blob(_) => Err(Error::corruption(
             "Invalid blob file number: a blob index names its own SST file, which has no blobs",
         )),
@@ -61,7 +61,7 @@ pub fn references(kind: u8, value: &[u8], visit: &mut dyn FnMut(BlobRef)) -> Res
 fn reference(index: &[u8], visit: &mut dyn FnMut(BlobRef)) -> Result<()> {
     match BlobIndex::decode(index)? {
         BlobIndex::Blob(blob) => {
-            if blob.file_number != 0 {
+            if blob.file_number != FileNumber::ZERO {
                 visit(blob);
             }
             Ok(())
@@ -83,7 +83,7 @@ impl BlobFlow {
     pub fn add(&mut self, internal_key: &[u8], value: &[u8]) -> Result<()> {
         let (user_key, _, kind) = key::split(internal_key);
         references(kind, value, &mut |blob| {
-            let flow = self.0.entry(FileNumber(blob.file_number)).or_default();
+            let flow = self.0.entry(blob.file_number).or_default();
             flow.0 += 1;
             flow.1 = flow.1.saturating_add(record_len(user_key.len(), blob.size));
         })

@@ -4,11 +4,11 @@
 //! they are set once, when the table is first opened. What jobs and readers change of a file is in
 //! [`crate::table_file::TableFile`].
 
+use base::FileNumber;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 
-use base::ids::FileNumber;
 use base::key::{self, SequenceNumber};
 
 /// Weight of a tombstone, in average values, for the compensated size of a file.
@@ -93,7 +93,7 @@ pub struct FileMetaData {
     /// The name of the function that made the file checksum. `Unknown` if the file has no checksum.
     pub file_checksum_func_name: String,
     /// The internal form of the unique id; (0, 0) if there is none.
-    pub unique_id: (u64, u64),
+    pub unique_id: [u64; 2],
     /// Bytes from the end of the data blocks to the end of the file; 0 if it is unknown.
     pub tail_size: u64,
     /// The temperature, as its number on disk; 0 is unknown.
@@ -131,7 +131,7 @@ impl FileMetaData {
             epoch_number: 0,
             file_checksum: Vec::new(),
             file_checksum_func_name: UNKNOWN_CHECKSUM.to_string(),
-            unique_id: (0, 0),
+            unique_id: [0, 0],
             tail_size: 0,
             temperature: 0,
             compensated_range_deletion_size: 0,
@@ -170,16 +170,16 @@ impl FileMetaData {
             epoch_number: r.epoch_number,
             file_checksum: r.file_checksum.clone(),
             file_checksum_func_name: r.file_checksum_func_name.clone(),
-            unique_id: (r.unique_id[0], r.unique_id[1]),
+            unique_id: r.unique_id,
             tail_size: r.tail_size,
             temperature: r.temperature,
             compensated_range_deletion_size: r.compensated_range_deletion_size,
             min_timestamp: r.min_timestamp.clone(),
             max_timestamp: r.max_timestamp.clone(),
             user_defined_timestamps_persisted: r.user_defined_timestamps_persisted,
-            oldest_blob_file: Some(FileNumber(r.oldest_blob_file_number)).filter(|n| n.0 != 0),
+            oldest_blob_file: r.oldest_blob_file_number,
             open_metadata: r.file_open_metadata.clone(),
-            ..FileMetaData::new(FileNumber(r.number), r.file_size, &[], &[])
+            ..FileMetaData::new(r.number, r.file_size, &[], &[])
         }
     }
 
@@ -201,7 +201,7 @@ impl FileMetaData {
         };
         format::edit::NewFile {
             level: level as u32,
-            number: self.number.0,
+            number: self.number,
             path_id: self.path_id,
             file_size: self.size,
             smallest: strip(&self.smallest),
@@ -209,7 +209,7 @@ impl FileMetaData {
             smallest_seqno: self.smallest_seq,
             largest_seqno: self.largest_seq,
             marked_for_compaction: self.marked_for_compaction,
-            oldest_blob_file_number: self.oldest_blob_file.map_or(0, |n| n.0),
+            oldest_blob_file_number: self.oldest_blob_file,
             oldest_ancester_time: self.oldest_ancester_time,
             file_creation_time: self.file_creation_time,
             epoch_number: self.epoch_number,
@@ -218,7 +218,7 @@ impl FileMetaData {
             temperature: self.temperature,
             min_timestamp: self.min_timestamp.clone(),
             max_timestamp: self.max_timestamp.clone(),
-            unique_id: [self.unique_id.0, self.unique_id.1],
+            unique_id: self.unique_id,
             compensated_range_deletion_size: self.compensated_range_deletion_size,
             tail_size: self.tail_size,
             user_defined_timestamps_persisted: self.user_defined_timestamps_persisted,

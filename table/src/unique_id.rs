@@ -10,6 +10,7 @@
 #[cfg(test)]
 mod tests;
 
+use base::FileNumber;
 use kernel::hash::{bijective2x64, hash2x64};
 
 /// The id of one open of a database. Tables of one session have different file numbers.
@@ -68,15 +69,15 @@ pub struct UniqueId(pub [u64; 3]);
 impl UniqueId {
     /// Makes the id. Returns `None` if the origin of the table is unknown: no database id, no file number, or
     /// a text that is not a session id.
-    pub fn new(db_id: &[u8], session: &str, file_number: u64) -> Option<UniqueId> {
-        if db_id.is_empty() || file_number == 0 {
+    pub fn new(db_id: &[u8], session: &str, file_number: FileNumber) -> Option<UniqueId> {
+        if db_id.is_empty() || file_number == FileNumber::ZERO {
             return None;
         }
         SessionId::parse(session).map(|session| UniqueId::of_session(db_id, session, file_number))
     }
 
     /// Makes an id even if a part is missing or malformed. Cache keys need such an id.
-    pub fn forced(db_id: &[u8], session: &str, file_number: u64) -> UniqueId {
+    pub fn forced(db_id: &[u8], session: &str, file_number: FileNumber) -> UniqueId {
         let session = SessionId::parse(session).unwrap_or_else(|| {
             let (upper, lower) = hash2x64(session.as_bytes(), 0);
             SessionId { upper, lower: if lower == 0 { upper | 1 } else { lower } }
@@ -85,14 +86,14 @@ impl UniqueId {
     }
 
     /// Returns the first 128 bits, as the MANIFEST records them.
-    pub fn short(self) -> (u64, u64) {
+    pub fn short(self) -> [u64; 2] {
         let UniqueId([first, second, _]) = self;
-        (first, second)
+        [first, second]
     }
 
-    fn of_session(db_id: &[u8], session: SessionId, file_number: u64) -> UniqueId {
+    fn of_session(db_id: &[u8], session: SessionId, file_number: FileNumber) -> UniqueId {
         let (high, low) = hash2x64(db_id, session.upper);
-        UniqueId([session.lower, high ^ file_number, low])
+        UniqueId([session.lower, high ^ file_number.0, low])
     }
 
     /// Returns the public id. It is as long as the internal id, and different internal ids have different

@@ -47,7 +47,7 @@ pub struct Source<'a> {
     pub missing: Missing,
     /// During recovery: the number of the WAL. Column families whose entries of this WAL are in SST files are
     /// skipped.
-    pub wal: Option<u64>,
+    pub wal: Option<FileNumber>,
     /// The write buffer manager that learns how memtables grow.
     pub buffers: Option<&'a Arc<WriteBufferManager>>,
     /// Merges for `max_successive_merges`. Only if all older entries are in memtables.
@@ -63,7 +63,7 @@ impl Source<'_> {
     pub fn recovered(wal: FileNumber) -> Self {
         Source {
             missing: Missing::Skip,
-            wal: Some(wal.0),
+            wal: Some(wal),
             buffers: None,
             merger: None,
             protection: None,

@@ -1,6 +1,5 @@
 //! Converts the metadata of an SST file between the form of a version and the form of the MANIFEST.
 
-use base::FileNumber;
 use format::edit::NewFile;
 use lsm::file_meta::FileMetaData;
 use lsm::table_file::TableFile;
@@ -10,7 +9,7 @@ pub fn new_file(level: usize, file: &TableFile) -> NewFile {
     base::invariant!(level < lsm::version::MAX_LEVELS, "file {} is on level {level}", file.number);
     NewFile {
         level: level as u32,
-        number: file.number.0,
+        number: file.number,
         path_id: file.path_id,
         file_size: file.size,
         smallest: file.smallest.to_vec(),
@@ -18,7 +17,7 @@ pub fn new_file(level: usize, file: &TableFile) -> NewFile {
         smallest_seqno: file.smallest_seq,
         largest_seqno: file.largest_seq,
         marked_for_compaction: file.is_marked(),
-        oldest_blob_file_number: file.oldest_blob_file.map_or(0, |n| n.0),
+        oldest_blob_file_number: file.oldest_blob_file,
         oldest_ancester_time: file.oldest_ancester_time,
         file_creation_time: file.file_creation_time,
         epoch_number: file.epoch_number,
@@ -27,7 +26,7 @@ pub fn new_file(level: usize, file: &TableFile) -> NewFile {
         temperature: file.temperature,
         min_timestamp: file.min_timestamp.clone(),
         max_timestamp: file.max_timestamp.clone(),
-        unique_id: [file.unique_id.0, file.unique_id.1],
+        unique_id: file.unique_id,
         compensated_range_deletion_size: file.compensated_range_deletion_size,
         tail_size: file.tail_size,
         user_defined_timestamps_persisted: file.user_defined_timestamps_persisted,
@@ -44,13 +43,12 @@ pub fn file_from(file: &NewFile, timestamp_size: usize) -> FileMetaData {
     } else {
         (file.smallest.clone(), file.largest.clone())
     };
-    let mut out = FileMetaData::new(FileNumber(file.number), file.file_size, &smallest, &largest);
+    let mut out = FileMetaData::new(file.number, file.file_size, &smallest, &largest);
     out.path_id = file.path_id;
     out.smallest_seq = file.smallest_seqno;
     out.largest_seq = file.largest_seqno;
     out.marked_for_compaction = file.marked_for_compaction;
-    out.oldest_blob_file =
-        (file.oldest_blob_file_number != 0).then_some(FileNumber(file.oldest_blob_file_number));
+    out.oldest_blob_file = file.oldest_blob_file_number;
     out.oldest_ancester_time = file.oldest_ancester_time;
     out.file_creation_time = file.file_creation_time;
     out.epoch_number = file.epoch_number;
@@ -59,7 +57,7 @@ pub fn file_from(file: &NewFile, timestamp_size: usize) -> FileMetaData {
     out.temperature = file.temperature;
     out.min_timestamp = file.min_timestamp.clone();
     out.max_timestamp = file.max_timestamp.clone();
-    out.unique_id = (file.unique_id[0], file.unique_id[1]);
+    out.unique_id = file.unique_id;
     out.compensated_range_deletion_size = file.compensated_range_deletion_size;
     out.tail_size = file.tail_size;
     out.user_defined_timestamps_persisted = file.user_defined_timestamps_persisted;

@@ -27,7 +27,7 @@ use crate::manifest::{Manifest, ManifestSettings, Record};
 use crate::prepared::PreparedSections;
 use crate::ranks;
 use crate::sequence::LastSequence;
-use crate::sync::{Arc, AtomicU64, Mutex, OnceLock, Ordering, RankedMutex};
+use crate::sync::{Arc, AtomicFileNumber, Mutex, OnceLock, RankedMutex};
 use crate::wal::WalSet;
 
 /// The part of a commit for one column family.
@@ -58,7 +58,7 @@ impl Change {
 /// The result of a commit.
 pub struct Committed {
     /// WALs below this number are not needed.
-    pub min_wal_to_keep: u64,
+    pub min_wal_to_keep: FileNumber,
     /// The flushes of the commit. The caller drops this value after the listeners were called and the space was checked.
     pub flushes: Vec<Unannounced>,
 }
@@ -72,7 +72,7 @@ pub struct Committer {
     obsolete: Arc<Obsolete>,
     /// The first record of each MANIFEST has this id; `None` to leave it out.
     db_id: Option<String>,
-    min_wal_to_keep: AtomicU64,
+    min_wal_to_keep: AtomicFileNumber,
     tracked_wals: Mutex<BTreeMap<FileNumber, Option<u64>>>,
     /// MANIFESTs that a newer MANIFEST has replaced.
     old_manifests: Mutex<Vec<FileNumber>>,
@@ -91,7 +91,7 @@ impl Committer {
         sequence: Arc<LastSequence>,
         obsolete: Arc<Obsolete>,
         db_id: Option<String>,
-        min_wal_to_keep: u64,
+        min_wal_to_keep: FileNumber,
     ) -> Self {
         Committer {
             manifest: RankedMutex::new(&ranks::MANIFEST, manifest),
@@ -100,7 +100,7 @@ impl Committer {
             sequence,
             obsolete,
             db_id,
-            min_wal_to_keep: AtomicU64::new(min_wal_to_keep),
+            min_wal_to_keep: AtomicFileNumber::new(min_wal_to_keep),
             tracked_wals: Mutex::default(),
             old_manifests: Mutex::default(),
             wals: OnceLock::new(),
@@ -119,8 +119,8 @@ impl Committer {
     }
 
     /// Returns the oldest WAL that is needed.
-    pub fn min_wal_to_keep(&self) -> u64 {
-        self.min_wal_to_keep.load(Ordering::Acquire)
+    pub fn min_wal_to_keep(&self) -> FileNumber {
+        self.min_wal_to_keep.load()
     }
 
     /// Takes the MANIFESTs that were replaced since the last call. The caller deletes them.
@@ -142,9 +142,9 @@ impl Committer {
     }
 
     /// Returns the number and the size of the MANIFEST.
-    pub fn manifest_extent(&self) -> (u64, u64) {
+    pub fn manifest_extent(&self) -> (FileNumber, u64) {
         let manifest = self.manifest.lock();
-        (manifest.number().0, manifest.size())
+        (manifest.number(), manifest.size())
     }
 
     /// Calls `look` with the number and the size of the MANIFEST while no commit can start. The versions of
@@ -219,7 +219,7 @@ impl Committer {
         );
         let records = self.records_of(&parts, min_wal, atomic);
         self.write(&mut manifest, records)?;
-        self.min_wal_to_keep.fetch_max(min_wal.unwrap_or(0), Ordering::AcqRel);
+        self.min_wal_to_keep.raise(min_wal.unwrap_or_default());
         let mut old_super_versions = Vec::with_capacity(parts.len());
         // Make these values before the memtables leave: a caller that waits for the memtables then waits for the
         // listeners too.
@@ -295,13 +295,13 @@ impl Committer {
     pub fn roll(&self, edits: Vec<VersionEdit>) -> Result<Committed> {
         let mut manifest = self.manifest.lock();
         let needed = self.families.all().into_iter().map(|family| family.state().wal_number).min();
-        let needed = self.prepared.oldest_needed(needed.unwrap_or(0));
+        let needed = self.prepared.oldest_needed(needed.unwrap_or_default());
         base::invariant!(
             needed <= self.numbers.peek(),
             "WAL {needed} is needed, and the next file number is {}",
             self.numbers.peek()
         );
-        self.min_wal_to_keep.fetch_max(needed, Ordering::AcqRel);
+        self.min_wal_to_keep.raise(needed);
         let records: Vec<Record> = edits.into_iter().map(|edit| (self.complete(edit, 0), 0)).collect();
         self.roll_locked(&mut manifest, records)?;
         Ok(Committed { min_wal_to_keep: self.min_wal_to_keep(), flushes: Vec::new() })
@@ -314,15 +314,11 @@ impl Committer {
     pub fn continue_manifest(&self, tracked: BTreeMap<FileNumber, Option<u64>>) -> Result<Committed> {
         let families = self.families.all();
         let wal_number = |family: &Arc<Family>| family.state().wal_number;
-        let by_families = families.iter().map(wal_number).min().unwrap_or(0);
+        let by_families = families.iter().map(wal_number).min().unwrap_or_default();
         let min_wal = self.prepared.oldest_needed(by_families).max(self.min_wal_to_keep());
-        let wal_deletion = tracked
-            .first_key_value()
-            .is_some_and(|(number, _)| *number < FileNumber(min_wal))
-            .then_some(min_wal);
-        self.tracked_wals
-            .lock()
-            .extend(tracked.into_iter().filter(|(number, _)| *number >= FileNumber(min_wal)));
+        let wal_deletion =
+            tracked.first_key_value().is_some_and(|(number, _)| *number < min_wal).then_some(min_wal);
+        self.tracked_wals.lock().extend(tracked.into_iter().filter(|(number, _)| *number >= min_wal));
         let of_family = |family: &Arc<Family>| VersionEdit {
             column_family: family.id(),
             wal_number: Some(wal_number(family)),
@@ -336,7 +332,7 @@ impl Committer {
             ..VersionEdit::default()
         });
         self.commit_records(edits, || {
-            self.min_wal_to_keep.fetch_max(min_wal, Ordering::AcqRel);
+            self.min_wal_to_keep.raise(min_wal);
         })
     }
 
@@ -389,7 +385,7 @@ impl Committer {
             last.next_file_number = Some(self.numbers.peek());
         }
         if let Some((first, _)) = records.first_mut()
-            && self.families.max_id() > 0
+            && self.families.max_id() > FamilyId::DEFAULT
         {
             first.max_column_family = Some(self.families.max_id());
         }
@@ -413,7 +409,7 @@ impl Committer {
 
     /// Sets the fields that every appended edit has.
     fn complete(&self, mut edit: VersionEdit, largest_seq: SequenceNumber) -> VersionEdit {
-        edit.prev_log_number = Some(0);
+        edit.prev_log_number = Some(FileNumber::ZERO);
         edit.next_file_number = Some(self.numbers.peek());
         edit.last_sequence = Some(self.sequence.visible().max(largest_seq));
         self.check(&edit);
@@ -448,13 +444,13 @@ impl Committer {
         base::invariant!(
             edit.wal_number.is_none_or(|wal| wal <= next),
             "an edit names WAL {}, and the next file number is {next}",
-            edit.wal_number.unwrap_or(0)
+            edit.wal_number.unwrap_or_default()
         );
         base::invariant!(
             edit.min_log_number_to_keep.is_none_or(|wal| self.min_wal_to_keep() <= wal),
             "the oldest WAL to keep falls from {} to {}",
             self.min_wal_to_keep(),
-            edit.min_log_number_to_keep.unwrap_or(0)
+            edit.min_log_number_to_keep.unwrap_or_default()
         );
         base::invariant!(
             edit.last_sequence.is_none_or(|seq| seq <= base::key::MAX_SEQUENCE),
@@ -462,7 +458,7 @@ impl Committer {
         );
     }
 
-    fn records_of(&self, parts: &[Part], min_wal: Option<u64>, atomic: bool) -> Vec<Record> {
+    fn records_of(&self, parts: &[Part], min_wal: Option<FileNumber>, atomic: bool) -> Vec<Record> {
         let mut records: Vec<Record> = Vec::with_capacity(parts.len() + 1);
         for part in parts {
             let largest = part.change.edit.added.iter().map(|(_, f)| f.largest_seq).max().unwrap_or(0);
@@ -473,8 +469,8 @@ impl Committer {
         if let Some(min_wal) = min_wal {
             let mut tracked = self.tracked_wals.lock();
             let wal_deletion =
-                tracked.first_key_value().is_some_and(|(n, _)| *n < FileNumber(min_wal)).then_some(min_wal);
-            *tracked = tracked.split_off(&FileNumber(min_wal));
+                tracked.first_key_value().is_some_and(|(n, _)| *n < min_wal).then_some(min_wal);
+            *tracked = tracked.split_off(&min_wal);
             let edit =
                 VersionEdit { min_log_number_to_keep: Some(min_wal), wal_deletion, ..VersionEdit::default() };
             records.push((self.complete(edit, 0), 0));
@@ -494,11 +490,11 @@ impl Committer {
 
     /// Returns the oldest WAL that a column family or a prepared transaction needs after the flush; `None` if the
     /// commit has no flush.
-    fn min_wal_after(&self, parts: &[Part]) -> Option<u64> {
+    fn min_wal_after(&self, parts: &[Part]) -> Option<FileNumber> {
         if !parts.iter().any(|p| p.change.flushed.is_some()) {
             return None;
         }
-        let flushed: BTreeMap<FamilyId, u64> = parts
+        let flushed: BTreeMap<FamilyId, FileNumber> = parts
             .iter()
             .filter_map(|p| Some((p.change.family.id(), p.change.flushed.as_ref()?.next_wal())))
             .collect();
@@ -506,7 +502,7 @@ impl Committer {
             let now = family.state().wal_number;
             flushed.get(&family.id()).map_or(now, |after| now.max(*after))
         });
-        let needed = self.prepared.oldest_needed(needed.min().unwrap_or(0));
+        let needed = self.prepared.oldest_needed(needed.min().unwrap_or_default());
         base::invariant!(
             needed <= self.numbers.peek(),
             "a flush needs WAL {needed}, and the next file number is {}",

@@ -18,7 +18,7 @@ pub(super) fn of_change(change: &Change) -> VersionEdit {
             .iter()
             .map(|(level, key)| (*level as u32, key.clone()))
             .collect(),
-        deleted_files: change.edit.deleted.iter().map(|(level, n)| (*level as u32, n.0)).collect(),
+        deleted_files: change.edit.deleted.iter().map(|(level, n)| (*level as u32, *n)).collect(),
         new_files: change.edit.added.iter().map(|(level, f)| new_file(*level, f)).collect(),
         full_history_ts_low: change.full_history_ts_low.clone(),
         blob_file_additions: change.edit.blobs_added.iter().map(BlobFile::to_record).collect(),
@@ -29,7 +29,7 @@ pub(super) fn of_change(change: &Change) -> VersionEdit {
 
 fn garbage(garbage: &BlobGarbage) -> BlobFileGarbage {
     BlobFileGarbage {
-        blob_file_number: garbage.number.0,
+        blob_file_number: garbage.number,
         garbage_blob_count: garbage.count,
         garbage_blob_bytes: garbage.bytes,
     }
@@ -45,7 +45,7 @@ fn garbage_of(version: &Version) -> Vec<BlobFileGarbage> {
 }
 
 /// Returns the edit that creates a column family.
-pub fn of_new_family(id: FamilyId, name: &str, parts: &Parts, wal_number: u64) -> VersionEdit {
+pub fn of_new_family(id: FamilyId, name: &str, parts: &Parts, wal_number: FileNumber) -> VersionEdit {
     VersionEdit {
         comparator: Some(parts.order.name().to_string()),
         wal_number: Some(wal_number),
@@ -61,7 +61,7 @@ pub(super) fn snapshot(
     families: &[Arc<Family>],
     db_id: Option<&str>,
     tracked_wals: &[(FileNumber, Option<u64>)],
-    min_wal_to_keep: u64,
+    min_wal_to_keep: FileNumber,
     last_sequence: SequenceNumber,
 ) -> Vec<Record> {
     base::invariant!(
@@ -80,7 +80,7 @@ pub(super) fn snapshot(
             .collect();
         records.push((VersionEdit { wal_additions, ..VersionEdit::default() }, 0));
     }
-    let wal_deletion = (min_wal_to_keep > 0).then_some(min_wal_to_keep);
+    let wal_deletion = (min_wal_to_keep > FileNumber::ZERO).then_some(min_wal_to_keep);
     records.push((VersionEdit { wal_deletion, ..VersionEdit::default() }, 0));
     for family in families {
         let is_default = family.id() == FamilyId::DEFAULT;
@@ -110,7 +110,8 @@ pub(super) fn snapshot(
                 .filter_map(|level| Some((level as u32, version.cursor(level)?.to_vec())))
                 .collect(),
             wal_number: Some(state.recorded_wal_number),
-            min_log_number_to_keep: (is_default && min_wal_to_keep > 0).then_some(min_wal_to_keep),
+            min_log_number_to_keep: (is_default && min_wal_to_keep > FileNumber::ZERO)
+                .then_some(min_wal_to_keep),
             full_history_ts_low: state.full_history_ts_low.clone(),
             last_sequence: Some(last_sequence),
             ..VersionEdit::default()

@@ -38,7 +38,7 @@ pub(super) fn started(t: &CompactionTools<'_>, job: &Job) {
 /// Describes the start of a compaction, for listeners.
 fn start_of(t: &CompactionTools<'_>, job: &Job) -> CompactionStarted {
     let task = &job.task;
-    let numbers = |files: &[crate::sync::Arc<TableFile>]| files.iter().map(|f| f.number.0).collect();
+    let numbers = |files: &[crate::sync::Arc<TableFile>]| files.iter().map(|f| f.number).collect();
     let stripes = t.tools.snapshots.stripes();
     let heard = t.tools.events.has_listeners();
     CompactionStarted {

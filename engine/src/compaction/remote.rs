@@ -133,7 +133,7 @@ impl Delegate<'_> {
             db_id: self.t.tools.db_id.clone(),
             begin: range.lower.clone(),
             end: range.upper.clone(),
-            options_file: options_file.0,
+            options_file,
         })
     }
 

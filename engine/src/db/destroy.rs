@@ -138,9 +138,9 @@ impl Found {
         let is_live = |number: FileNumber, path: &Path| {
             let size = fs.file_size(path).unwrap_or(0);
             recovered.families.values().any(|family| {
-                let table = family.files.get(&number.0);
+                let table = family.files.get(&number);
                 table.is_some_and(|file| file.file_size == size && is_path(file.path_id, path))
-                    || family.blobs.contains_key(&number.0) && is_path(0, path)
+                    || family.blobs.contains_key(&number) && is_path(0, path)
             })
         };
         owner.spare(&mut self.tables, &mut self.blobs, &is_live);

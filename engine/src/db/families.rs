@@ -122,16 +122,16 @@ impl Db {
     pub(super) fn add_families(&self, requests: &[RequestedFamily]) -> Result<Vec<Arc<Family>>> {
         let (inner, writing) = (&self.inner, self.writing()?);
         let used = inner.families.max_id();
-        let count = u32::try_from(requests.len()).unwrap_or(u32::MAX);
-        // Never assign `u32::MAX`: the number after the last number must be a `u32` too.
-        if used.checked_add(count).is_none_or(|last| last == u32::MAX) {
+        let ids: Vec<_> = std::iter::successors(used.next(), |id| id.next()).take(requests.len()).collect();
+        // Never assign the largest number: the last number must have a next number.
+        if ids.len() < requests.len() || ids.last().is_some_and(|last| last.next().is_none()) {
             return Err(Error::not_supported("more column families: all their numbers are used up"));
         }
-        let numbered = || requests.iter().zip((used + 1..).map(FamilyId));
+        let numbered = || requests.iter().zip(ids.iter().copied());
         // Run as the leader. No write may run between the read of the active WAL number and the creation of the first
         // memtables.
         let made = writing.writer.alone(|leader_state| {
-            let wal = inner.wals.active_number().0;
+            let wal = inner.wals.active_number();
             let edits = numbered().map(|(r, id)| of_new_family(id, &r.name, &r.parts, wal)).collect();
             let made: Vec<_> = numbered()
                 .map(|(r, id)| new_family(id, r, wal, leader_state.last_seq, &inner.release_notifier))

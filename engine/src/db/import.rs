@@ -1,6 +1,6 @@
 //! Creates a column family from exported files.
 
-use base::{Error, FamilyId, Result};
+use base::{Error, Result};
 use format::edit::VersionEdit;
 use lsm::version::{Edit, Version};
 
@@ -64,11 +64,11 @@ impl Db {
         let edit = Edit { added: imported.files.clone(), ..Edit::default() };
         let empty = Version::empty(parts.internal_order(), parts.pick.num_levels);
         let version = Arc::new(empty.apply(&[edit])?);
-        let id = inner.families.max_id().checked_add(1).map(FamilyId);
+        let id = inner.families.max_id().next();
         let id = id.ok_or_else(|| Error::not_supported("more column families: all numbers are used"))?;
         base::invariant!(inner.families.get(id).is_none(), "the new column family {id} exists already");
         let family = writing.writer.alone(|leader| {
-            let wal = inner.wals.active_number().0;
+            let wal = inner.wals.active_number();
             let last_seq = leader.last_seq.max(imported.largest_seq);
             let mem = parts.new_memtable(1, last_seq);
             let family = Family::new(

@@ -139,7 +139,7 @@ impl Db {
                 wals.iter().all(|(number, _)| *number <= inner.wals.active_number()),
                 "a WAL is newer than the active WAL"
             );
-            let needed = wals.into_iter().filter(|(number, _)| number.0 >= min_wal);
+            let needed = wals.into_iter().filter(|(number, _)| *number >= min_wal);
             files.extend(needed.map(|(number, size)| wal_info(&inner.tools.paths.wal, number, size)));
             Ok::<_, Error>(self.manifest_infos(number, size))
         })??;

@@ -6,7 +6,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use base::{Error, FileNumber, Result, Subcode};
+use base::{Error, Result, Subcode};
 use format::names::{self, FileName};
 use lsm::pick::View;
 use lsm::pick::manual::plan_exactly;
@@ -88,7 +88,7 @@ pub fn open_and_compact(
 fn request(path: &Path, options: WorkerOptions, input: &Input) -> Result<OpenRequest> {
     let WorkerOptions { db: given, family: objects, replaces_table_factory, components, changes } = options;
     let config = ReadConfig { ignore_unknown_options: true, accept_changed: true, ..ReadConfig::default() };
-    let name = names::options(FileNumber(input.options_file));
+    let name = names::options(input.options_file);
     let file = load(&given.env, &path.join(name), &config)?;
     let mut db = file.db;
     for (name, value) in changes.iter().filter(|(name, _)| DbOptions::is_known(name)) {
@@ -206,7 +206,7 @@ mod tests {
         db.flush(&[family], &crate::options::FlushOptions::default()).unwrap();
         let before = env.fs.list(path).unwrap();
         let number_of = |name: &String| match FileName::parse(name) {
-            Some(FileName::Options(number)) => Some(number.0),
+            Some(FileName::Options(number)) => Some(number),
             _ => None,
         };
         let input = Input {

@@ -47,15 +47,14 @@ pub fn remove_table(path: &Path, options: &DbOptions, number: FileNumber) -> Res
             .file(paths.db.join(format::names::manifest(current)))
             .at(recovered.size));
     }
-    let of_number =
-        recovered.families.values().find_map(|family| Some((family, family.files.get(&number.0)?)));
+    let of_number = recovered.families.values().find_map(|family| Some((family, family.files.get(&number)?)));
     let Some((family, file)) = of_number else {
         return Err(Error::not_found("File not present in any level"));
     };
     let removed = RemovedTable { family: family.name.clone(), level: file.level, size: file.file_size };
     let edit = VersionEdit {
         column_family: family.id,
-        deleted_files: vec![(file.level, number.0)],
+        deleted_files: vec![(file.level, number)],
         ..VersionEdit::default()
     };
     let mut manifest = Manifest::reopen(env.clone(), manifest_settings(options, &paths), &recovered)?;

@@ -14,7 +14,7 @@ use crate::batch::WriteBatch;
 use crate::options::WriteOptions;
 use crate::prepared::{self, PreparedSections, Section};
 use crate::sequence::{OwnRanges, Snapshot, Snapshots};
-use crate::sync::{Arc, AtomicU64, Ordering};
+use crate::sync::{Arc, AtomicFileNumber};
 use crate::write::{Parts, WriteHook};
 
 /// A prepared transaction.
@@ -64,7 +64,7 @@ pub type BeforeVisible<'a> = &'a (dyn Fn(SequenceNumber) -> Result<()> + Send + 
 /// Registers the section before its WAL can become obsolete.
 struct Prepare<'a> {
     prepared: &'a PreparedSections,
-    wal: AtomicU64,
+    wal: AtomicFileNumber,
 }
 
 impl WriteHook for Prepare<'_> {
@@ -78,7 +78,7 @@ impl WriteHook for Prepare<'_> {
 
     fn logged(&self, wal: FileNumber, _first_seq: SequenceNumber, _seqs: u64) {
         self.prepared.add(wal);
-        self.wal.store(wal.0, Ordering::Release);
+        self.wal.swap(wal);
     }
 }
 
@@ -146,9 +146,12 @@ impl Db {
         let options = WriteOptions { disableWAL: false, ..*options };
         let mut section =
             WriteBatch::from_bytes(&prepared::encode(Marker::BeginPrepare, name, batch.records(), 0))?;
-        let hook = Prepare { prepared: self.inner.committer.prepared(), wal: AtomicU64::new(0) };
+        let hook = Prepare {
+            prepared: self.inner.committer.prepared(),
+            wal: AtomicFileNumber::new(FileNumber::ZERO),
+        };
         self.write_with_hook(&mut section, &options, &hook)?;
-        Ok(FileNumber(hook.wal.load(Ordering::Acquire)))
+        Ok(hook.wal.load())
     }
 
     /// Commits a prepared transaction. The records of `commit_time` go to the WAL and to the memtables. The records

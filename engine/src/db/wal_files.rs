@@ -335,7 +335,7 @@ impl Updates {
 
 fn reader(file: Arc<dyn RandomRead>, number: FileNumber) -> Reader<FileSource> {
     let options = ReaderOptions {
-        wal_number: number.0,
+        wal_number: number,
         decompressor: Some(Box::new(crate::wal::compression::decompressor)),
         ..ReaderOptions::default()
     };

@@ -119,7 +119,7 @@ pub enum Event {
     RecoveryStarted {
         job: JobId,
         /// The numbers of the WALs, ascending.
-        wal_files: Vec<u64>,
+        wal_files: Vec<FileNumber>,
     },
     /// The replay of the WALs has ended.
     RecoveryFinished {
@@ -441,7 +441,7 @@ pub struct CompactionStarted {
     /// RocksDB's word for the reason of the compaction.
     pub reason: &'static str,
     /// Level and file numbers.
-    pub inputs: Vec<(usize, Vec<u64>)>,
+    pub inputs: Vec<(usize, Vec<FileNumber>)>,
     /// The number of level-0 files in the version that the compaction reads.
     pub num_l0_files: usize,
     pub output_level: usize,

@@ -261,8 +261,8 @@ impl State {
         Some(id)
     }
 
-    fn take_watch(&mut self, id: &WatchId) -> Option<Watch> {
-        let at = self.watches.iter().position(|watch| watch.id == id.0)?;
+    fn take_watch(&mut self, WatchId(id): &WatchId) -> Option<Watch> {
+        let at = self.watches.iter().position(|watch| watch.id == *id)?;
         Some(self.watches.swap_remove(at))
     }
 

@@ -32,7 +32,7 @@ use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
 use base::key::{self, InternalOrder};
-use base::{Error, FamilyId, Result};
+use base::{Error, FamilyId, FileNumber, Result};
 use lsm::version::Version;
 use mem::memtable::MemTable;
 use mem::write_buffer::WriteBufferManager;
@@ -80,7 +80,7 @@ impl Family {
         parts: Arc<Parts>,
         version: Arc<Version>,
         mem: Arc<MemTable>,
-        wal_number: u64,
+        wal_number: FileNumber,
         release_notifier: Arc<ReleaseNotifier>,
     ) -> Arc<Self> {
         let order = version.order().clone();

@@ -17,7 +17,7 @@ pub struct FamilySet {
     /// True if a column family has had `inplace_update_support`, also if it is dropped now.
     any_in_place: AtomicBool,
     /// Held during a change of the list. Holds the largest id that was ever assigned.
-    changes: RankedMutex<u32>,
+    changes: RankedMutex<FamilyId>,
     /// See [`FamilySet::last_group`].
     last_group: AtomicU64,
     /// Held while a flush takes the memtables of an atomic group from several families.
@@ -31,14 +31,14 @@ struct List {
 
 impl FamilySet {
     /// Makes the set. `max_id` is the largest id that was ever assigned; dropped column families count.
-    pub fn new(mut families: Vec<Arc<Family>>, max_id: u32) -> Self {
+    pub fn new(mut families: Vec<Arc<Family>>, max_id: FamilyId) -> Self {
         families.sort_by_key(|f| f.id());
         base::invariant!(
             families.is_sorted_by(|a, b| a.id() < b.id()),
             "two column families have the same id"
         );
         base::invariant!(
-            families.last().is_none_or(|last| last.id().0 <= max_id),
+            families.last().is_none_or(|last| last.id() <= max_id),
             "a column family has an id above the largest id {max_id}"
         );
         let any_timestamps = AtomicBool::new(families.iter().any(has_timestamps));
@@ -108,9 +108,9 @@ impl FamilySet {
     #[inline]
     pub fn get(&self, id: FamilyId) -> Option<Arc<Family>> {
         let list = self.list.load();
-        let at = match list.by_id.get(id.0 as usize) {
+        let at = match list.by_id.get(id.index()) {
             // If no column family was dropped, the id is the index.
-            Some(f) if f.id() == id => id.0 as usize,
+            Some(f) if f.id() == id => id.index(),
             _ => list.by_id.binary_search_by_key(&id, |f| f.id()).ok()?,
         };
         Some(list.by_id[at].clone())
@@ -149,7 +149,7 @@ impl FamilySet {
     }
 
     /// Returns the largest id that was ever assigned.
-    pub fn max_id(&self) -> u32 {
+    pub fn max_id(&self) -> FamilyId {
         *self.changes.lock()
     }
 
@@ -169,8 +169,8 @@ impl FamilySet {
             "the column families are not in the order of their ids"
         );
         for family in families {
-            base::invariant!(family.id().0 > *max_id, "a column family is added with an id that is not new");
-            *max_id = family.id().0;
+            base::invariant!(family.id() > *max_id, "a column family is added with an id that is not new");
+            *max_id = family.id();
         }
         base::invariant!(
             families.iter().all(|family| !family.is_dropped()),

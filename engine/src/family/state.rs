@@ -1,5 +1,6 @@
 //! The part of a column family that jobs change, under its lock.
 
+use base::FileNumber;
 use base::key::InternalOrder;
 use lsm::version::Version;
 use mem::memtable::MemTable;
@@ -16,7 +17,7 @@ pub struct ImmutableMemtable {
     pub id: u64,
     /// The WAL that was started when this memtable became immutable. After the flush of this memtable, the
     /// column family needs no older WAL.
-    pub next_wal: u64,
+    pub next_wal: FileNumber,
     /// The epoch number of its SST file in level 0. A switch assigns it, so files of concurrent flushes are in the
     /// order of their memtables. 0 means that the flush assigns the epoch number, as in a recovery.
     pub epoch: u64,
@@ -86,12 +87,12 @@ impl FlushPick {
     }
 
     /// Returns the oldest WAL that the column family needs after these memtables are flushed.
-    pub fn next_wal(&self) -> u64 {
+    pub fn next_wal(&self) -> FileNumber {
         base::invariant!(
-            self.memtables.is_sorted_by(|a, b| a.next_wal <= b.next_wal || b.next_wal == 0),
+            self.memtables.is_sorted_by(|a, b| a.next_wal <= b.next_wal || b.next_wal == FileNumber::ZERO),
             "a newer memtable of a flush needs an older WAL"
         );
-        self.memtables.last().map_or(0, |m| m.next_wal)
+        self.memtables.last().map_or(FileNumber::ZERO, |m| m.next_wal)
     }
 }
 
@@ -112,11 +113,11 @@ pub struct State {
     pub(super) versions: Vec<Weak<Version>>,
     pub super_version_number: u64,
     /// The column family needs no WAL below this number.
-    pub wal_number: u64,
+    pub wal_number: FileNumber,
     /// The WAL number that the MANIFEST has for the column family. It grows only at a flush, and at the end of a
     /// recovery, after older WALs are synced. If it grew earlier, a power failure could tear an older WAL, and the
     /// open would reject this column family, whose SST files would be newer than the torn WAL.
-    pub recorded_wal_number: u64,
+    pub recorded_wal_number: FileNumber,
     pub next_epoch: u64,
     /// The history below this timestamp may be gone: compaction may have merged its entries.
     pub full_history_ts_low: Option<Vec<u8>>,
@@ -132,7 +133,7 @@ impl State {
     pub(super) fn new(
         mem: Arc<MemTable>,
         version: Arc<Version>,
-        wal_number: u64,
+        wal_number: FileNumber,
         next_epoch: u64,
         history_bytes_max: usize,
     ) -> Self {
@@ -161,7 +162,7 @@ impl State {
     pub fn switch(
         &mut self,
         fresh: Arc<MemTable>,
-        next_wal: u64,
+        next_wal: FileNumber,
         charge: Option<Arc<Charge>>,
         atomic_group: Option<u64>,
     ) {
@@ -193,7 +194,7 @@ impl State {
         &mut self,
         own: OwnImmutable,
         fresh: Arc<MemTable>,
-        next_wal: u64,
+        next_wal: FileNumber,
         charge: Option<Arc<Charge>>,
         atomic_group: Option<u64>,
     ) {
@@ -218,13 +219,13 @@ impl State {
     fn push_immutable(
         &mut self,
         fresh: Arc<MemTable>,
-        next_wal: u64,
+        next_wal: FileNumber,
         charge: Option<Arc<Charge>>,
         atomic_group: Option<u64>,
     ) {
         let last = self.immutable_memtables.last();
         base::invariant!(
-            last.is_none_or(|last| next_wal == 0 || last.next_wal <= next_wal),
+            last.is_none_or(|last| next_wal == FileNumber::ZERO || last.next_wal <= next_wal),
             "memtable {} needs the WALs below {next_wal}, and an older memtable needs newer WALs",
             self.mem_id
         );
@@ -448,7 +449,7 @@ impl State {
             "a memtable is removed that no flush has picked"
         );
         base::invariant!(
-            pick.next_wal() == 0 || self.wal_number <= pick.next_wal(),
+            pick.next_wal() == FileNumber::ZERO || self.wal_number <= pick.next_wal(),
             "the oldest WAL that a column family needs falls from {} to {}",
             self.wal_number,
             pick.next_wal()

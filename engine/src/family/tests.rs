@@ -1,6 +1,7 @@
 use super::{Parts, State};
 use crate::options::{DbOptions, FamilyOptions};
 use crate::sync::Arc;
+use base::FileNumber;
 use lsm::version::Version;
 
 fn state() -> (Parts, State) {
@@ -13,17 +14,17 @@ fn state() -> (Parts, State) {
     )
     .unwrap();
     let version = Arc::new(Version::empty(parts.internal_order(), 7));
-    let state = State::new(parts.new_memtable(1, 0), version, 3, 1, parts.history_bytes_max);
+    let state = State::new(parts.new_memtable(1, 0), version, FileNumber(3), 1, parts.history_bytes_max);
     (parts, state)
 }
 
 #[test]
 fn a_newer_memtable_is_flushed_beside_an_older_one_and_waits_for_it() {
     let (parts, mut state) = state();
-    state.switch(parts.new_memtable(2, 0), 5, None, None);
+    state.switch(parts.new_memtable(2, 0), FileNumber(5), None, None);
     let older = state.pick_flush(None);
     assert!(!state.flush_due(1, None));
-    state.switch(parts.new_memtable(3, 0), 8, None, None);
+    state.switch(parts.new_memtable(3, 0), FileNumber(8), None, None);
     assert!(state.flush_due(1, None));
     let newer = state.pick_flush(None);
     assert_eq!((older.memtables.len(), newer.memtables.len()), (1, 1));
@@ -36,19 +37,19 @@ fn a_newer_memtable_is_flushed_beside_an_older_one_and_waits_for_it() {
     state.remove_flushed(&again);
     assert_eq!(
         (state.wal_number, state.turn(&newer)),
-        (5, Some(true)),
+        (FileNumber(5), Some(true)),
         "the newer one's log is still needed"
     );
     state.remove_flushed(&newer);
-    assert_eq!(state.wal_number, 8);
+    assert_eq!(state.wal_number, FileNumber(8));
 }
 
 #[test]
 fn a_memtable_given_back_is_picked_with_the_newer_ones() {
     let (parts, mut state) = state();
-    state.switch(parts.new_memtable(2, 0), 5, None, None);
+    state.switch(parts.new_memtable(2, 0), FileNumber(5), None, None);
     let older = state.pick_flush(None);
-    state.switch(parts.new_memtable(3, 0), 8, None, None);
+    state.switch(parts.new_memtable(3, 0), FileNumber(8), None, None);
     state.unpick_flush(&older);
     assert_eq!(state.pick_flush(None).memtables.len(), 2);
 }
@@ -56,8 +57,8 @@ fn a_memtable_given_back_is_picked_with_the_newer_ones() {
 #[test]
 fn a_group_that_is_not_wholly_switched_waits() {
     let (parts, mut state) = state();
-    state.switch(parts.new_memtable(2, 0), 5, None, Some(1));
-    state.switch(parts.new_memtable(3, 0), 5, None, Some(2));
+    state.switch(parts.new_memtable(2, 0), FileNumber(5), None, Some(1));
+    state.switch(parts.new_memtable(3, 0), FileNumber(5), None, Some(2));
     let pick = state.pick_flush(Some(1));
     assert_eq!(pick.memtables.iter().map(|m| m.atomic_group).collect::<Vec<_>>(), [Some(1)]);
     state.remove_flushed(&pick);
@@ -67,7 +68,8 @@ fn a_group_that_is_not_wholly_switched_waits() {
 #[test]
 fn a_flush_is_due_only_if_one_would_take_something() {
     let (parts, mut state) = state();
-    let switch = |state: &mut super::State, group| state.switch(parts.new_memtable(2, 0), 5, None, group);
+    let switch =
+        |state: &mut super::State, group| state.switch(parts.new_memtable(2, 0), FileNumber(5), None, group);
     switch(&mut state, Some(1));
     assert!(!state.flush_due(1, Some(0)), "its group is not wholly switched");
     assert!(state.flush_due(1, Some(1)));

@@ -26,26 +26,26 @@ use std::collections::BTreeSet;
 use base::{Error, FileNumber, Result};
 use format::names;
 
-use crate::sync::{Arc, AtomicU64, Mutex, Ordering};
+use crate::sync::{Arc, AtomicFileNumber, Mutex};
 
 /// The counter that gives every new file its number, and the numbers of the SST files that are being written.
 ///
 /// Invariant: no number exceeds [`names::FILE_NUMBER_MAX`], so the counter cannot wrap. Recovery rejects larger numbers.
 pub struct Numbers {
-    next: AtomicU64,
-    pending: Mutex<BTreeSet<u64>>,
+    next: AtomicFileNumber,
+    pending: Mutex<BTreeSet<FileNumber>>,
 }
 
 impl Numbers {
     /// Makes the counter. `next` is the number of the next file.
-    pub fn new(next: u64) -> Arc<Self> {
-        base::invariant!(next > 0, "the next file of a database has the number {next}");
-        Arc::new(Numbers { next: AtomicU64::new(next), pending: Mutex::default() })
+    pub fn new(next: FileNumber) -> Arc<Self> {
+        base::invariant!(next > FileNumber::ZERO, "the next file of a database has the number {next}");
+        Arc::new(Numbers { next: AtomicFileNumber::new(next), pending: Mutex::default() })
     }
 
     /// Returns the number of the next file.
-    pub fn peek(&self) -> u64 {
-        self.next.load(Ordering::Acquire)
+    pub fn peek(&self) -> FileNumber {
+        self.next.load()
     }
 
     /// Assigns the next file number. No number is assigned twice.
@@ -53,15 +53,15 @@ impl Numbers {
     /// # Panics
     /// If the number exceeds [`names::FILE_NUMBER_MAX`].
     pub fn take(&self) -> FileNumber {
-        let number = self.next.fetch_add(1, Ordering::AcqRel);
+        let number = self.next.take();
         assert!(number <= names::FILE_NUMBER_MAX, "file number {number} is too large");
-        FileNumber(number)
+        number
     }
 
     /// Records that a file has this number. Later files get larger numbers.
-    pub fn mark_used(&self, number: u64) {
+    pub fn mark_used(&self, number: FileNumber) {
         assert!(number <= names::FILE_NUMBER_MAX, "file number {number} is too large");
-        self.next.fetch_max(number + 1, Ordering::AcqRel);
+        self.next.raise(number.next());
         base::invariant!(
             number < self.peek(),
             "file number {number} is in use, and the next file number is {}",
@@ -75,16 +75,16 @@ impl Numbers {
         let mut pending = self.pending.lock();
         let number = self.take();
         base::invariant!(
-            pending.last().is_none_or(|last| *last < number.0),
+            pending.last().is_none_or(|last| *last < number),
             "file number {} is given after a newer number",
             number
         );
-        pending.insert(number.0);
+        pending.insert(number);
         Pending { number, owner: self.clone() }
     }
 
     /// Returns the smallest number of an SST file that is being written.
-    pub fn smallest_pending(&self) -> Option<u64> {
+    pub fn smallest_pending(&self) -> Option<FileNumber> {
         let smallest = self.pending.lock().first().copied();
         base::invariant!(
             smallest.is_none_or(|smallest| smallest < self.peek()),
@@ -100,8 +100,9 @@ impl Numbers {
 ///
 /// # Errors
 /// Corruption with the number.
-pub fn check_largest(largest: u64, next_file_number: u64) -> Result<()> {
-    if largest > names::FILE_NUMBER_MAX / 2 && largest - names::FILE_NUMBERS_LEFT > next_file_number {
+pub fn check_largest(largest: FileNumber, next_file_number: FileNumber) -> Result<()> {
+    if largest > names::FILE_NUMBER_PLAUSIBLE_MAX && largest > next_file_number.plus(names::FILE_NUMBERS_LEFT)
+    {
         return Err(Error::corruption(format!(
             "a file has the number {largest}, but the MANIFEST has given numbers below {next_file_number} only. \
              Remove the file: the database did not write the file"
@@ -118,7 +119,7 @@ pub struct Pending {
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        let was_pending = self.owner.pending.lock().remove(&self.number.0);
+        let was_pending = self.owner.pending.lock().remove(&self.number);
         base::invariant!(was_pending, "file number {} is released twice", self.number);
     }
 }

@@ -131,11 +131,6 @@ impl Obsolete {
         self.waiting.lock().iter().map(bytes).sum()
     }
 
-    /// Returns the numbers of the SST files and blob files that wait for deletion, in no order.
-    pub fn waiting_numbers(&self) -> Vec<u64> {
-        self.waiting.lock().iter().map(|w| w.number.0).collect()
-    }
-
     /// Disables deletions until [`Obsolete::enable`] was called as often.
     pub fn disable(&self) {
         *self.disabled.lock() += 1;

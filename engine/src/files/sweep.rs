@@ -12,12 +12,12 @@ use super::{Directory, Paths};
 
 /// The files that must stay.
 pub struct Live {
-    pub tables: base::map::HashSet<u64>,
-    pub blobs: base::map::HashSet<u64>,
-    pub min_wal: u64,
+    pub tables: base::map::HashSet<FileNumber>,
+    pub blobs: base::map::HashSet<FileNumber>,
+    pub min_wal: FileNumber,
     pub manifest: FileNumber,
     /// Files with this number or a larger number were created after the other fields were collected.
-    pub newer_from: u64,
+    pub newer_from: FileNumber,
     /// `keep_log_file_num`.
     pub keep_info_logs: usize,
 }
@@ -30,7 +30,7 @@ pub struct Sweep {
     pub wals: Vec<(FileNumber, PathBuf)>,
     pub others: Vec<PathBuf>,
     /// The largest number in the name of any file of the database.
-    pub largest_number: u64,
+    pub largest_number: FileNumber,
 }
 
 /// OPTIONS files that stay: the current file, and the file before it.
@@ -48,18 +48,18 @@ pub fn sweep(fs: &dyn FileSystem, paths: &Paths, families: &[PathBuf], live: Opt
     for directory in Directory::all(paths, families) {
         for (kind, path) in directory.list(fs)? {
             if let Some(number) = kind.number() {
-                out.largest_number = out.largest_number.max(number.0);
+                out.largest_number = out.largest_number.max(number);
             }
             let Some(live) = live else { continue };
-            let newer = |n: FileNumber| n.0 >= live.newer_from;
+            let newer = |n: FileNumber| n >= live.newer_from;
             match kind {
-                FileName::Table(n) | FileName::LegacyTable(n) if !live.tables.contains(&n.0) && !newer(n) => {
+                FileName::Table(n) | FileName::LegacyTable(n) if !live.tables.contains(&n) && !newer(n) => {
                     out.tables.push((n, path));
                 }
-                FileName::Blob(n) if !live.blobs.contains(&n.0) && !newer(n) => out.blobs.push((n, path)),
+                FileName::Blob(n) if !live.blobs.contains(&n) && !newer(n) => out.blobs.push((n, path)),
                 // A WAL in the database directory stays if `wal_dir` is another directory: the WAL is from an open with
                 // another `wal_dir` and may hold entries.
-                FileName::Wal(n) if n.0 < live.min_wal && directory.path() == paths.wal => {
+                FileName::Wal(n) if n < live.min_wal && directory.path() == paths.wal => {
                     out.wals.push((n, path))
                 }
                 FileName::Manifest(n) if n < live.manifest => out.others.push(path),

@@ -188,7 +188,7 @@ fn write_and_commit(
         started(t, job, part, reason);
         set_stage(Stage::FlushWriteL0);
         let clock = &t.tools.env.clock;
-        let start = (clock.now_nanos(), clock.cpu_nanos());
+        let (start_nanos, start_cpu_nanos) = (clock.now_nanos(), clock.cpu_nanos());
         let outputs = match write_memtables(t.tools, job, &part.family, &part.pick, Purpose::Flush) {
             Ok(outputs) => outputs,
             Err(error) => return Err(remove(t.tools, parts, error)),
@@ -208,8 +208,8 @@ fn write_and_commit(
         t.tools.stats.add(Ticker::MemtablePayloadBytesAtFlush, outputs.input_bytes);
         t.tools.stats.add(Ticker::MemtableGarbageBytesAtFlush, outputs.input_bytes.saturating_sub(kept));
         part.numbers = LevelNumbers {
-            micros: clock.now_nanos().saturating_sub(start.0) / 1000,
-            cpu_micros: clock.cpu_nanos().saturating_sub(start.1) / 1000,
+            micros: clock.now_nanos().saturating_sub(start_nanos) / 1000,
+            cpu_micros: clock.cpu_nanos().saturating_sub(start_cpu_nanos) / 1000,
             bytes_written: part.files.iter().map(|f| f.meta.size).sum(),
             bytes_written_pre_compression: part.files.iter().map(|f| f.pre_compression_size).sum(),
             bytes_written_blob: part.files.iter().map(OutputFile::blob_bytes).sum(),

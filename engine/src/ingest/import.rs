@@ -220,11 +220,11 @@ fn read(tools: &JobTools, parts: &Parts, file: &ImportFile, number: FileNumber) 
         },
     };
     let session = std::str::from_utf8(&properties.db_session_id).unwrap_or_default();
-    let id = UniqueId::new(&properties.db_id, session, properties.original_file_number);
+    let id = UniqueId::new(&properties.db_id, session, FileNumber(properties.original_file_number));
     let mut meta = FileMetaData::new(number, size, &smallest, &largest);
     (meta.smallest_seq, meta.largest_seq) = (smallest_seq, largest_seq);
     meta.temperature = file.temperature;
-    meta.unique_id = id.map_or((0, 0), UniqueId::short);
+    meta.unique_id = id.map_or([0, 0], UniqueId::short);
     meta.file_checksum_func_name = UNKNOWN_CHECKSUM.to_string();
     note_timestamps(&mut meta, &properties);
     if properties.tail_start_offset > 0 {

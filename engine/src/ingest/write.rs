@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use base::{Error, Result};
+use base::{Error, FileNumber, Result};
 use compress::Compression;
 use env::writer::FileWriter;
 use env::{AppendHints, Env};
@@ -132,7 +132,7 @@ fn writer_options(env: &Env, db: &DbOptions, family: &FamilyOptions, parts: &Par
             "__hostname__" => env.fs.host_name(),
             other => other.to_string(),
         },
-        file_number: 1,
+        file_number: FileNumber(1),
         collectors: parts.collectors.clone(),
         context_seed: env.rng.next_u64() as u32 & 0x7fff_ffff,
         statistics: db.statistics.clone(),

@@ -10,7 +10,7 @@
 //! `db/db_impl/db_impl.cc` (`IngestExternalFiles`).
 
 use base::stats::{HistogramKind, PerfCounter, PerfTimer};
-use base::{Error, JobId, Result, SequenceNumber};
+use base::{Error, FileNumber, JobId, Result, SequenceNumber};
 use lsm::file_meta::FileMetaData;
 use lsm::pick::{Running, View};
 use lsm::table_file::TableFile;
@@ -443,10 +443,10 @@ fn meta_of(file: &PreparedFile, place: &Placement, keeps_seq: bool) -> FileMetaD
 
 /// Returns the unique id of an SST file as the MANIFEST stores it, from the table properties. (0, 0): the file has no
 /// id.
-pub(super) fn unique_id_of(properties: &format::properties::Properties) -> (u64, u64) {
+pub(super) fn unique_id_of(properties: &format::properties::Properties) -> [u64; 2] {
     let session = std::str::from_utf8(&properties.db_session_id).unwrap_or_default();
-    let id = UniqueId::new(&properties.db_id, session, properties.original_file_number);
-    id.map_or((0, 0), UniqueId::short)
+    let id = UniqueId::new(&properties.db_id, session, FileNumber(properties.original_file_number));
+    id.map_or([0, 0], UniqueId::short)
 }
 
 /// Gives a boundary the global sequence number, if the sequence number of the boundary is 0.

@@ -377,7 +377,7 @@ impl ManualCompactions {
         if rewrite {
             let request = Request {
                 output_level: Some(level),
-                max_file_number: (!made_now_too).then_some(base::FileNumber(made_from)),
+                max_file_number: (!made_now_too).then_some(made_from),
                 ..base(level)
             };
             self.one_level(family, request, options, &mut done)?;

@@ -34,7 +34,7 @@ pub fn recover_best(
     dir: &Path,
     number: FileNumber,
     present: Present<'_>,
-) -> Result<(Recovered, Vec<u64>)> {
+) -> Result<(Recovered, Vec<FileNumber>)> {
     let path = dir.join(names::manifest(number));
     let file = env.fs.open_random(&path, &ReadHints::default())?;
     let mut reader = Reader::new(FileSource(file), ReaderOptions::default());
@@ -55,7 +55,7 @@ struct Best<'a> {
     present: Present<'a>,
     families: BTreeMap<FamilyId, Whole>,
     /// File number to whether the SST file exists. Holds every file that an edit added.
-    there: HashMap<u64, bool>,
+    there: HashMap<FileNumber, bool>,
     /// Column families that an atomic group changed together while one of them was incomplete.
     groups: Vec<Vec<FamilyId>>,
 }
@@ -63,7 +63,7 @@ struct Best<'a> {
 /// The completeness of one column family.
 #[derive(Default)]
 struct Whole {
-    missing: HashSet<u64>,
+    missing: HashSet<FileNumber>,
     /// True if an atomic group changed the column family. Level 0 without its newest files may then be a state that
     /// the column family never had.
     atomic: bool,
@@ -199,8 +199,8 @@ impl Best<'_> {
         Some(record)
     }
 
-    fn finish(mut self) -> Result<(Recovered, Vec<u64>)> {
-        let mut missing: Vec<u64> =
+    fn finish(mut self) -> Result<(Recovered, Vec<FileNumber>)> {
+        let mut missing: Vec<FileNumber> =
             self.families.values().flat_map(|whole| whole.missing.iter().copied()).collect();
         missing.sort_unstable();
         let ids: Vec<_> = self.state.families().keys().copied().collect();

@@ -16,7 +16,7 @@ pub struct Lenient {
     /// The damaged places, in the order of their offsets.
     pub faults: Vec<SalvageFault>,
     /// SST files that a record deleted and no later record added again.
-    pub deleted: HashSet<u64>,
+    pub deleted: HashSet<FileNumber>,
     /// Column families that a record dropped.
     pub dropped: HashSet<FamilyId>,
     /// The end of the last whole record, in bytes from the start of the file.

@@ -36,17 +36,17 @@ pub struct FamilyRecord {
     pub name: String,
     /// `None`: the MANIFEST does not name the comparator, so an open does not check it.
     pub comparator: Option<String>,
-    pub wal_number: u64,
+    pub wal_number: FileNumber,
     pub full_history_ts_low: Option<Vec<u8>>,
     pub persist_user_defined_timestamps: Option<bool>,
     /// File number to SST file, with its level.
-    pub files: HashMap<u64, NewFile>,
+    pub files: HashMap<FileNumber, NewFile>,
     /// Level to internal key: the round-robin cursor, where the next compaction of the level starts.
     pub cursors: BTreeMap<u32, Vec<u8>>,
     /// All blob files that were ever added, by number. The version drops the files that no SST file needs.
-    pub blobs: BTreeMap<u64, BlobFileAddition>,
+    pub blobs: BTreeMap<FileNumber, BlobFileAddition>,
     /// Garbage of a blob file, by number: blobs and bytes.
-    pub blob_garbage: BTreeMap<u64, (u64, u64)>,
+    pub blob_garbage: BTreeMap<FileNumber, (u64, u64)>,
 }
 
 /// The whole content of a MANIFEST.
@@ -56,11 +56,11 @@ pub struct Recovered {
     /// Bytes up to the end of the last whole record.
     pub size: u64,
     pub db_id: Option<String>,
-    pub next_file_number: u64,
+    pub next_file_number: FileNumber,
     pub last_sequence: SequenceNumber,
-    pub max_family: u32,
-    pub min_log_number_to_keep: u64,
-    pub prev_log_number: u64,
+    pub max_family: FamilyId,
+    pub min_log_number_to_keep: FileNumber,
+    pub prev_log_number: FileNumber,
     pub families: BTreeMap<FamilyId, FamilyRecord>,
     /// Tracked WALs: WAL number to synced size in bytes.
     pub wals: BTreeMap<FileNumber, Option<u64>>,
@@ -159,8 +159,8 @@ impl ManifestEnd {
 impl Recovered {
     /// Returns the oldest WAL that is needed. With two-phase commit, older WALs than the column families need may hold
     /// prepared transactions.
-    pub fn oldest_wal(&self, two_phase: TwoPhase) -> u64 {
-        let by_families = self.families.values().map(|family| family.wal_number).min().unwrap_or(0);
+    pub fn oldest_wal(&self, two_phase: TwoPhase) -> FileNumber {
+        let by_families = self.families.values().map(|family| family.wal_number).min().unwrap_or_default();
         match two_phase {
             TwoPhase::Allowed => self.min_log_number_to_keep,
             TwoPhase::Refused => self.min_log_number_to_keep.max(by_families),
@@ -410,9 +410,9 @@ fn check_file_numbers(edit: &VersionEdit) -> Result<()> {
         edit.wal_deletion,
     ];
     let files = edit.new_files.iter().map(|file| file.number);
-    let wals = edit.wal_additions.iter().map(|wal| wal.number.0);
-    let largest = scalars.into_iter().flatten().chain(files).chain(wals).max().unwrap_or(0);
-    if largest > names::FILE_NUMBER_MAX - names::FILE_NUMBERS_LEFT {
+    let wals = edit.wal_additions.iter().map(|wal| wal.number);
+    let largest = scalars.into_iter().flatten().chain(files).chain(wals).max().unwrap_or_default();
+    if largest > names::MANIFEST_NUMBER_MAX {
         return Err(Error::corruption(format!("the file number {largest} is too large")));
     }
     Ok(())
@@ -500,7 +500,7 @@ impl Builder {
             }
             let record = FamilyRecord { id, name, ..FamilyRecord::default() };
             self.out.families.insert(id, record);
-            self.out.max_family = self.out.max_family.max(id.0);
+            self.out.max_family = self.out.max_family.max(id);
         } else if edit.column_family_drop {
             if self.out.families.remove(&id).is_none() {
                 return Err(Error::corruption(format!("column family {id} is dropped but does not exist")));
@@ -511,7 +511,7 @@ impl Builder {
             self.out.wals.insert(wal.number, wal.synced_size_bytes);
         }
         if let Some(below) = edit.wal_deletion {
-            self.out.wals = self.out.wals.split_off(&FileNumber(below));
+            self.out.wals = self.out.wals.split_off(&below);
         }
         let Some(family) = self.out.families.get_mut(&id) else {
             return Err(Error::corruption(format!("an edit for column family {id}, which does not exist")));

@@ -121,7 +121,7 @@ impl Opening {
             committer.continue_manifest(recovered.wals.clone())?;
         }
         base::invariant!(
-            committer.min_wal_to_keep() <= wals.active_number().0,
+            committer.min_wal_to_keep() <= wals.active_number(),
             "the MANIFEST keeps WALs from {} on, and the active WAL is {}",
             committer.min_wal_to_keep(),
             wals.active_number()
@@ -272,7 +272,7 @@ impl Opening {
         oldest: FileNumber,
         job: JobId,
     ) -> Result<Vec<Change>> {
-        let next_wal = oldest.0;
+        let next_wal = oldest;
         let mut changes = Vec::new();
         let mut by_family: Vec<(FamilyId, Vec<OutputFile>)> = Vec::new();
         for (id, file) in files {
@@ -339,13 +339,13 @@ impl Opening {
         }
         let tables = shared.families.all().into_iter().flat_map(|f| {
             let version = f.pin().version.clone();
-            version.files().map(|(_, file)| file.number.0).collect::<Vec<_>>()
+            version.files().map(|(_, file)| file.number).collect::<Vec<_>>()
         });
         let blobs = shared.families.all().into_iter().flat_map(|f| {
             let version = f.pin().version.clone();
-            version.blobs().keys().map(|number| number.0).collect::<Vec<_>>()
+            version.blobs().keys().map(|number| *number).collect::<Vec<_>>()
         });
-        let oldest_wal = shared.families.all().iter().map(|f| f.state().wal_number).min().unwrap_or(0);
+        let oldest_wal = shared.families.all().iter().map(|f| f.state().wal_number).min().unwrap_or_default();
         let by_families = oldest_wal.max(committer.min_wal_to_keep());
         let live = Live {
             tables: tables.collect(),

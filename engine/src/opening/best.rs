@@ -80,14 +80,14 @@ impl Opening {
         let Some(dir) = dirs.get((file.path_id as usize).min(dirs.len().saturating_sub(1))) else {
             return false;
         };
-        let path = dir.join(format::names::table(FileNumber(file.number)));
+        let path = dir.join(format::names::table(file.number));
         if !self.env.fs.file_size(&path).is_ok_and(|size| size == file.file_size) {
             return false;
         }
         let verify = self.options.verify_sst_unique_id_in_manifest && file.unique_id != [0, 0];
         let options = OpenOptions {
             order: descriptor.options.comparator.clone(),
-            file_number: FileNumber(file.number),
+            file_number: file.number,
             level: Level(file.level.min(u32::from(u8::MAX)) as u8),
             largest_seqno: Some(file.largest_seqno.min(MAX_SEQUENCE)),
             unique_id: verify.then_some(file.unique_id),
@@ -106,14 +106,14 @@ impl Opening {
     ) -> Result<()> {
         let names = self.env.fs.list(&self.paths.wal)?;
         let wals = names.iter().filter_map(|name| match FileName::parse(name) {
-            Some(FileName::Wal(number)) => Some(number.0),
+            Some(FileName::Wal(number)) => Some(number),
             _ => None,
         });
         let Some(last) = wals.max() else { return Ok(()) };
         numbers.mark_used(last);
         for family in families.all() {
             let mut state = family.state();
-            state.wal_number = state.wal_number.max(last.saturating_add(1));
+            state.wal_number = state.wal_number.max(last.next());
         }
         Ok(())
     }

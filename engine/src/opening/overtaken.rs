@@ -19,23 +19,23 @@ impl Opening {
 
     /// Returns true if this open is read-only and all WALs that the newest MANIFEST needs are newer than `wal`.
     /// Then `wal` may be deleted or recycled.
-    pub(super) fn needs_newer_than(&self, read: &Recovered, wal: u64) -> bool {
+    pub(super) fn needs_newer_than(&self, read: &Recovered, wal: FileNumber) -> bool {
         let allowed = two_phase(&self.options);
         self.newer_manifest(read).is_some_and(|now| now.oldest_wal(allowed) > wal)
     }
 
     /// Returns true if this open is read-only and no version of the newest MANIFEST has the SST file.
     pub(super) fn is_compacted_away(&self, read: &Recovered, table: FileNumber) -> bool {
-        let has = |now: &Recovered| now.families.values().any(|family| family.files.contains_key(&table.0));
+        let has = |now: &Recovered| now.families.values().any(|family| family.files.contains_key(&table));
         self.newer_manifest(read).is_some_and(|now| !has(&now))
     }
 
     /// Returns true if this open is read-only and no SST file of the newest MANIFEST needs the blob file. A blob
     /// file is needed while an SST file refers to this blob file or to an older one.
     pub(super) fn is_blob_dropped(&self, read: &Recovered, blob: FileNumber) -> bool {
-        let needs = |file: &NewFile| (1..=blob.0).contains(&file.oldest_blob_file_number);
+        let needs = |file: &NewFile| file.oldest_blob_file_number.is_some_and(|oldest| oldest <= blob);
         self.newer_manifest(read).is_some_and(|now| {
-            let families = now.families.values().filter(|family| family.blobs.contains_key(&blob.0));
+            let families = now.families.values().filter(|family| family.blobs.contains_key(&blob));
             !families.flat_map(|family| family.files.values()).any(needs)
         })
     }

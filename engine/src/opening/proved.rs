@@ -88,11 +88,11 @@ impl Opening {
     fn nothing_followed(&self, recovered: &Recovered) -> Result<()> {
         let ManifestEnd::Unreadable { at, followed } = *recovered.end.without_loss() else { return Ok(()) };
         let oldest = recovered.oldest_wal(TwoPhase::Refused);
-        let wal = self.paths.wal(FileNumber(oldest));
+        let wal = self.paths.wal(oldest);
         let error = match oldest {
             _ if followed => ": edits without marks follow it".to_string(),
             // There was no flush since the database was created.
-            0 => String::new(),
+            FileNumber::ZERO => String::new(),
             _ if self.env.fs.exists(&wal)? => return Ok(()),
             _ => format!(": {}, which it may have made obsolete, is missing", wal.display()),
         };

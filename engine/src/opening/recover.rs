@@ -4,7 +4,7 @@
 
 use base::ids::JobId;
 use base::map::HashSet;
-use base::{Error, FamilyId, FileNumber, Kind, Result};
+use base::{Error, FileNumber, Kind, Result};
 use format::names::{self, FileName};
 use format::proof::Proof;
 
@@ -135,7 +135,7 @@ impl Opening {
             // Records of the WAL `in_doubt` may be missing. If the WAL is still needed, the writer has not written these
             // records yet, and the open succeeds without them.
             Ok(replayed) => {
-                replayed.in_doubt.is_some_and(|wal| self.needs_newer_than(&recovered, wal.0.max(oldest)))
+                replayed.in_doubt.is_some_and(|wal| self.needs_newer_than(&recovered, wal.max(oldest)))
             }
             Err(_) => self.is_overtaken(&recovered),
         };
@@ -156,7 +156,7 @@ impl Opening {
         let missing = missing.into_iter().map(|index| self.descriptors[index].clone()).collect();
         if self.read_only {
             let needed = oldest;
-            let oldest = (!self.overrides.skip_wals).then_some(FileNumber(oldest));
+            let oldest = (!self.overrides.skip_wals).then_some(oldest);
             let read_up_to = Some(ReadUpTo::new(&recovered, oldest, &replayed.extents));
             let tail = replayed.tail;
             return Ok(Opened {
@@ -170,7 +170,7 @@ impl Opening {
     }
 
     /// Returns the parts of a database that is open for reading only. `min_wal` is the oldest WAL that a recovery needs.
-    fn opened_for_reading(&mut self, shared: Shared, caches: Caches, min_wal: u64) -> Opened {
+    fn opened_for_reading(&mut self, shared: Shared, caches: Caches, min_wal: FileNumber) -> Opened {
         base::invariant!(self.read_only, "an open for writing gets the parts of an open for reading");
         let reads = self.reads(&shared, Arc::default());
         let Shared { tools, families, tables, release_notifier } = shared;
@@ -259,8 +259,8 @@ impl Opening {
         let found = sweep(&*self.env.fs, &self.paths, &family_dirs(&self.descriptors), None)?;
         check_largest(found.largest_number, recovered.next_file_number)
             .map_err(|e| e.doing("opening the database").file(&self.paths.db))?;
-        let known = [recovered.next_file_number, found.largest_number, recovered.number.0];
-        let next = known.into_iter().fold(0, u64::max) + 1;
+        let known = [recovered.next_file_number, found.largest_number, recovered.number];
+        let next = known.into_iter().fold(FileNumber::ZERO, FileNumber::max).next();
         let session: Arc<str> = Arc::from(new_session_id(&self.env));
         let stats = Stats::new(self.options.statistics.clone(), self.env.clock.clone());
         if self.events.watches_slow_operations() {
@@ -321,16 +321,16 @@ impl Opening {
             .list(&self.paths.wal)?
             .iter()
             .filter_map(|name| match FileName::parse(name) {
-                Some(FileName::Wal(n)) if n.0 >= min || n.0 == recovered.prev_log_number => Some(n),
+                Some(FileName::Wal(n)) if n >= min || n == recovered.prev_log_number => Some(n),
                 _ => None,
             })
             .collect();
         wals.sort_unstable();
         for wal in &wals {
-            shared.tools.numbers.mark_used(wal.0);
+            shared.tools.numbers.mark_used(*wal);
         }
         if self.options.track_and_verify_wals_in_manifest {
-            for (number, synced) in recovered.wals.range(FileNumber(min)..) {
+            for (number, synced) in recovered.wals.range(min..) {
                 let path = self.paths.wal(*number);
                 let size = self.env.fs.file_size(&path).map_err(|_| {
                     Error::corruption(format!("Missing WAL with log number: {number}")).file(&path)
@@ -362,12 +362,12 @@ impl Opening {
             .list(&self.paths.wal)?
             .iter()
             .filter_map(|name| match FileName::parse(name) {
-                Some(FileName::Wal(number)) if number.0 >= from => Some(number),
+                Some(FileName::Wal(number)) if number >= from => Some(number),
                 _ => None,
             })
             .collect();
         wals.sort_unstable();
-        if wals.first().is_none_or(|first| first.0 >= to) {
+        if wals.first().is_none_or(|first| *first >= to) {
             return Ok(());
         }
         let names = undecided(&self.env, &self.paths, &wals)?;
@@ -396,10 +396,9 @@ impl Opening {
             may_flush: !self.read_only,
             memory_max: replay_memory_max(&self.options),
             last_seq: recovered.last_sequence,
-            min_wal: FileNumber(min_wal(recovered, shared)),
+            min_wal: min_wal(recovered, shared),
             manifest: recovered.number,
-            max_family: (recovered.end.is_in_doubt() && !self.read_only)
-                .then_some(FamilyId(recovered.max_family)),
+            max_family: (recovered.end.is_in_doubt() && !self.read_only).then_some(recovered.max_family),
             proved: proof.wals,
             proved_closed: proof.closed,
             accept_lost: self.options.open_despite_lost_writes,
@@ -412,7 +411,7 @@ impl Opening {
             return replay.run(wals);
         }
         base::invariant!(wals.is_sorted_by(|a, b| a < b), "the WALs are replayed out of order");
-        self.events.emit(&Event::RecoveryStarted { job, wal_files: wals.iter().map(|n| n.0).collect() });
+        self.events.emit(&Event::RecoveryStarted { job, wal_files: wals.to_vec() });
         let replayed = replay.run(wals);
         self.events.emit(&Event::RecoveryFinished { job, error: replayed.as_ref().err().cloned() });
         replayed
@@ -420,11 +419,11 @@ impl Opening {
 }
 
 /// Returns the number of the oldest WAL that is needed. Older WALs may be missing.
-fn min_wal(recovered: &Recovered, shared: &Shared) -> u64 {
+fn min_wal(recovered: &Recovered, shared: &Shared) -> FileNumber {
     if shared.two_phase() == TwoPhase::Allowed {
         return recovered.min_log_number_to_keep;
     }
-    let by_families = shared.families.all().iter().map(|f| f.state().wal_number).min().unwrap_or(0);
+    let by_families = shared.families.all().iter().map(|f| f.state().wal_number).min().unwrap_or_default();
     recovered.min_log_number_to_keep.max(by_families)
 }
 

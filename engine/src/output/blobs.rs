@@ -155,7 +155,7 @@ impl<'a> BlobOutput<'a> {
     fn collect(&mut self, user_key: &[u8], index: &[u8]) -> Result<Option<Pinned>> {
         let Some(collection) = &mut self.collection else { return Ok(None) };
         let blob = blob_of(index)?;
-        if blob.file_number >= collection.cutoff.0 {
+        if blob.file_number >= collection.cutoff {
             return Ok(None);
         }
         let mut value = Vec::new();

@@ -214,7 +214,7 @@ impl OpenFile {
         let created_s = s.env.clock.now_seconds();
         let writer = AnyWriter::new(
             FileWriter::new(file, s.file_options()),
-            writer_options(s, pending.number.0, created_s),
+            writer_options(s, pending.number, created_s),
         )
         .map_err(|e| e.doing("beginning a table").file(path))?;
         Ok(OpenFile {
@@ -255,7 +255,7 @@ impl OpenFile {
         }
         let oldest = &mut self.oldest_blob_file;
         references(base::key::trailer(key) as u8, value, &mut |blob| {
-            let number = FileNumber(blob.file_number);
+            let number = blob.file_number;
             *oldest = Some(oldest.map_or(number, |old| old.min(number)));
         })?;
         self.writer.add(key, value)
@@ -456,7 +456,7 @@ impl OpenFile {
             if s.oldest_ancestor_time == 0 { self.created_s } else { s.oldest_ancestor_time };
         meta.file_creation_time = self.created_s;
         meta.epoch_number = s.epoch;
-        meta.unique_id = table.unique_id.map_or((0, 0), UniqueId::short);
+        meta.unique_id = table.unique_id.map_or([0, 0], UniqueId::short);
         meta.tail_size = table.tail_size;
         meta.temperature = s.temperature;
         if let Some(crc) = table.file_checksum {
@@ -597,7 +597,7 @@ fn verify_file(s: &OutputSettings, path: &Path, size: u64, expected: u32) -> Res
     Err(base::Error::corruption(format!("the file's checksum is {crc:08x}, {expected:08x} was written")))
 }
 
-fn writer_options(s: &OutputSettings, file_number: u64, now_s: u64) -> WriterOptions {
+fn writer_options(s: &OutputSettings, file_number: FileNumber, now_s: u64) -> WriterOptions {
     let parts = &s.parts;
     let last_level = s.level + 1 == parts.pick.num_levels;
     WriterOptions {
@@ -641,7 +641,7 @@ fn writer_options(s: &OutputSettings, file_number: u64, now_s: u64) -> WriterOpt
 
 /// Returns the warmer of the block cache, if `prepopulate_block_cache` asks for the blocks of this file. Blocks of
 /// compactions have the lowest priority, as in RocksDB.
-fn warmer(s: &OutputSettings, file_number: u64) -> Option<Arc<dyn WarmCache>> {
+fn warmer(s: &OutputSettings, file_number: FileNumber) -> Option<Arc<dyn WarmCache>> {
     let priority = match (s.parts.table.prepopulate_block_cache, s.is_flush) {
         (PrepopulateBlockCache::FlushOnly | PrepopulateBlockCache::FlushAndCompaction, true) => Priority::Low,
         (PrepopulateBlockCache::FlushAndCompaction, false) => Priority::Bottom,

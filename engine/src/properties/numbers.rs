@@ -26,8 +26,10 @@ fn of_database(context: &PropertyContext<'_>, short: &str) -> Option<u64> {
         "oldest-snapshot-sequence" => context.oldest_snapshot.map_or(0, |(seq, _)| seq),
         "oldest-snapshot-time" => context.oldest_snapshot.map_or(0, |(_, time)| time),
         "is-file-deletions-enabled" => u64::from(context.obsolete.disabled_count() == 0),
-        "min-log-number-to-keep" => context.min_wal_to_keep,
-        "min-obsolete-sst-number-to-keep" => context.numbers.smallest_pending().unwrap_or(u64::MAX),
+        "min-log-number-to-keep" => context.min_wal_to_keep.0,
+        "min-obsolete-sst-number-to-keep" => {
+            context.numbers.smallest_pending().map_or(u64::MAX, |number| number.0)
+        }
         "obsolete-sst-files-size" => context.obsolete.waiting_bytes(),
         // Calls of `abort_all_compactions` that were not undone.
         "compaction-abort-count" => context.activity.compaction_aborts as u64,

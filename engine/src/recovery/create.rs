@@ -13,11 +13,11 @@ use crate::manifest::write_current;
 const FIRST_MANIFEST: FileNumber = FileNumber(1);
 
 /// The next file number that the first MANIFEST of a new database stores.
-const FIRST_FREE: u64 = 2;
+const FIRST_FREE: FileNumber = FileNumber(2);
 
 /// Returns true if the database with this next file number has written no file except its first MANIFEST. SST files in
 /// its `db_paths` and `cf_paths` are then not files of this database.
-pub fn has_no_files(next_file_number: u64) -> bool {
+pub fn has_no_files(next_file_number: FileNumber) -> bool {
     next_file_number <= FIRST_FREE
 }
 
@@ -64,7 +64,7 @@ pub fn create_database(
     }
     let edit = VersionEdit {
         db_id: db_id.map(str::to_string),
-        wal_number: Some(0),
+        wal_number: Some(FileNumber::ZERO),
         next_file_number: Some(FIRST_FREE),
         last_sequence: Some(last_sequence),
         ..VersionEdit::default()

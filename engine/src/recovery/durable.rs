@@ -308,7 +308,7 @@ impl<'a> Durable<'a> {
         let now =
             read_current(&self.tools.env, dir).and_then(|number| recover(&self.tools.env, dir, number))?;
         let needed = now.oldest_wal(self.two_phase);
-        if wal.0 < needed {
+        if wal < needed {
             return Ok(());
         }
         self.lost(wal, 0, bytes, 0, "the WAL is missing")
@@ -351,7 +351,7 @@ pub fn report_lost(tools: &JobTools, error: Error, bytes: u64) {
 
 pub(super) fn options(wal: FileNumber) -> ReaderOptions {
     ReaderOptions {
-        wal_number: wal.0,
+        wal_number: wal,
         decompressor: Some(Box::new(crate::wal::compression::decompressor)),
         ..ReaderOptions::default()
     }

@@ -24,7 +24,7 @@ impl Filtering {
     /// Starts a replay. The filter gets the number of the oldest WAL that each column family needs.
     pub fn new(filter: Arc<dyn WalFilter>, families: &FamilySet) -> Filtering {
         let needed = |family: &Arc<crate::family::Family>| {
-            (family.id(), family.name().to_string(), FileNumber(family.state().wal_number))
+            (family.id(), family.name().to_string(), family.state().wal_number)
         };
         filter.families(&families.all().iter().map(needed).collect::<Vec<_>>());
         Filtering { filter, stopped: false }

@@ -80,7 +80,7 @@ impl Sections {
         source: Source<'_>,
     ) -> Result<Outcome> {
         base::invariant!(
-            source.wal == Some(wal.0),
+            source.wal == Some(wal),
             "a section of WAL {} is replayed as a part of WAL {:?}",
             wal,
             source.wal

@@ -71,7 +71,7 @@ impl Sections {
     ) -> Result<Outcome> {
         let source = Source { numbering: Numbering::PerBatch, ..source };
         base::invariant!(
-            source.wal == Some(context.wal.0),
+            source.wal == Some(context.wal),
             "a section of WAL {} is replayed as a part of WAL {:?}",
             context.wal,
             source.wal

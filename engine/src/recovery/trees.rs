@@ -184,7 +184,7 @@ fn tree(record: &FamilyRecord, parts: &Parts, stored: StoredTimestamps) -> Resul
         blob_garbage: record
             .blob_garbage
             .iter()
-            .map(|(&number, &(count, bytes))| BlobGarbage { number: FileNumber(number), count, bytes })
+            .map(|(&number, &(count, bytes))| BlobGarbage { number: number, count, bytes })
             .collect(),
         added,
         cursors,
@@ -202,7 +202,7 @@ fn tree(record: &FamilyRecord, parts: &Parts, stored: StoredTimestamps) -> Resul
 pub fn new_family(
     id: FamilyId,
     request: &RequestedFamily,
-    wal_number: u64,
+    wal_number: FileNumber,
     last_seq: u64,
     release_notifier: &Arc<ReleaseNotifier>,
 ) -> Arc<Family> {

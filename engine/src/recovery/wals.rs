@@ -609,7 +609,7 @@ impl<'a> Replay<'a> {
         let Some(stopped) = self.cut_off else { return Ok(()) };
         let ahead = self.families.all().into_iter().find(|f| {
             let state = f.state();
-            FileNumber(state.wal_number) > stopped && state.version.num_files() > 0
+            state.wal_number > stopped && state.version.num_files() > 0
         });
         match ahead {
             None => Ok(()),

@@ -23,7 +23,7 @@ pub struct Input {
     /// The user key after the range. `None`: no bound.
     pub end: Option<Vec<u8>>,
     /// The number of the OPTIONS file that the worker reads.
-    pub options_file: u64,
+    pub options_file: FileNumber,
 }
 
 /// An SST file that the worker wrote.
@@ -44,7 +44,7 @@ pub struct RemoteFile {
     pub file_checksum: Vec<u8>,
     pub file_checksum_func_name: String,
     pub marked_for_compaction: bool,
-    pub unique_id: (u64, u64),
+    pub unique_id: [u64; 2],
     /// RocksDB's name of the temperature.
     pub temperature: String,
     /// True if the file is for the level above the last level.
@@ -125,7 +125,7 @@ impl Input {
             db_id: fields.string("db_id")?,
             begin: bound("has_begin", "begin")?,
             end: bound("has_end", "end")?,
-            options_file: fields.number("options_file_number")?,
+            options_file: FileNumber(fields.number("options_file_number")?),
         })
     }
 }
@@ -155,7 +155,7 @@ impl RemoteFile {
             .bytes("file_checksum_func_name", self.file_checksum_func_name.as_bytes())
             .field("paranoid_hash", 0)
             .field("marked_for_compaction", self.marked_for_compaction)
-            .field("unique_id", format_args!("{}:{}", self.unique_id.0, self.unique_id.1))
+            .field("unique_id", format_args!("{}:{}", self.unique_id[0], self.unique_id[1]))
             .fields("table_properties", write_properties(properties))
             .field("is_proximal_level_output", self.is_proximal)
             .field("file_temperature", &self.temperature);
@@ -179,7 +179,7 @@ impl RemoteFile {
             file_checksum: fields.bytes("file_checksum")?,
             file_checksum_func_name: fields.string("file_checksum_func_name")?,
             marked_for_compaction: fields.flag("marked_for_compaction"),
-            unique_id: (id(0), id(1)),
+            unique_id: [id(0), id(1)],
             temperature: fields.text("file_temperature").to_string(),
             is_proximal: fields.flag("is_proximal_level_output"),
         })

@@ -30,17 +30,17 @@ use crate::options::file::OptionsFile;
 
 /// An SST file that may be added.
 pub(super) struct OrphanFile {
-    pub number: u64,
+    pub number: FileNumber,
     pub path: PathBuf,
     /// `None` if the properties cannot be read.
     pub properties: Option<Properties>,
 }
 
 impl OrphanFile {
-    fn probe(scope: &Scope, number: u64, path: PathBuf) -> Result<OrphanFile> {
+    fn probe(scope: &Scope, number: FileNumber, path: PathBuf) -> Result<OrphanFile> {
         let file = scope.options.env.fs.open_random(&path, &ReadHints::default())?;
         let size = file.size()?;
-        let options = OpenOptions { file_number: FileNumber(number), ..OpenOptions::default() };
+        let options = OpenOptions { file_number: number, ..OpenOptions::default() };
         let properties = match AnyReader::open(file.clone(), size, &options) {
             Ok(reader) => Some(reader.properties().as_ref().clone()),
             // Repair damaged properties, if possible.
@@ -119,9 +119,9 @@ impl Survey {
         if self.rebuilt { self.finish_rebuild(scope, &wanted, &proofs) } else { Ok(()) }
     }
 
-    fn find_strays(&mut self, scope: &Scope) -> Result<BTreeMap<u64, PathBuf>> {
-        let known: HashSet<u64> = self.tables.iter().map(|t| t.record.number).collect();
-        let mut orphans: BTreeMap<u64, PathBuf> = BTreeMap::new();
+    fn find_strays(&mut self, scope: &Scope) -> Result<BTreeMap<FileNumber, PathBuf>> {
+        let known: HashSet<FileNumber> = self.tables.iter().map(|t| t.record.number).collect();
+        let mut orphans: BTreeMap<FileNumber, PathBuf> = BTreeMap::new();
         let of_families: Vec<_> = scope.families.iter().flat_map(|f| table_dirs(scope, f)).collect();
         for dir in scope.paths.all_with(&of_families) {
             let found = match scope.options.env.fs.list(dir) {
@@ -132,18 +132,18 @@ impl Survey {
             for name in found {
                 let Some(kind) = FileName::parse(&name) else { continue };
                 if let Some(number) = kind.number() {
-                    self.next_number = self.next_number.max(number.0.saturating_add(1));
+                    self.next_number = self.next_number.max(number.next());
                 }
                 let (FileName::Table(number) | FileName::LegacyTable(number)) = kind else { continue };
-                if known.contains(&number.0) {
+                if known.contains(&number) {
                     continue;
                 }
-                if let Some(other) = orphans.get(&number.0) {
+                if let Some(other) = orphans.get(&number) {
                     let what = format!("another SST file has the same file number: {}", other.display());
                     self.put_aside(dir.join(&name), &what);
                     continue;
                 }
-                orphans.insert(number.0, dir.join(&name));
+                orphans.insert(number, dir.join(&name));
             }
         }
         Ok(orphans)
@@ -212,11 +212,8 @@ impl Survey {
         let size = file.size()?;
         self.report.num_files += 1;
         self.report.num_bytes += size;
-        let options = OpenOptions {
-            order: order.clone(),
-            file_number: FileNumber(orphan.number),
-            ..OpenOptions::default()
-        };
+        let options =
+            OpenOptions { order: order.clone(), file_number: orphan.number, ..OpenOptions::default() };
         let mut facts = Facts::new(&family, order.clone(), orphan, size);
         let salvaged = salvage(file.clone(), size, &options, &mut |row, value| facts.row(row, value, proofs))
             .map_err(|e| e.file(&path))?;
@@ -357,7 +354,7 @@ struct Facts<'a> {
     order: Order,
     record: NewFile,
     /// Blob files that the entries refer to.
-    blob_files: BTreeSet<u64>,
+    blob_files: BTreeSet<FileNumber>,
 }
 
 impl<'a> Facts<'a> {
@@ -372,7 +369,8 @@ impl<'a> Facts<'a> {
         references(key::split(row).2, value, &mut |blob| {
             blob_files.insert(blob.file_number);
         })?;
-        self.record.oldest_blob_file_number = blob_files.first().copied().unwrap_or(0);
+        self.record.oldest_blob_file_number =
+            blob_files.first().copied().filter(|blob| *blob != FileNumber::ZERO);
         if self.record.smallest.is_empty() {
             self.record.smallest = row.to_vec();
         }

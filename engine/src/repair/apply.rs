@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use base::{FamilyId, Result};
+use base::{FamilyId, FileNumber, Result};
 use compress::Compression;
 use env::rate::IoPriority;
 use env::{AppendHints, Env, ReadHints};
@@ -198,7 +198,7 @@ impl<'a> Repair<'a> {
             salvaged.tombstones.len()
         ));
         base::invariant!(
-            table.record.number < new.meta.number.0,
+            table.record.number < new.meta.number,
             "SST file {} is rewritten as the older file {}",
             table.record.number,
             new.meta.number
@@ -354,15 +354,15 @@ impl<'a> Repair<'a> {
         let mut records: Vec<Record> = Vec::new();
         // WALs older than the oldest existing WAL are gone. If later WALs have marks about them, the report
         // says so, and the open continues.
-        let oldest = self.survey.wals.iter().map(|wal| wal.number.0).min().unwrap_or(0);
+        let oldest = self.survey.wals.iter().map(|wal| wal.number).min().unwrap_or_default();
         let min_wal = recovered.min_log_number_to_keep.max(oldest);
         let first = VersionEdit {
             db_id: recovered.db_id.clone(),
-            wal_number: Some(0),
-            next_file_number: Some(self.numbers.peek() + 1),
+            wal_number: Some(FileNumber::ZERO),
+            next_file_number: Some(self.numbers.peek().next()),
             last_sequence: Some(self.survey.last_seq),
             max_column_family: Some(recovered.max_family),
-            min_log_number_to_keep: (min_wal > 0).then_some(min_wal),
+            min_log_number_to_keep: (min_wal > FileNumber::ZERO).then_some(min_wal),
             ..VersionEdit::default()
         };
         records.push((first, 0));
@@ -373,7 +373,7 @@ impl<'a> Repair<'a> {
                 descriptor_of(self.scope, &family.name, family.comparator.as_deref())?.options.comparator;
             let own = files.remove(&family.id).unwrap_or_default();
             let new_files = with_epochs(own.iter().map(|t| t.record.clone()).collect());
-            let linked = own.iter().map(|t| t.record.oldest_blob_file_number).filter(|n| *n != 0).collect();
+            let linked = own.iter().filter_map(|t| t.record.oldest_blob_file_number).collect();
             let (blob_file_additions, blob_file_garbages) = records_of(family, &linked);
             let edit = VersionEdit {
                 comparator: Some(order.name().to_string()),

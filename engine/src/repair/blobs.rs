@@ -22,10 +22,10 @@ use crate::manifest::FamilyRecord;
 /// files that no SST file can refer to.
 pub(super) fn records_of(
     family: &FamilyRecord,
-    linked: &BTreeSet<u64>,
+    linked: &BTreeSet<FileNumber>,
 ) -> (Vec<BlobFileAddition>, Vec<BlobFileGarbage>) {
     let Some(&oldest) = linked.first() else { return (Vec::new(), Vec::new()) };
-    let garbage = |number: u64| family.blob_garbage.get(&number).copied().unwrap_or_default();
+    let garbage = |number: FileNumber| family.blob_garbage.get(&number).copied().unwrap_or_default();
     let live = family.blobs.values().filter(|blob| {
         let number = blob.blob_file_number;
         let (garbage_count, _) = garbage(number);
@@ -53,7 +53,7 @@ impl Survey {
             let dir = table_dirs(scope, &descriptor).first().cloned().unwrap_or(scope.paths.db.clone());
             let wanted = self.blob_references.remove(&family.id).unwrap_or_default();
             for number in wanted.into_iter().filter(|n| !family.blobs.contains_key(n)) {
-                let path = dir.join(names::blob(FileNumber(number)));
+                let path = dir.join(names::blob(number));
                 if let Some(record) = self.unknown_blob_file(scope, family.id, number, path)?
                     && let Some(family) = self.manifest.recovered.families.get_mut(&family.id)
                 {
@@ -70,9 +70,9 @@ impl Survey {
     }
 
     /// Returns the oldest blob file of each SST file of a column family.
-    fn linked(&self, family: FamilyId) -> BTreeSet<u64> {
+    fn linked(&self, family: FamilyId) -> BTreeSet<FileNumber> {
         let own = self.tables.iter().filter(|t| t.family == family);
-        own.map(|t| t.record.oldest_blob_file_number).filter(|n| *n != 0).collect()
+        own.filter_map(|t| t.record.oldest_blob_file_number).collect()
     }
 
     /// Makes the record of a blob file that no MANIFEST names, from its header and footer.
@@ -80,10 +80,10 @@ impl Survey {
         &mut self,
         scope: &Scope,
         family: FamilyId,
-        number: u64,
+        number: FileNumber,
         path: PathBuf,
     ) -> Result<Option<BlobFileAddition>> {
-        self.next_number = self.next_number.max(number.saturating_add(1));
+        self.next_number = self.next_number.max(number.next());
         let opened = scope
             .options
             .env
@@ -114,7 +114,7 @@ impl Survey {
         dir: &std::path::Path,
         record: &BlobFileAddition,
     ) -> Result<()> {
-        let path = dir.join(names::blob(FileNumber(record.blob_file_number)));
+        let path = dir.join(names::blob(record.blob_file_number));
         let checked = scope.options.env.fs.open_random(&path, &ReadHints::default()).and_then(|file| {
             self.report.num_files += 1;
             self.report.num_bytes += file.size()?;
@@ -156,7 +156,7 @@ impl Survey {
         }
         for name in scope.options.env.fs.list(&scope.paths.db)? {
             if let Some(FileName::Blob(number)) = FileName::parse(&name)
-                && !needed.contains(&number.0)
+                && !needed.contains(&number)
             {
                 let what = "no SST file refers to this blob file";
                 let path = scope.paths.db.join(name);

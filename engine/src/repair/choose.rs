@@ -43,7 +43,7 @@ pub(super) fn choose(scope: &Scope, report: &mut Report) -> Result<Chosen> {
     for (at, number) in candidates.iter().enumerate() {
         let only = at + 1 == candidates.len();
         let Some(mut read) = read(scope, report, *number)? else { continue };
-        if named.is_none() && !only && read.recovered.next_file_number == 0 {
+        if named.is_none() && !only && read.recovered.next_file_number == FileNumber::ZERO {
             // The snapshot is incomplete, so CURRENT never named this MANIFEST.
             let path = scope.paths.manifest(*number);
             report.problems.push(problem(Weight::Note, path, None, "this MANIFEST was never finished"));

@@ -34,10 +34,10 @@ pub(super) struct Survey {
     /// SST files without a known owner. They go to `lost/` before all other actions.
     pub aside: Vec<PathBuf>,
     /// Higher than every number in a file name or a record.
-    pub next_number: u64,
+    pub next_number: FileNumber,
     pub last_seq: SequenceNumber,
     /// WAL number to durable bytes, by the proof of the last close and the marks in WALs.
-    pub(super) claims: BTreeMap<u64, u64>,
+    pub(super) claims: BTreeMap<FileNumber, u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +84,7 @@ pub(super) struct Edges {
 /// The entries of each column family in the WALs: WAL number to entries.
 #[derive(Default)]
 pub(super) struct InWals {
-    pub(super) families: BTreeMap<FamilyId, BTreeMap<u64, Part>>,
+    pub(super) families: BTreeMap<FamilyId, BTreeMap<FileNumber, Part>>,
 }
 
 /// The entries of one column family in one WAL.
@@ -101,11 +101,11 @@ pub(super) struct Part {
 #[derive(Default)]
 pub(super) struct Proofs {
     /// The last entry of each column family in each WAL. Maps its sequence number to the WAL and the user key.
-    pub(super) rows: HashMap<(FamilyId, SequenceNumber), (u64, Vec<u8>)>,
+    pub(super) rows: HashMap<(FamilyId, SequenceNumber), (FileNumber, Vec<u8>)>,
     /// Column family to its newest WAL whose last entry is in an SST file.
-    pub(super) flushed: BTreeMap<FamilyId, u64>,
+    pub(super) flushed: BTreeMap<FamilyId, FileNumber>,
     pub(super) damaged: BTreeSet<FamilyId>,
 }
 
 /// Blob files that SST files without a record refer to.
-pub(super) type BlobReferences = BTreeMap<FamilyId, BTreeSet<u64>>;
+pub(super) type BlobReferences = BTreeMap<FamilyId, BTreeSet<FileNumber>>;

@@ -45,7 +45,7 @@ impl InWals {
         for record in batch.records() {
             let record = record?;
             let (Some(family), Some((_, key, _))) = (record.family(), record.entry()) else { continue };
-            let part = self.families.entry(family).or_default().entry(wal.0).or_default();
+            let part = self.families.entry(family).or_default().entry(wal).or_default();
             if part.num_rows == 0 {
                 part.first = seq;
             }
@@ -73,10 +73,11 @@ impl InWals {
     ) -> Vec<(FamilyId, String)> {
         let (mut out, mut unnamed, mut below) = (Vec::new(), Vec::new(), FamilyId::DEFAULT);
         let mut run = |unnamed: &mut Vec<&String>, below: FamilyId, above: Option<FamilyId>| {
-            let ids = (below.0 + 1..).map(FamilyId).zip(unnamed.drain(..)).collect::<Vec<_>>();
+            let following = std::iter::successors(below.next(), |id| id.next());
+            let ids: Vec<_> = following.zip(unnamed.drain(..)).collect();
             let due = BTreeSet::from_iter(ids.iter().map(|(id, _)| *id));
             let is_determined = match above {
-                Some(above) => above.0 - below.0 - 1 == due.len() as u32,
+                Some(above) => ids.last().map_or(below, |(id, _)| *id).next() == Some(above),
                 None => self
                     .families
                     .range((Excluded(below), Unbounded))
@@ -133,7 +134,7 @@ impl Proofs {
     }
 
     /// Returns the newest WAL of which the SST files have all entries of the column family.
-    fn flushed(&self, family: FamilyId) -> Option<u64> {
+    fn flushed(&self, family: FamilyId) -> Option<FileNumber> {
         self.flushed.get(&family).copied().filter(|_| !self.damaged.contains(&family))
     }
 }
@@ -160,16 +161,16 @@ impl Survey {
     /// Adds the column families that SST files name and the MANIFEST (if there is one) does not name.
     pub(super) fn found_families(&mut self, scope: &Scope, orphans: &[OrphanFile]) -> Result<()> {
         let own_word: Vec<_> = orphans.iter().filter(|s| !s.is_external()).collect();
-        let mut named: BTreeMap<FamilyId, BTreeMap<&str, (usize, u64)>> = BTreeMap::new();
+        let mut named: BTreeMap<FamilyId, BTreeMap<&str, (usize, FileNumber)>> = BTreeMap::new();
         for orphan in &own_word {
             let (Some(id), Some(name)) = (orphan.id(), orphan.family_name()) else { continue };
             let (tables, newest) = named.entry(id).or_default().entry(name).or_default();
             (*tables, *newest) = (*tables + 1, orphan.number);
         }
         let recovered = &mut self.manifest.recovered;
-        let ids = named.keys().chain(self.in_wals.families.keys()).map(|id| id.0);
-        let known = ids.filter(|id| u64::from(*id) < COLUMN_FAMILY_ID_UNKNOWN);
-        recovered.max_family = known.fold(recovered.max_family, u32::max);
+        let ids = named.keys().chain(self.in_wals.families.keys()).copied();
+        let known = ids.filter(|id| u64::from(id.0) < COLUMN_FAMILY_ID_UNKNOWN);
+        recovered.max_family = known.fold(recovered.max_family, FamilyId::max);
         // Newest id first. If two ids have one name, the older column family was dropped.
         for (id, names) in named.into_iter().rev() {
             let Some((name, _)) = names.into_iter().max_by_key(|(_, votes)| *votes) else { continue };
@@ -230,8 +231,8 @@ impl Survey {
             if recovered.families.values().any(|f| f.name == descriptor.name) {
                 continue;
             }
-            recovered.max_family = recovered.max_family.saturating_add(1);
-            let id = FamilyId(recovered.max_family);
+            let id = recovered.max_family.next().unwrap_or(recovered.max_family);
+            recovered.max_family = id;
             recovered
                 .families
                 .insert(id, FamilyRecord { id, name: descriptor.name.clone(), ..FamilyRecord::default() });
@@ -254,7 +255,7 @@ impl Survey {
         self.cut_range_deletions(scope)?;
         self.identity(scope, orphans);
         for family in self.manifest.recovered.families.values_mut() {
-            family.wal_number = proofs.flushed(family.id).map_or(0, |wal| wal.saturating_add(1));
+            family.wal_number = proofs.flushed(family.id).map_or(FileNumber::ZERO, FileNumber::next);
         }
         for family in self.manifest.recovered.families.values().cloned().collect::<Vec<_>>() {
             self.report_unknown(scope, &family, orphans)?;
@@ -268,12 +269,7 @@ impl Survey {
                     "{} writes of column family {id}, whose name is unknown, are not recovered; the WAL is kept in lost/",
                     part.num_rows
                 );
-                self.report.problems.push(problem(
-                    Weight::Loss,
-                    scope.paths.wal(FileNumber(*wal)),
-                    None,
-                    &what,
-                ));
+                self.report.problems.push(problem(Weight::Loss, scope.paths.wal(*wal), None, &what));
             }
         }
         self.in_wals = in_wals;

@@ -28,7 +28,7 @@ pub(super) fn look(scope: &Scope) -> Result<Survey> {
         report,
         number,
         last_seq: manifest.recovered.last_sequence,
-        next_number: manifest.recovered.next_file_number.max(number.0.saturating_add(1)),
+        next_number: manifest.recovered.next_file_number.max(number.next()),
         manifest,
         manifest_damaged: damaged,
         current_damaged,
@@ -49,16 +49,16 @@ pub(super) fn look(scope: &Scope) -> Result<Survey> {
     survey.orphans(scope)?;
     survey.blob_files(scope)?;
     survey.unneeded_blob_files(scope)?;
-    if survey.next_number > NUMBER_MAX {
+    if survey.next_number > NUMBER_MAX.next() {
         let what = format!(
             "a file or a record has the file number {}, which is too large for new files",
-            survey.next_number - 1
+            survey.next_number.0 - 1
         );
         return Err(Error::corruption(what).file(&scope.paths.db));
     }
     base::invariant!(
         survey.tables.iter().all(|table| table.record.number < survey.next_number)
-            && survey.wals.iter().all(|wal| wal.number.0 < survey.next_number),
+            && survey.wals.iter().all(|wal| wal.number < survey.next_number),
         "a file of the database has the number {} or a larger one, and new files begin there",
         survey.next_number
     );
@@ -71,7 +71,7 @@ pub(super) fn look(scope: &Scope) -> Result<Survey> {
 }
 
 /// The largest file number that leaves numbers for new files.
-const NUMBER_MAX: u64 = 1 << 60;
+const NUMBER_MAX: FileNumber = FileNumber(1 << 60);
 
 impl Survey {
     /// Reads the sizes that were durable when the database was last closed or idle, if the proof is for this
@@ -92,7 +92,7 @@ impl Survey {
             return Ok(());
         }
         self.manifest_durable(scope, proof.manifest.bytes);
-        self.claims.extend(proof.wals.iter().map(|wal| (wal.number.0, wal.bytes)));
+        self.claims.extend(proof.wals.iter().map(|wal| (wal.number, wal.bytes)));
         Ok(())
     }
 
@@ -156,7 +156,7 @@ impl Survey {
             let mut records: Vec<_> = family.files.into_values().collect();
             records.sort_by_key(|f| f.number);
             for record in records {
-                self.next_number = self.next_number.max(record.number.saturating_add(1));
+                self.next_number = self.next_number.max(record.number.next());
                 self.last_seq = self.last_seq.max(record.largest_seqno);
                 let table = self.table(scope, family.id, &family.name, &order, &dirs, record)?;
                 self.tables.push(table);
@@ -204,7 +204,7 @@ impl Survey {
         record: NewFile,
     ) -> Result<Table> {
         let dir = dirs.get(record.path_id as usize).or(dirs.last()).unwrap_or(&scope.paths.db);
-        let path = dir.join(names::table(FileNumber(record.number)));
+        let path = dir.join(names::table(record.number));
         let mut table = Table { family: id, record, path, state: State::Whole, adopted: false, edges: None };
         let whole_range =
             (Some(user_key(&table.record.smallest).to_vec()), Some(user_key(&table.record.largest).to_vec()));

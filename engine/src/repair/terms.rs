@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use base::{Error, FileNumber, Level, Order, Result};
+use base::{Error, Level, Order, Result};
 use format::edit::NewFile;
 use format::names::FileName;
 use table::sst::OpenOptions;
@@ -15,7 +15,7 @@ use crate::options::file::{self, OptionsFile};
 pub(super) fn table_options(order: &Order, record: &NewFile) -> OpenOptions {
     OpenOptions {
         order: order.clone(),
-        file_number: FileNumber(record.number),
+        file_number: record.number,
         level: Level(record.level.min(u32::from(u8::MAX)) as u8),
         largest_seqno: Some(record.largest_seqno),
         ..OpenOptions::default()

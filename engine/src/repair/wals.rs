@@ -72,10 +72,10 @@ impl Missing {
 
 impl Survey {
     /// Reports WALs that are missing or end before their durable size.
-    fn claimed_wals(&mut self, scope: &Scope, min: u64) {
+    fn claimed_wals(&mut self, scope: &Scope, min: FileNumber) {
         for (number, durable) in self.claims.range(min..).filter(|(_, durable)| **durable > 0) {
-            let path = scope.paths.wal(FileNumber(*number));
-            let wal = self.wals.iter_mut().find(|wal| wal.number.0 == *number);
+            let path = scope.paths.wal(*number);
+            let wal = self.wals.iter_mut().find(|wal| wal.number == *number);
             let end = wal.as_ref().map_or(0, |wal| wal.last_end);
             if end >= *durable {
                 continue;
@@ -98,24 +98,24 @@ impl Survey {
 
     pub(super) fn wals(&mut self, scope: &Scope) -> Result<()> {
         let recovered = &self.manifest.recovered;
-        let oldest = recovered.families.values().map(|f| f.wal_number).min().unwrap_or(0);
+        let oldest = recovered.families.values().map(|f| f.wal_number).min().unwrap_or_default();
         let min = oldest.max(recovered.min_log_number_to_keep);
         let found = wals(scope)?;
         let keep = recovered.min_log_number_to_keep;
-        let older: Vec<_> = found.iter().copied().filter(|n| (keep..min).contains(&n.0)).collect();
+        let older: Vec<_> = found.iter().copied().filter(|n| (keep..min).contains(n)).collect();
         // A prepared transaction may need WALs that no column family needs.
         let needs_older = policy_in(scope, &older)?.is_some();
         for number in found {
-            self.next_number = self.next_number.max(number.0.saturating_add(1));
-            if number.0 >= min || self.manifest_damaged || (needs_older && number.0 >= keep) {
+            self.next_number = self.next_number.max(number.next());
+            if number >= min || self.manifest_damaged || (needs_older && number >= keep) {
                 let wal = self.read_wal(scope, number)?;
                 self.last_seq = self.last_seq.max(wal.last_seq);
                 self.wals.push(wal);
             }
         }
         self.claimed_wals(scope, min);
-        for (number, synced) in self.manifest.recovered.wals.range(FileNumber(min)..) {
-            let claimed = self.claims.contains_key(&number.0);
+        for (number, synced) in self.manifest.recovered.wals.range(min..) {
+            let claimed = self.claims.contains_key(number);
             if !claimed
                 && self.wals.iter().all(|wal| wal.number != *number)
                 && synced.is_none_or(|size| size > 0)
@@ -141,18 +141,18 @@ impl Survey {
         let (mut last_end, mut records) = (0, 0);
         let mut bad = Vec::new();
         let mut missing = Missing::default();
-        let mut marks: BTreeMap<u64, u64> = BTreeMap::new();
-        let (manifest, mut manifest_bytes) = (self.number.0, 0);
+        let mut marks: BTreeMap<FileNumber, u64> = BTreeMap::new();
+        let (manifest, mut manifest_bytes) = (self.number, 0);
         let options = salvage_options(number);
         let mut in_wals = self.rebuilt.then_some(&mut self.in_wals);
         let mut faults = salvage_wal(&mut FileSource(file), &options, &mut |record, offset, end| {
             last_end = end;
             let claimed = marks_of(record).unwrap_or_default();
-            if let Some(of) = claimed.manifest.filter(|of| of.wal_number == FileNumber(manifest)) {
+            if let Some(of) = claimed.manifest.filter(|of| of.wal_number == manifest) {
                 manifest_bytes = of.bytes.max(manifest_bytes);
             }
             for mark in claimed.durable {
-                let of = if mark.wal_number == FileNumber::default() { number.0 } else { mark.wal_number.0 };
+                let of = if mark.wal_number == FileNumber::default() { number } else { mark.wal_number };
                 let claim = marks.entry(of).or_insert(0);
                 *claim = mark.bytes.max(*claim);
             }
@@ -249,7 +249,7 @@ pub(super) fn sound_batch(record: &[u8]) -> Result<(SequenceNumber, u32)> {
 
 pub(super) fn salvage_options(number: FileNumber) -> ReaderOptions {
     ReaderOptions {
-        wal_number: number.0,
+        wal_number: number,
         decompressor: Some(Box::new(crate::wal::compression::decompressor)),
         ..ReaderOptions::default()
     }

@@ -135,7 +135,7 @@ impl BlobReads<'_> {
     /// The errors of [`BlobReads::value`].
     pub fn place(&self, index: &[u8]) -> Result<BlobRef> {
         let blob = blob_of(index)?;
-        if !self.version.blobs().contains_key(&FileNumber(blob.file_number)) {
+        if !self.version.blobs().contains_key(&blob.file_number) {
             return Err(Error::corruption(format!(
                 "Invalid blob file number: blob file {:06} is not in the version of the column family",
                 blob.file_number
@@ -194,7 +194,7 @@ impl BlobReads<'_> {
         if self.options.read_tier == ReadTier::BlockCache {
             return Err(Error::incomplete("Cannot read blob(s): no disk I/O allowed"));
         }
-        let reader = self.open(FileNumber(blob.file_number))?;
+        let reader = self.open(blob.file_number)?;
         let limits = self.tables.limits(self.options);
         let access =
             BlobAccess { verify_checksums: self.options.verify_checksums, limits: limits.as_deref() };

@@ -338,8 +338,8 @@ impl TableCache {
                 ))
                 .at(size.min(file.size)));
             }
-            let unique_id = (self.settings.verify_unique_id && file.unique_id != (0, 0))
-                .then_some([file.unique_id.0, file.unique_id.1]);
+            let unique_id =
+                (self.settings.verify_unique_id && file.unique_id != [0, 0]).then_some(file.unique_id);
             let options = OpenOptions {
                 order: parts.order.clone(),
                 prefix_extractor: parts.prefix_extractor.clone(),

@@ -57,7 +57,7 @@ impl BlobsAhead {
         if self.readahead_bytes == 0 {
             return reads.value(user_key, index);
         }
-        let number = FileNumber(blob.file_number);
+        let number = blob.file_number;
         let reader = reads.open(number)?;
         let limits = reads.tables.limits(reads.options);
         let access =

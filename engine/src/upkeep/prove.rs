@@ -13,7 +13,7 @@ use crate::sync::Ordering;
 use crate::write::ErrorSink;
 
 /// The state of the files: number of the MANIFEST, its size, active WAL, bytes in WALs, number of the OPTIONS file.
-type FileState = (u64, u64, FileNumber, u64, Option<FileNumber>);
+type FileState = (FileNumber, u64, FileNumber, u64, Option<FileNumber>);
 
 /// The state at the last look, and the state of the last proof.
 #[derive(Default)]
@@ -72,7 +72,7 @@ impl Upkeep {
         // ignores it.
         let min_wal = self.context.committer.min_wal_to_keep();
         let mut wals = self.context.wals.durable();
-        wals.retain(|wal| wal.number >= FileNumber(min_wal));
+        wals.retain(|wal| wal.number >= min_wal);
         base::invariant!(
             wals.last().is_none_or(|wal| wal.number <= self.context.wals.active_number()),
             "a proof names WAL {:?}, and the active WAL is {}",

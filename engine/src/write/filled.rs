@@ -205,7 +205,7 @@ impl<'w> Filler<'w> {
             if self.writer.settings.atomic_flush { self.writer.switcher.with_data() } else { Vec::new() };
         victims.retain(|victim| families.iter().all(|family| family.id() != victim.id()));
         victims.extend(families.iter().cloned());
-        let wal = self.writer.switcher.wals.active_number().0;
+        let wal = self.writer.switcher.wals.active_number();
         self.writer.switcher.switch_after(last, &victims, own, wal);
         // After the entries are in the column families, and before they are visible: until this call, an iterator of
         // an older state can record the range around a key as empty.

@@ -35,7 +35,7 @@ pub use unlocked::{alone_unlocked, try_switch_for_flush};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use base::stats::{Cause, HistogramKind, OperationKind, PerfCounter, PerfLevel, PerfTimer, Step};
-use base::{Error, FamilyId, Result, SequenceNumber};
+use base::{Error, FamilyId, FileNumber, Result, SequenceNumber};
 use env::Env;
 use env::rate::IoPriority;
 use format::batch as encoding;
@@ -51,7 +51,7 @@ use crate::options::WriteOptions;
 use crate::prepared::Numbering;
 use crate::sequence::LastSequence;
 use crate::stats::Stats;
-use crate::sync::{Arc, AtomicBool, AtomicU64, Ordering, Patience};
+use crate::sync::{Arc, AtomicBool, AtomicFileNumber, AtomicU64, Ordering, Patience};
 use crate::wal::WalSet;
 use group::{Entry, Flags, Group, LeaderState, Queue, Role};
 use limits::{check_memory, check_priority, is_long_insert, slow_low_pri};
@@ -104,7 +104,7 @@ pub struct Writer {
     /// Set if an insert has filled a memtable. The next leader switches the full memtables.
     memtable_full: AtomicBool,
     wal_bytes_max: AtomicU64,
-    relieved_wal: AtomicU64,
+    relieved_wal: AtomicFileNumber,
     closing: AtomicBool,
     /// Set after the first write without the WAL, and never cleared.
     unlogged: Arc<AtomicBool>,
@@ -139,7 +139,7 @@ impl Writer {
             faults: parts.faults,
             memtable_full: AtomicBool::new(false),
             wal_bytes_max: AtomicU64::new(parts.wal_bytes_max),
-            relieved_wal: AtomicU64::new(0),
+            relieved_wal: AtomicFileNumber::new(FileNumber::ZERO),
             closing: AtomicBool::new(false),
             unlogged: parts.unlogged,
             merger: parts.merger,
@@ -535,7 +535,7 @@ impl Writer {
     /// Records in each column family without data in memory that it needs no WAL older than the active WAL. A
     /// resume calls this after it has flushed all memtables.
     pub fn pass_old_wals(&self) -> Result<()> {
-        self.alone_ahead(|_| self.switcher.pass_empty_families(self.switcher.wals.active_number().0, &[]))
+        self.alone_ahead(|_| self.switcher.pass_empty_families(self.switcher.wals.active_number(), &[]))
     }
 
     /// Returns the last allocated sequence number, visible or not.

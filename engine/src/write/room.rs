@@ -4,7 +4,7 @@
 //! a column family or between two WALs. [`FlushRequests`] passes the immutable memtables to the background jobs.
 
 use base::stats::{Cause, HistogramKind, PerfCounter, PerfTimer, Step, Ticker, perf_add};
-use base::{Error, FamilyId, Result};
+use base::{Error, FamilyId, FileNumber, Result};
 use lsm::pressure;
 
 use super::Writer;
@@ -106,17 +106,17 @@ impl Writer {
     #[cold]
     fn relieve_wals(&self, leader_state: &mut LeaderState) -> Result<()> {
         let Some((oldest, _)) = self.switcher.wals.list().first().copied() else { return Ok(()) };
-        if self.relieved_wal.swap(oldest.0, Ordering::Relaxed) == oldest.0 {
+        if self.relieved_wal.swap(oldest) == oldest {
             return Ok(());
         }
         let victims: Vec<_> = if self.settings.atomic_flush {
             self.switcher.with_data()
         } else {
-            self.switcher.with_data().into_iter().filter(|f| f.state().wal_number <= oldest.0).collect()
+            self.switcher.with_data().into_iter().filter(|f| f.state().wal_number <= oldest).collect()
         };
         let switched = self.switch(leader_state, &victims, FlushReason::WalFull);
         if switched.is_err() {
-            self.relieved_wal.store(0, Ordering::Relaxed);
+            self.relieved_wal.swap(FileNumber::ZERO);
         }
         switched
     }

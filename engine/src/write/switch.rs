@@ -2,7 +2,7 @@
 //!
 //! The caller leads the writers, so no write is between its WAL append and its publication.
 
-use base::{Result, SequenceNumber};
+use base::{FileNumber, Result, SequenceNumber};
 use mem::memtable::MemTable;
 use mem::write_buffer::WriteBufferManager;
 
@@ -60,7 +60,7 @@ impl Switcher {
         if victims.iter().any(|f| !f.pin().mem.is_empty()) {
             self.roll_wal()?;
         }
-        let wal = self.wals.active_number().0;
+        let wal = self.wals.active_number();
         base::invariant!(
             victims.iter().all(|family| family.state().wal_number <= wal),
             "a column family needs a WAL that is newer than the active WAL {wal}"
@@ -77,7 +77,7 @@ impl Switcher {
             "memtables end at the sequence number {last_seq}, and readers see {} already",
             self.sequence.visible()
         );
-        self.switch_after(last_seq, victims, Vec::new(), self.wals.active_number().0);
+        self.switch_after(last_seq, victims, Vec::new(), self.wals.active_number());
     }
 
     /// Switches the memtables of these column families. `last_seq` is the newest sequence number. `own` has filled memtables
@@ -87,7 +87,7 @@ impl Switcher {
         last_seq: SequenceNumber,
         victims: &[Arc<Family>],
         mut own: Vec<OwnMemtable>,
-        wal: u64,
+        wal: FileNumber,
     ) {
         self.pass_empty_families(wal, victims);
         let group = self.atomic_flush.then(|| self.families.last_group() + 1);
@@ -110,7 +110,7 @@ impl Switcher {
         last_seq: SequenceNumber,
         family: &Arc<Family>,
         own: Option<OwnImmutable>,
-        wal: u64,
+        wal: FileNumber,
         group: Option<u64>,
     ) {
         let mut state = family.state();
@@ -160,7 +160,7 @@ impl Switcher {
 
     /// Records in each column family without data in memory that it needs no WAL older than `wal`. Skips the
     /// `victims`.
-    pub(super) fn pass_empty_families(&self, wal: u64, victims: &[Arc<Family>]) {
+    pub(super) fn pass_empty_families(&self, wal: FileNumber, victims: &[Arc<Family>]) {
         for family in self.families.all() {
             if victims.iter().any(|v| v.id() == family.id()) {
                 continue;

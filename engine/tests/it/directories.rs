@@ -352,12 +352,12 @@ fn a_database_is_not_created_where_files_of_another_database_are() {
 
 #[test]
 fn stray_file_numbers_do_not_wrap_the_counter() {
-    let names = |number: u64| {
+    let names = |number: FileNumber| {
         ["{}.sst", "{}.dbtmp", "{}.log", "OPTIONS-{}", "MANIFEST-{}"]
             .map(|name| name.replace("{}", &number.to_string()))
     };
-    let (largest, end) = (format::names::FILE_NUMBER_MAX, u64::MAX);
-    for stray in names(largest).into_iter().chain(names(largest + 1)).chain(names(end)) {
+    let (largest, end) = (format::names::FILE_NUMBER_MAX, FileNumber(u64::MAX));
+    for stray in names(largest).into_iter().chain(names(largest.next())).chain(names(end)) {
         let env = Env::memory(9);
         let db = open_at("/db", options(&env), FamilyOptions::default()).unwrap();
         for round in 0..3 {

@@ -27,7 +27,7 @@
 //! `db/blob/blob_index.h`.
 
 use base::coding::{Cursor, put_u32, put_u64, put_varint64};
-use base::{Error, FamilyId, Result};
+use base::{Error, FamilyId, FileNumber, Result};
 use kernel::checksum::crc32c;
 
 /// The first four bytes of a header and of a footer, as a little-endian integer.
@@ -243,7 +243,7 @@ pub enum BlobIndex<'a> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlobRef {
     /// The number of the blob file; 0 is the table's own file.
-    pub file_number: u64,
+    pub file_number: FileNumber,
     /// The offset of the value (not of its record).
     pub offset: u64,
     /// The size of the stored value in bytes.
@@ -309,7 +309,7 @@ impl BlobRef {
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        put_varint64(out, self.file_number);
+        put_varint64(out, self.file_number.0);
         put_varint64(out, self.offset);
         put_varint64(out, self.size);
         out.push(self.compression);
@@ -318,7 +318,7 @@ impl BlobRef {
     fn decode(c: &mut Cursor<'_>) -> Result<Self> {
         match (c.varint64(), c.varint64(), c.varint64(), c.u8(), c.is_empty()) {
             (Some(file_number), Some(offset), Some(size), Some(compression), true) => {
-                Ok(BlobRef { file_number, offset, size, compression })
+                Ok(BlobRef { file_number: FileNumber(file_number), offset, size, compression })
             }
             _ => Err(Error::corruption("blob index: corrupted blob offset").at(c.offset() as u64)),
         }

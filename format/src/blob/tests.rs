@@ -52,7 +52,7 @@ fn rocksdb_blob_indexes_read_and_write_alike() {
                 );
             }
             BlobIndex::Blob(blob) | BlobIndex::BlobTtl { blob, .. } => {
-                assert_eq!(blob.file_number, decoded["file_number"]);
+                assert_eq!(blob.file_number.0, decoded["file_number"]);
                 assert_eq!(blob.offset, decoded["offset"]);
                 assert_eq!(blob.size, decoded["size"]);
                 assert_eq!(blob.compression, decoded["compression"]);
@@ -67,7 +67,7 @@ fn rocksdb_blob_indexes_read_and_write_alike() {
 #[test]
 fn an_index_has_nothing_behind_its_compression() {
     let mut bytes = Vec::new();
-    BlobRef { file_number: 1, offset: 2, size: 3, compression: 0 }.encode(&mut bytes);
+    BlobRef { file_number: FileNumber(1), offset: 2, size: 3, compression: 0 }.encode(&mut bytes);
     bytes.push(0);
     assert!(BlobIndex::decode(&bytes).unwrap_err().is_corruption());
     assert!(BlobIndex::decode(&[3]).unwrap_err().is_corruption());

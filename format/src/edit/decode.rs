@@ -34,12 +34,14 @@ impl VersionEdit {
         match tag {
             tag::DB_ID => self.db_id = Some(string("db id", c.slice())?),
             tag::COMPARATOR => self.comparator = Some(string("comparator name", c.slice())?),
-            tag::LOG_NUMBER => self.wal_number = Some(need("log number", c.varint64())?),
-            tag::PREV_LOG_NUMBER => self.prev_log_number = Some(need("previous log number", c.varint64())?),
-            tag::NEXT_FILE_NUMBER => self.next_file_number = Some(need("next file number", c.varint64())?),
-            tag::MAX_COLUMN_FAMILY => self.max_column_family = Some(need("max column family", c.varint32())?),
+            tag::LOG_NUMBER => self.wal_number = Some(file_number("log number", c)?),
+            tag::PREV_LOG_NUMBER => self.prev_log_number = Some(file_number("previous log number", c)?),
+            tag::NEXT_FILE_NUMBER => self.next_file_number = Some(file_number("next file number", c)?),
+            tag::MAX_COLUMN_FAMILY => {
+                self.max_column_family = Some(FamilyId(need("max column family", c.varint32())?));
+            }
             tag::MIN_LOG_NUMBER_TO_KEEP => {
-                self.min_log_number_to_keep = Some(need("min log number to keep", c.varint64())?);
+                self.min_log_number_to_keep = Some(file_number("min log number to keep", c)?);
             }
             tag::LAST_SEQUENCE => self.last_sequence = Some(need("last sequence number", c.varint64())?),
             tag::COMPACT_CURSOR => {
@@ -48,7 +50,7 @@ impl VersionEdit {
             }
             tag::DELETED_FILE => {
                 let level = need("deleted file", c.varint32())?;
-                self.deleted_files.push((level, need("deleted file", c.varint64())?));
+                self.deleted_files.push((level, file_number("deleted file", c)?));
             }
             tag::NEW_FILE | tag::NEW_FILE2 | tag::NEW_FILE3 => {
                 self.new_files.push(NewFile::decode_old(tag, c)?)
@@ -69,8 +71,8 @@ impl VersionEdit {
                 let inner = need("WalAddition not prefixed by length", c.slice())?;
                 self.wal_additions.push(WalAddition::decode(&mut Cursor::new(inner))?);
             }
-            tag::WAL_DELETION => self.wal_deletion = Some(need("WAL log number", c.varint64())?),
-            tag::WAL_DELETION2 => self.wal_deletion = Some(nested_number("WalDeletion", c)?),
+            tag::WAL_DELETION => self.wal_deletion = Some(file_number("WAL log number", c)?),
+            tag::WAL_DELETION2 => self.wal_deletion = Some(FileNumber(nested_number("WalDeletion", c)?)),
             tag::COLUMN_FAMILY => {
                 self.column_family = FamilyId(need("set column family id", c.varint32())?);
             }
@@ -114,11 +116,11 @@ impl VersionEdit {
 
 impl NewFile {
     /// Decodes the payload of tag 103, and the copy of `min_log_number_to_keep` if there is one.
-    pub(super) fn decode(c: &mut Cursor<'_>) -> Result<(NewFile, Option<u64>)> {
+    pub(super) fn decode(c: &mut Cursor<'_>) -> Result<(NewFile, Option<FileNumber>)> {
         const WHAT: &str = "new-file4 entry";
         let mut file = NewFile {
             level: need(WHAT, c.varint32())?,
-            number: need(WHAT, c.varint64())?,
+            number: file_number(WHAT, c)?,
             file_size: need(WHAT, c.varint64())?,
             smallest: internal_key(WHAT, c)?,
             largest: internal_key(WHAT, c)?,
@@ -134,7 +136,8 @@ impl NewFile {
             }
             let field = need("new-file4 custom field length prefixed slice error", c.slice())?;
             if tag == file_tag::MIN_LOG_NUMBER_TO_KEEP {
-                min_wal = Some(need("deleted log number malformatted", Cursor::new(field).u64())?);
+                let number = need("deleted log number malformatted", Cursor::new(field).u64())?;
+                min_wal = Some(FileNumber(number));
             } else {
                 file.read_field(tag, field)?;
             }
@@ -163,7 +166,8 @@ impl NewFile {
                 self.marked_for_compaction = one_byte("need_compaction field", Some(field))? == 1;
             }
             file_tag::OLDEST_BLOB_FILE_NUMBER => {
-                self.oldest_blob_file_number = number("invalid oldest blob file number")?;
+                let blob = FileNumber(number("invalid oldest blob file number")?);
+                self.oldest_blob_file_number = (blob != FileNumber::default()).then_some(blob);
             }
             file_tag::TEMPERATURE => {
                 let byte = one_byte("temperature field", Some(field))?;
@@ -202,11 +206,8 @@ impl NewFile {
             tag::NEW_FILE2 => "new-file2 entry",
             _ => "new-file3 entry",
         };
-        let mut file = NewFile {
-            level: need(what, c.varint32())?,
-            number: need(what, c.varint64())?,
-            ..NewFile::default()
-        };
+        let mut file =
+            NewFile { level: need(what, c.varint32())?, number: file_number(what, c)?, ..NewFile::default() };
         if tag == tag::NEW_FILE3 {
             file.path_id = need(what, c.varint32())?;
         }
@@ -224,7 +225,7 @@ impl NewFile {
 impl BlobFileAddition {
     fn decode(c: &mut Cursor<'_>) -> Result<Self> {
         let addition = BlobFileAddition {
-            blob_file_number: need("blob file number", c.varint64())?,
+            blob_file_number: file_number("blob file number", c)?,
             total_blob_count: need("total blob count", c.varint64())?,
             total_blob_bytes: need("total blob bytes", c.varint64())?,
             checksum_method: need("checksum method", c.slice())?.to_vec(),
@@ -238,7 +239,7 @@ impl BlobFileAddition {
 impl BlobFileGarbage {
     fn decode(c: &mut Cursor<'_>) -> Result<Self> {
         let garbage = BlobFileGarbage {
-            blob_file_number: need("blob file number", c.varint64())?,
+            blob_file_number: file_number("blob file number", c)?,
             garbage_blob_count: need("garbage blob count", c.varint64())?,
             garbage_blob_bytes: need("garbage blob bytes", c.varint64())?,
         };

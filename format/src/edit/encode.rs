@@ -1,7 +1,7 @@
 //! Encodes version edits, with the tags in RocksDB's order.
 
 use base::coding::{put_slice, put_u32, put_u64, put_varint32, put_varint64};
-use base::{Error, FamilyId, Result, key};
+use base::{Error, FamilyId, FileNumber, Result, key};
 
 use super::{
     BlobFileAddition, BlobFileGarbage, NewFile, UNKNOWN_CHECKSUM_FUNC_NAME, VersionEdit, WalAddition,
@@ -25,11 +25,11 @@ impl VersionEdit {
         if let Some(name) = &self.comparator {
             text(out, tag::COMPARATOR, name.as_bytes());
         }
-        number(out, tag::LOG_NUMBER, self.wal_number);
-        number(out, tag::PREV_LOG_NUMBER, self.prev_log_number);
-        number(out, tag::NEXT_FILE_NUMBER, self.next_file_number);
-        number(out, tag::MAX_COLUMN_FAMILY, self.max_column_family.map(u64::from));
-        number(out, tag::MIN_LOG_NUMBER_TO_KEEP, self.min_log_number_to_keep);
+        file_number(out, tag::LOG_NUMBER, self.wal_number);
+        file_number(out, tag::PREV_LOG_NUMBER, self.prev_log_number);
+        file_number(out, tag::NEXT_FILE_NUMBER, self.next_file_number);
+        number(out, tag::MAX_COLUMN_FAMILY, self.max_column_family.map(|id| u64::from(id.0)));
+        file_number(out, tag::MIN_LOG_NUMBER_TO_KEEP, self.min_log_number_to_keep);
         number(out, tag::LAST_SEQUENCE, self.last_sequence);
         for (level, cursor) in &self.compact_cursors {
             put_varint32(out, tag::COMPACT_CURSOR);
@@ -41,7 +41,7 @@ impl VersionEdit {
             put_varint32(out, tag::WAL_ADDITION2);
             nested(out, |inner| wal.encode(inner));
         }
-        nested_number(out, tag::WAL_DELETION2, self.wal_deletion);
+        nested_number(out, tag::WAL_DELETION2, self.wal_deletion.map(|wal| wal.0));
         if self.column_family != FamilyId::DEFAULT {
             put_varint32(out, tag::COLUMN_FAMILY);
             put_varint32(out, self.column_family.0);
@@ -85,7 +85,7 @@ impl VersionEdit {
         for (level, file) in deleted {
             put_varint32(out, tag::DELETED_FILE);
             put_varint32(out, level);
-            put_varint64(out, file);
+            put_varint64(out, file.0);
         }
         for (i, file) in self.new_files.iter().enumerate() {
             let min_wal = if i == 0 { self.min_log_number_to_keep } else { None };
@@ -109,7 +109,7 @@ impl NewFile {
     pub(crate) fn encode(
         &self,
         timestamp_size: usize,
-        min_log_number_to_keep: Option<u64>,
+        min_log_number_to_keep: Option<FileNumber>,
         out: &mut Vec<u8>,
     ) -> Result<()> {
         key::check_boundary(&self.smallest)?;
@@ -122,7 +122,7 @@ impl NewFile {
         }
         put_varint32(out, tag::NEW_FILE4);
         put_varint32(out, self.level);
-        put_varint64(out, self.number);
+        put_varint64(out, self.number.0);
         put_varint64(out, self.file_size);
         let strip = if self.user_defined_timestamps_persisted { 0 } else { timestamp_size };
         put_boundary(out, &self.smallest, strip)?;
@@ -133,7 +133,7 @@ impl NewFile {
         Ok(())
     }
 
-    fn encode_fields(&self, min_log_number_to_keep: Option<u64>, out: &mut Vec<u8>) {
+    fn encode_fields(&self, min_log_number_to_keep: Option<FileNumber>, out: &mut Vec<u8>) {
         let set = |n: u64| (n != 0).then_some(n);
         nested_number(out, file_tag::OLDEST_ANCESTER_TIME, Some(self.oldest_ancester_time));
         nested_number(out, file_tag::FILE_CREATION_TIME, Some(self.file_creation_time));
@@ -152,9 +152,10 @@ impl NewFile {
             text(out, file_tag::NEED_COMPACTION, &[1]);
         }
         if let Some(number) = min_log_number_to_keep {
-            text(out, file_tag::MIN_LOG_NUMBER_TO_KEEP, &number.to_le_bytes());
+            text(out, file_tag::MIN_LOG_NUMBER_TO_KEEP, &number.0.to_le_bytes());
         }
-        nested_number(out, file_tag::OLDEST_BLOB_FILE_NUMBER, set(self.oldest_blob_file_number));
+        let blob = self.oldest_blob_file_number.map_or(0, |blob| blob.0);
+        nested_number(out, file_tag::OLDEST_BLOB_FILE_NUMBER, set(blob));
         if self.unique_id != [0, 0] {
             put_varint32(out, file_tag::UNIQUE_ID);
             nested(out, |inner| self.unique_id.iter().for_each(|&half| put_u64(inner, half)));
@@ -184,7 +185,7 @@ impl NewFile {
 impl BlobFileAddition {
     /// Encodes `varint64 number | varint64 count | varint64 bytes | slice method | slice value | varint32 0`.
     fn encode(&self, out: &mut Vec<u8>) {
-        put_varint64(out, self.blob_file_number);
+        put_varint64(out, self.blob_file_number.0);
         put_varint64(out, self.total_blob_count);
         put_varint64(out, self.total_blob_bytes);
         put_slice(out, &self.checksum_method);
@@ -196,7 +197,7 @@ impl BlobFileAddition {
 impl BlobFileGarbage {
     /// Encodes `varint64 number | varint64 count | varint64 bytes | varint32 0`.
     fn encode(&self, out: &mut Vec<u8>) {
-        put_varint64(out, self.blob_file_number);
+        put_varint64(out, self.blob_file_number.0);
         put_varint64(out, self.garbage_blob_count);
         put_varint64(out, self.garbage_blob_bytes);
         put_varint32(out, 0);
@@ -218,6 +219,10 @@ impl WalAddition {
         number(out, wal_tag::SYNCED_SIZE, self.synced_size_bytes);
         put_varint32(out, wal_tag::TERMINATE);
     }
+}
+
+fn file_number(out: &mut Vec<u8>, tag: u32, value: Option<FileNumber>) {
+    number(out, tag, value.map(|number| number.0));
 }
 
 fn number(out: &mut Vec<u8>, tag: u32, value: Option<u64>) {

@@ -156,21 +156,21 @@ pub struct VersionEdit {
     /// The name of the column family's comparator.
     pub comparator: Option<String>,
     /// WALs below this number have no unflushed data of the column family.
-    pub wal_number: Option<u64>,
+    pub wal_number: Option<FileNumber>,
     /// LevelDB's number of a second WAL. Ironstone writes 0.
-    pub prev_log_number: Option<u64>,
+    pub prev_log_number: Option<FileNumber>,
     /// The next free number for files.
-    pub next_file_number: Option<u64>,
+    pub next_file_number: Option<FileNumber>,
     /// The largest number that a column family ever had.
-    pub max_column_family: Option<u32>,
+    pub max_column_family: Option<FamilyId>,
     /// The oldest WAL that the database needs.
-    pub min_log_number_to_keep: Option<u64>,
+    pub min_log_number_to_keep: Option<FileNumber>,
     /// The newest sequence number of the database when the edit was written.
     pub last_sequence: Option<SequenceNumber>,
     /// Level and internal key at which round-robin compaction continues.
     pub compact_cursors: Vec<(u32, Vec<u8>)>,
     /// Level and file number. Written sorted and without duplicates, as RocksDB does.
-    pub deleted_files: Vec<(u32, u64)>,
+    pub deleted_files: Vec<(u32, FileNumber)>,
     /// The SST files that the edit adds. A trivial move adds a file here and to `deleted_files`.
     pub new_files: Vec<NewFile>,
     /// The blob files that the edit adds.
@@ -180,7 +180,7 @@ pub struct VersionEdit {
     /// The WALs that must exist at recovery.
     pub wal_additions: Vec<WalAddition>,
     /// Tracked WALs below this number are deleted.
-    pub wal_deletion: Option<u64>,
+    pub wal_deletion: Option<FileNumber>,
     /// The column family that the edit changes.
     pub column_family: FamilyId,
     /// Creates the column family with this name.
@@ -238,7 +238,7 @@ pub struct NewFile {
     /// The level that gets the file.
     pub level: u32,
     /// The number in the name of the file.
-    pub number: u64,
+    pub number: FileNumber,
     /// Index into the paths of the column family; at most [`PATH_ID_MAX`].
     pub path_id: u32,
     /// Size of the file in bytes.
@@ -254,8 +254,8 @@ pub struct NewFile {
     pub largest_seqno: SequenceNumber,
     /// True if the writer of the file marked the file for compaction.
     pub marked_for_compaction: bool,
-    /// The oldest blob file that the file refers to. 0: none.
-    pub oldest_blob_file_number: u64,
+    /// The oldest blob file that the file refers to, if there is one. The number is not 0, which means none on disk.
+    pub oldest_blob_file_number: Option<FileNumber>,
     /// Seconds since 1970; 0 means unknown.
     pub oldest_ancester_time: u64,
     /// Seconds since 1970; 0 means unknown.
@@ -288,7 +288,7 @@ impl Default for NewFile {
     fn default() -> Self {
         NewFile {
             level: 0,
-            number: 0,
+            number: FileNumber::default(),
             path_id: 0,
             file_size: 0,
             smallest: Vec::new(),
@@ -296,7 +296,7 @@ impl Default for NewFile {
             smallest_seqno: 0,
             largest_seqno: 0,
             marked_for_compaction: false,
-            oldest_blob_file_number: 0,
+            oldest_blob_file_number: None,
             oldest_ancester_time: 0,
             file_creation_time: 0,
             epoch_number: 0,
@@ -321,7 +321,7 @@ pub(crate) const LEVELDB_SEQNOS: (SequenceNumber, SequenceNumber) = (MAX_SEQUENC
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlobFileAddition {
     /// The number in the name of the blob file.
-    pub blob_file_number: u64,
+    pub blob_file_number: FileNumber,
     /// The number of records in the blob file.
     pub total_blob_count: u64,
     /// Bytes of all records: header, key and stored value.
@@ -336,7 +336,7 @@ pub struct BlobFileAddition {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlobFileGarbage {
     /// The number in the name of the blob file.
-    pub blob_file_number: u64,
+    pub blob_file_number: FileNumber,
     /// The number of records that became garbage.
     pub garbage_blob_count: u64,
     /// The bytes of these records: header, key and stored value.

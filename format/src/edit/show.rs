@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use base::key;
+use base::{FileNumber, key};
 
 use super::{NewFile, VersionEdit};
 
@@ -24,7 +24,7 @@ impl VersionEdit {
                 out.push_str(&value);
             }
         };
-        let number = |n: &Option<u64>| n.map(|n| n.to_string());
+        let number = |n: &Option<FileNumber>| n.map(|n| n.to_string());
         line("DB ID: ", self.db_id.clone());
         line("Comparator: ", self.comparator.clone());
         line("PersistUserDefinedTimestamps: ", self.persist_user_defined_timestamps.map(|b| b.to_string()));
@@ -33,7 +33,7 @@ impl VersionEdit {
         line("NextFileNumber: ", number(&self.next_file_number));
         line("MaxColumnFamily: ", self.max_column_family.map(|n| n.to_string()));
         line("MinLogNumberToKeep: ", number(&self.min_log_number_to_keep));
-        line("LastSeq: ", number(&self.last_sequence));
+        line("LastSeq: ", self.last_sequence.map(|n| n.to_string()));
         for (level, cursor) in &self.compact_cursors {
             line("CompactCursor: ", Some(format!("{level} {}", internal_key(cursor, hex_keys))));
         }
@@ -101,8 +101,8 @@ impl NewFile {
             internal_key(&self.smallest, hex_keys),
             internal_key(&self.largest, hex_keys)
         );
-        if self.oldest_blob_file_number != 0 {
-            out.push_str(&format!(" blob_file:{}", self.oldest_blob_file_number));
+        if let Some(blob) = self.oldest_blob_file_number {
+            out.push_str(&format!(" blob_file:{blob}"));
         }
         out.push_str(&format!(
             " oldest_ancester_time:{} file_creation_time:{} epoch_number:{} file_checksum:{} \

@@ -25,11 +25,16 @@ pub const IDENTITY_TEMP: &str = "000000.dbtmp";
 /// The largest file number. No RocksDB database can have a larger number: the upper two bits of a packed file
 /// number hold the path id (`kFileNumberMask` in `db/version_edit.h`). If a larger number were accepted from
 /// a stray file, the counter of file numbers could wrap, and new files would replace old files.
-pub const FILE_NUMBER_MAX: u64 = (1 << 62) - 1;
+pub const FILE_NUMBER_MAX: FileNumber = FileNumber((1 << 62) - 1);
 
-/// File numbers that stay free after an open: a MANIFEST with a number above [`FILE_NUMBER_MAX`] minus this count is
-/// rejected.
+/// File numbers that stay free after an open.
 pub const FILE_NUMBERS_LEFT: u64 = 1 << 32;
+
+/// The largest file number in a MANIFEST. It leaves [`FILE_NUMBERS_LEFT`] numbers for new files.
+pub const MANIFEST_NUMBER_MAX: FileNumber = FileNumber(FILE_NUMBER_MAX.0 - FILE_NUMBERS_LEFT);
+
+/// Half of [`FILE_NUMBER_MAX`]. A larger number in a file name is doubtful: no database has written so many files.
+pub const FILE_NUMBER_PLAUSIBLE_MAX: FileNumber = FileNumber(FILE_NUMBER_MAX.0 / 2);
 
 const MANIFEST_PREFIX: &str = "MANIFEST-";
 const OPTIONS_PREFIX: &str = "OPTIONS-";
@@ -290,7 +295,7 @@ pub fn parse_identity(content: &[u8]) -> Result<String> {
 
 /// Reads a file number. Returns `None` for a number above [`FILE_NUMBER_MAX`].
 fn file_number(digits: &str) -> Option<FileNumber> {
-    number(digits).filter(|n| *n <= FILE_NUMBER_MAX).map(FileNumber)
+    number(digits).map(FileNumber).filter(|n| *n <= FILE_NUMBER_MAX)
 }
 
 /// Reads a number of 64 bits that consists of decimal digits only.

@@ -36,7 +36,7 @@ fn names_come_back() {
 fn any_count_of_digits_is_read() {
     assert_eq!(FileName::parse("7.sst"), Some(FileName::Table(FileNumber(7))));
     assert_eq!(FileName::parse("/0000000000007.sst"), Some(FileName::Table(FileNumber(7))));
-    assert_eq!(FileName::parse("4611686018427387903.log"), Some(FileName::Wal(FileNumber(FILE_NUMBER_MAX))));
+    assert_eq!(FileName::parse("4611686018427387903.log"), Some(FileName::Wal(FILE_NUMBER_MAX)));
 }
 
 #[test]

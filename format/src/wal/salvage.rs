@@ -126,7 +126,7 @@ impl Run<'_> {
         let kind = bytes[6];
         let header = header_len(kind);
         let recyclable = header > HEADER_LEN;
-        if recyclable && get_u32(bytes, HEADER_LEN) != Some(self.options.wal_number as u32) {
+        if recyclable && get_u32(bytes, HEADER_LEN) != Some(self.options.wal_number.0 as u32) {
             self.done = true;
             return Ok(());
         }
@@ -252,6 +252,8 @@ pub fn mark_end(faults: &mut [SalvageFault], last_end: u64) {
 
 #[cfg(test)]
 mod tests {
+    use base::FileNumber;
+
     use super::*;
     use crate::wal::{Framing, Writer};
 
@@ -272,7 +274,7 @@ mod tests {
     fn read(bytes: &[u8]) -> (Vec<Vec<u8>>, Vec<SalvageFault>) {
         let mut found = Vec::new();
         let mut source = bytes;
-        let options = ReaderOptions { wal_number: 9, ..ReaderOptions::default() };
+        let options = ReaderOptions { wal_number: FileNumber(9), ..ReaderOptions::default() };
         let faults = salvage(&mut source, &options, &mut |record, _, _| {
             found.push(record.to_vec());
             Ok(())
@@ -283,7 +285,7 @@ mod tests {
 
     #[test]
     fn a_sound_log_reads_whole_and_without_faults() {
-        for framing in [Framing::Classic, Framing::Recyclable { wal_number: 9 }] {
+        for framing in [Framing::Classic, Framing::Recyclable { wal_number: FileNumber(9) }] {
             let (bytes, records) = log(framing);
             assert_eq!(read(&bytes), (records, vec![]));
         }
@@ -291,7 +293,7 @@ mod tests {
 
     #[test]
     fn one_flipped_bit_loses_nothing_that_has_a_checksum() {
-        for framing in [Framing::Classic, Framing::Recyclable { wal_number: 9 }] {
+        for framing in [Framing::Classic, Framing::Recyclable { wal_number: FileNumber(9) }] {
             let (bytes, records) = log(framing);
             for at in (0..bytes.len()).step_by(9973) {
                 let mut damaged = bytes.clone();

@@ -30,7 +30,7 @@ impl StreamDecompressor for Raw {
 
 fn options(wal_number: u64) -> ReaderOptions {
     ReaderOptions {
-        wal_number,
+        wal_number: FileNumber(wal_number),
         decompressor: Some(Box::new(|_| Ok(Box::new(Raw)))),
         ..ReaderOptions::default()
     }
@@ -83,7 +83,7 @@ fn records(got: &[Got]) -> Vec<Vec<u8>> {
 }
 
 fn framing(recyclable: bool, wal_number: u64) -> Framing {
-    if recyclable { Framing::Recyclable { wal_number } } else { Framing::Classic }
+    if recyclable { Framing::Recyclable { wal_number: FileNumber(wal_number) } } else { Framing::Classic }
 }
 
 /// Returns the content of a record according to the vector. The vectors store large records as runs.
@@ -241,7 +241,7 @@ fn log(framing: Framing, sizes: &[usize]) -> (Vec<u8>, Vec<Vec<u8>>) {
 
 #[test]
 fn records_of_all_sizes_around_the_block_end_come_back() {
-    for framing in [Framing::Classic, Framing::Recyclable { wal_number: 9 }] {
+    for framing in [Framing::Classic, Framing::Recyclable { wal_number: FileNumber(9) }] {
         for room in 0..30 {
             for n in [0, 1, 20, BLOCK_LEN, 3 * BLOCK_LEN] {
                 let first = BLOCK_LEN - room - RECYCLABLE_HEADER_LEN;
@@ -308,7 +308,7 @@ fn reading_continues_in_the_block_after_damage() {
 fn a_recyclable_record_in_a_classic_log_comes_to_an_end() {
     let (mut file, _) = log(Framing::Classic, &[10]);
     let mut other = Vec::new();
-    Writer::resume(Framing::Recyclable { wal_number: 0 }, file.len() as u64)
+    Writer::resume(Framing::Recyclable { wal_number: FileNumber(0) }, file.len() as u64)
         .append(&mut other, b"x")
         .unwrap();
     file.extend(other);
@@ -318,8 +318,8 @@ fn a_recyclable_record_in_a_classic_log_comes_to_an_end() {
 
 #[test]
 fn records_of_an_older_wal_are_recognized() {
-    let (mut file, _) = log(Framing::Recyclable { wal_number: 3 }, &[100, 100, 100]);
-    let (new, all) = log(Framing::Recyclable { wal_number: 8 }, &[100]);
+    let (mut file, _) = log(Framing::Recyclable { wal_number: FileNumber(3) }, &[100, 100, 100]);
+    let (new, all) = log(Framing::Recyclable { wal_number: FileNumber(8) }, &[100]);
     file[..new.len()].copy_from_slice(&new);
     let got = read(&file, 8);
     assert_eq!(records(&got), all);
@@ -471,7 +471,7 @@ fn a_compressed_log_is_refused_where_none_may_be() {
 
 #[test]
 fn one_flipped_bit_is_found() {
-    for framing in [Framing::Classic, Framing::Recyclable { wal_number: 77 }] {
+    for framing in [Framing::Classic, Framing::Recyclable { wal_number: FileNumber(77) }] {
         let (file, _) = log(framing, &[50]);
         let whole = [&file[..], &[0xAB; 100]].concat();
         assert_eq!(diagnose(&whole), None);
@@ -525,7 +525,9 @@ fn a_bit_is_no_damage_where_a_lost_sector_explains_it() {
 
 #[test]
 fn a_bit_in_the_last_bytes_of_a_recycled_log_may_be_of_the_older_one() {
-    for (framing, torn_from) in [(Framing::Classic, 50), (Framing::Recyclable { wal_number: 7 }, 46)] {
+    for (framing, torn_from) in
+        [(Framing::Classic, 50), (Framing::Recyclable { wal_number: FileNumber(7) }, 46)]
+    {
         let (record, _) = log(framing, &[50]);
         let header = record.len() - 50;
         for byte in 0..record.len() {
@@ -540,7 +542,8 @@ fn a_bit_in_the_last_bytes_of_a_recycled_log_may_be_of_the_older_one() {
 #[test]
 fn a_bit_in_the_numbers_of_a_recycled_log_may_be_of_the_older_one() {
     let record = |sequence: u64| {
-        let (mut file, mut writer) = (Vec::new(), Writer::new(Framing::Recyclable { wal_number: 7 }));
+        let (mut file, mut writer) =
+            (Vec::new(), Writer::new(Framing::Recyclable { wal_number: FileNumber(7) }));
         writer.append(&mut file, &[34u64, 133, sequence].map(u64::to_le_bytes).concat()).unwrap();
         file
     };

@@ -4,7 +4,7 @@
 //! the next record comes, these bytes are filled with zeros, as in RocksDB.
 
 use base::coding::put_u32;
-use base::{FamilyId, Result};
+use base::{FamilyId, FileNumber, Result};
 use kernel::checksum::crc32c;
 
 use super::record_type::{self, RECYCLABLE_FULL, RECYCLABLE_LAST};
@@ -19,7 +19,7 @@ pub enum Framing {
     /// For MANIFESTs, and for WALs that are not recycled.
     Classic,
     /// For WALs whose files may be recycled later. The headers contain the WAL number.
-    Recyclable { wal_number: u64 },
+    Recyclable { wal_number: FileNumber },
 }
 
 /// The framing state of one WAL or MANIFEST: the position of its end in the block, and the compressor of
@@ -211,7 +211,7 @@ impl Writer {
         out.push(kind);
         if header_len(kind) == RECYCLABLE_HEADER_LEN {
             let number = match self.framing {
-                Framing::Recyclable { wal_number } => wal_number as u32,
+                Framing::Recyclable { wal_number } => wal_number.0 as u32,
                 Framing::Classic => 0,
             };
             put_u32(out, number);

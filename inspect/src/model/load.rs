@@ -173,9 +173,9 @@ fn manifest(env: &Env, dir: &Path, db: &mut Database) -> Option<Recovered> {
         number: number.0,
         size: recovered.size,
         edits: recovered.edits,
-        next_file_number: recovered.next_file_number,
+        next_file_number: recovered.next_file_number.0,
         last_sequence: recovered.last_sequence,
-        min_log_number_to_keep: recovered.min_log_number_to_keep,
+        min_log_number_to_keep: recovered.min_log_number_to_keep.0,
         db_id: recovered.db_id.clone(),
     });
     Some(recovered)
@@ -198,7 +198,7 @@ fn families(recovered: &Recovered, db: &mut Database) {
             id: record.id.0,
             name: record.name.clone(),
             comparator,
-            wal_number: record.wal_number,
+            wal_number: record.wal_number.0,
             ..Family::default()
         };
         fill(record, &order, &mut family);
@@ -216,7 +216,7 @@ fn fill(record: &FamilyRecord, order: &Order, family: &mut Family) {
     for file in record.files.values() {
         let (smallest, largest) = (user(&file.smallest), user(&file.largest));
         family.files.push(SstFile {
-            number: file.number,
+            number: file.number.0,
             level: file.level,
             size: file.file_size,
             span: (rank(&smallest), rank(&largest)),
@@ -242,14 +242,14 @@ fn fill(record: &FamilyRecord, order: &Order, family: &mut Family) {
         a.level.cmp(&b.level).then(in_level)
     });
     spread(&mut family.files, bounds.len());
-    let linked = record.files.values().map(|f| f.oldest_blob_file_number).filter(|n| *n != 0).min();
+    let linked = record.files.values().filter_map(|f| f.oldest_blob_file_number).min();
     for blob in record.blobs.values() {
         let garbage = record.blob_garbage.get(&blob.blob_file_number).copied().unwrap_or((0, 0));
         let is_live =
             linked.is_some_and(|oldest| blob.blob_file_number >= oldest) && garbage.0 < blob.total_blob_count;
         if is_live {
             family.blobs.push(BlobFile {
-                number: blob.blob_file_number,
+                number: blob.blob_file_number.0,
                 blobs: blob.total_blob_count,
                 bytes: blob.total_blob_bytes,
                 garbage_bytes: garbage.1,

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use base::FileNumber;
 use env::Env;
 use ironstone_inspect::model::{Budget, Weight, load, load_after};
 use ironstone_inspect::walk::{LogKind, Sst, record_tree, records};
@@ -249,7 +250,7 @@ fn two_directories_are_compared_by_level_and_option() {
 
 /// Writes a MANIFEST that names `count` files of this size.
 fn write_manifest(dir: &Path, count: u64, file_size: u64) {
-    use base::{FileNumber, ValueType};
+    use base::ValueType;
     use format::edit::{NewFile, VersionEdit};
     let key = |n: u64| {
         let mut key = Vec::new();
@@ -259,15 +260,15 @@ fn write_manifest(dir: &Path, count: u64, file_size: u64) {
     };
     let mut edit = VersionEdit {
         comparator: Some("leveldb.BytewiseComparator".to_string()),
-        wal_number: Some(1),
-        next_file_number: Some(count + 100),
+        wal_number: Some(FileNumber(1)),
+        next_file_number: Some(FileNumber(count + 100)),
         last_sequence: Some(count + 1),
         ..VersionEdit::default()
     };
     for n in 0..count {
         edit.new_files.push(NewFile {
             level: 6,
-            number: n + 10,
+            number: FileNumber(n + 10),
             file_size,
             smallest: key(2 * n),
             largest: key(2 * n + 1),
@@ -292,7 +293,8 @@ fn records_from_an_offset_are_the_records_of_the_whole_file_from_there() {
     let mut writer = format::wal::Writer::new(format::wal::Framing::Classic);
     // Records of many lengths, some longer than two blocks.
     for n in 0..60_usize {
-        let mut edit = format::edit::VersionEdit { next_file_number: Some(n as u64), ..Default::default() };
+        let mut edit =
+            format::edit::VersionEdit { next_file_number: Some(FileNumber(n as u64)), ..Default::default() };
         edit.db_id = Some("x".repeat(if n % 10 == 7 { 90_000 } else { n * 300 }));
         let mut record = Vec::new();
         edit.encode(0, &mut record).unwrap();

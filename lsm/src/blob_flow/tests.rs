@@ -16,7 +16,7 @@ fn key(user: &[u8], kind: ValueType) -> Vec<u8> {
 
 fn index(file_number: u64, size: u64) -> Vec<u8> {
     let mut out = Vec::new();
-    BlobRef { file_number, offset: 100, size, compression: 0 }.encode(&mut out);
+    BlobRef { file_number: FileNumber(file_number), offset: 100, size, compression: 0 }.encode(&mut out);
     out
 }
 

@@ -12,7 +12,7 @@ fn internal(user: &[u8], seq: u64) -> Vec<u8> {
 fn a_record_and_back_is_the_same_record() {
     let record = format::edit::NewFile {
         level: 3,
-        number: 12,
+        number: FileNumber(12),
         path_id: 1,
         file_size: 4096,
         smallest: internal(b"a", 7),
@@ -20,7 +20,7 @@ fn a_record_and_back_is_the_same_record() {
         smallest_seqno: 7,
         largest_seqno: 9,
         marked_for_compaction: true,
-        oldest_blob_file_number: 5,
+        oldest_blob_file_number: Some(FileNumber(5)),
         oldest_ancester_time: 100,
         file_creation_time: 200,
         epoch_number: 4,

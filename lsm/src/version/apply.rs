@@ -5,12 +5,12 @@
 //! follow RocksDB `db/version_builder.cc`. A version that violates the rules of its levels is rejected
 //! before publication, and is never written.
 
+use base::FileNumber;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use base::error::{Error, Result};
-use base::ids::FileNumber;
 use base::key::InternalOrder;
 use base::map::{HashMap, HashSet};
 
@@ -43,12 +43,12 @@ impl Edit {
                 .blob_file_garbages
                 .iter()
                 .map(|g| BlobGarbage {
-                    number: FileNumber(g.blob_file_number),
+                    number: g.blob_file_number,
                     count: g.garbage_blob_count,
                     bytes: g.garbage_blob_bytes,
                 })
                 .collect(),
-            deleted: record.deleted_files.iter().map(|&(l, n)| (l as usize, FileNumber(n))).collect(),
+            deleted: record.deleted_files.iter().map(|&(l, n)| (l as usize, n)).collect(),
             added: record
                 .new_files
                 .iter()
@@ -64,11 +64,11 @@ impl Edit {
     pub fn into_record(&self, record: &mut format::edit::VersionEdit, timestamp_size: usize) {
         record.blob_file_additions.extend(self.blobs_added.iter().map(BlobFile::to_record));
         record.blob_file_garbages.extend(self.blob_garbage.iter().map(|g| format::edit::BlobFileGarbage {
-            blob_file_number: g.number.0,
+            blob_file_number: g.number,
             garbage_blob_count: g.count,
             garbage_blob_bytes: g.bytes,
         }));
-        record.deleted_files.extend(self.deleted.iter().map(|&(l, n)| (l as u32, n.0)));
+        record.deleted_files.extend(self.deleted.iter().map(|&(l, n)| (l as u32, n)));
         record.new_files.extend(self.added.iter().map(|(l, f)| f.to_record(*l, timestamp_size)));
         record.compact_cursors.extend(self.cursors.iter().map(|(l, key)| (*l as u32, key.clone())));
     }

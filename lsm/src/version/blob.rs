@@ -6,11 +6,11 @@
 //!
 //! Source: RocksDB `db/blob/blob_file_meta.h`, `db/version_builder.cc`.
 
+use base::FileNumber;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use base::error::{Error, Result};
-use base::ids::FileNumber;
 
 use super::LevelFiles;
 
@@ -52,7 +52,7 @@ impl BlobFile {
     /// Makes the blob file that a record of the MANIFEST adds.
     pub fn from_record(record: &format::edit::BlobFileAddition) -> Self {
         BlobFile {
-            number: FileNumber(record.blob_file_number),
+            number: record.blob_file_number,
             total_count: record.total_blob_count,
             total_bytes: record.total_blob_bytes,
             checksum_method: record.checksum_method.clone(),
@@ -66,7 +66,7 @@ impl BlobFile {
     /// Returns the record that adds the blob file to the MANIFEST.
     pub fn to_record(&self) -> format::edit::BlobFileAddition {
         format::edit::BlobFileAddition {
-            blob_file_number: self.number.0,
+            blob_file_number: self.number,
             total_blob_count: self.total_count,
             total_blob_bytes: self.total_bytes,
             checksum_method: self.checksum_method.clone(),

@@ -119,7 +119,7 @@ impl BlobWriter {
             statistics.add(Ticker::BlobDbBlobFileBytesWritten, bytes);
         }
         Ok(BlobRef {
-            file_number: self.number.0,
+            file_number: self.number,
             offset: start + self.head.len() as u64,
             size: stored.len() as u64,
             compression: self.compression as u8,

@@ -290,7 +290,7 @@ fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) -> Result<C
         check_id(&meta.properties, expected)?;
     }
     let id = own_id(&meta.properties)
-        .unwrap_or_else(|| UniqueId::forced(b"unknown", &options.db_session_id, options.file_number.0));
+        .unwrap_or_else(|| UniqueId::forced(b"unknown", &options.db_session_id, options.file_number));
     let shape = Shape::parse(&meta.properties, size)?;
     Ok(CuckooReader {
         bytes: FileBytes::open(file, size, CacheKeyBase::new(&id), options)?,

@@ -325,7 +325,7 @@ impl CuckooWriter {
             column_family_name: text(&options.family_name),
             db_id: text(&options.db_id),
             db_session_id: text(&options.db_session_id),
-            original_file_number: options.file_number,
+            original_file_number: options.file_number.0,
             ..Properties::default()
         }
     }

@@ -3,7 +3,7 @@
 use base::coding::get_u64;
 use base::key::{Parsed, parse};
 use base::order::Order;
-use base::{Error, Result, ValueType};
+use base::{Error, FileNumber, Result, ValueType};
 use compress::Compression;
 use format::blob::BlobIndex;
 use format::wide;
@@ -93,7 +93,11 @@ fn blob_text(index: &BlobIndex<'_>, as_hex: bool) -> Vec<u8> {
         BlobIndex::BlobTtl { expiration, .. } => (Vec::new(), Some(*expiration)),
     };
     if let Some(blob) = index.blob() {
-        let file = if blob.file_number == 0 { "same".to_string() } else { blob.file_number.to_string() };
+        let file = if blob.file_number == FileNumber::ZERO {
+            "same".to_string()
+        } else {
+            blob.file_number.to_string()
+        };
         let compression = Compression::from_u8(blob.compression).map_or("", Compression::name);
         let (offset, size) = (blob.offset, blob.size);
         let place = format!("[blob ref] file:{file} offset:{offset} size:{size} compression: {compression}");

@@ -314,7 +314,7 @@ fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) -> Result<P
         check_id(&properties, expected)?;
     }
     let id = own_id(&properties)
-        .unwrap_or_else(|| UniqueId::forced(b"unknown", &options.db_session_id, options.file_number.0));
+        .unwrap_or_else(|| UniqueId::forced(b"unknown", &options.db_session_id, options.file_number));
     let bytes = FileBytes::open(file, size, CacheKeyBase::new(&id), options)?;
     let global_seqno = properties.global_seqno(options.largest_seqno)?;
     let rows = rows_of(bytes, &properties, global_seqno)?;

@@ -179,7 +179,7 @@ impl PlainWriter {
             db_id: text(&options.db_id),
             db_session_id: text(&options.db_session_id),
             db_host_id: text(&options.db_host_id),
-            original_file_number: options.file_number,
+            original_file_number: options.file_number.0,
             prefix_extractor_name: (options.prefix_extractor.as_ref())
                 .map_or_else(|| text("nullptr"), |extractor| text(&extractor.name())),
             ..Properties::default()

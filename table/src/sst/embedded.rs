@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use base::iter::InternalIterator;
 use base::key::{self, TRAILER_LEN, ValueType, pack};
-use base::{Error, Pinned, Result};
+use base::{Error, FileNumber, Pinned, Result};
 use format::blob::{BlobIndex, BlobRef};
 use format::wide::{self, Column};
 
@@ -78,7 +78,7 @@ impl Reader {
 /// Returns the location that a blob index names, if it is in the SST file of the index.
 fn own_blob(index: &[u8]) -> Result<Option<BlobRef>> {
     match BlobIndex::decode(index)? {
-        BlobIndex::Blob(blob) if blob.file_number == 0 => Ok(Some(blob)),
+        BlobIndex::Blob(blob) if blob.file_number == FileNumber::ZERO => Ok(Some(blob)),
         _ => Ok(None),
     }
 }

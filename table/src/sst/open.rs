@@ -81,7 +81,7 @@ pub(super) fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) 
         check_id(&properties, expected)?;
     }
     let id = own_id(&properties)
-        .unwrap_or_else(|| UniqueId::forced(b"unknown", &options.db_session_id, options.file_number.0));
+        .unwrap_or_else(|| UniqueId::forced(b"unknown", &options.db_session_id, options.file_number));
     source.key_base = CacheKeyBase::new(&id);
     source.rewrite = KeyRewrite {
         global_seqno: properties.global_seqno(options.largest_seqno)?,

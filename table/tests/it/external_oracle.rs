@@ -1,5 +1,6 @@
 //! RocksDB itself ingests an external table into a database.
 
+use base::FileNumber;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -21,7 +22,7 @@ fn write_external(path: &Path, format_version: u32) {
     let options = WriterOptions {
         table: Arc::new(table),
         db_session_id: "ABCDEFGHIJ0123456789".to_string(),
-        file_number: 1,
+        file_number: FileNumber(1),
         context_seed: 77,
         ..WriterOptions::default()
     };

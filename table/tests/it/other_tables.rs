@@ -8,7 +8,7 @@ use std::sync::Arc;
 use base::iter::InternalIterator;
 use base::key::{InternalOrder, append_internal, seek_key, user_key};
 use base::order::{BuiltinPrefix, PrefixExtractor};
-use base::{FamilyId, Kind, Order, ValueType};
+use base::{FamilyId, FileNumber, Kind, Order, ValueType};
 use env::writer::{FileWriter, WriterOptions as FileOptions};
 use env::{AppendHints, Env};
 use format::properties::Properties;
@@ -158,7 +158,7 @@ fn writer_options(p: &Properties, stores_index: bool) -> WriterOptions {
         db_id: text(&p.db_id),
         db_session_id: text(&p.db_session_id),
         db_host_id: text(&p.db_host_id),
-        file_number: p.original_file_number,
+        file_number: FileNumber(p.original_file_number),
         ..WriterOptions::default()
     }
 }

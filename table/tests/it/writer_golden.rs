@@ -6,10 +6,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use base::FamilyId;
 use base::iter::InternalIterator;
 use base::key::InternalOrder;
 use base::order::{BuiltinPrefix, Order, PrefixExtractor};
+use base::{FamilyId, FileNumber};
 use compress::{Compression, CompressionOptions};
 use env::{Env, ReadHints};
 use format::footer::Footer;
@@ -98,7 +98,7 @@ fn options(dir: &Path, footer: &Footer, p: &Properties) -> Option<WriterOptions>
         db_id: text(&p.db_id),
         db_session_id: text(&p.db_session_id),
         db_host_id: text(&p.db_host_id),
-        file_number: p.original_file_number,
+        file_number: FileNumber(p.original_file_number),
         context_seed: footer.base_context_checksum,
         external: p.user(names::EXTERNAL_VERSION).is_some(),
         ..WriterOptions::default()

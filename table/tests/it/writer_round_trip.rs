@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use base::FamilyId;
 use base::ValueType;
 use base::iter::InternalIterator;
 use base::key::{InternalOrder, append_internal, user_key};
 use base::order::{BuiltinPrefix, Order};
+use base::{FamilyId, FileNumber};
 use compress::CompressionOptions;
 use env::{Env, ReadHints};
 use format::checksum::ChecksumType;
@@ -183,7 +183,7 @@ fn options(table: BlockBasedTableOptions) -> WriterOptions {
         family_name: "default".to_string(),
         db_id: "e2a3b4c5-1111-4222-8333-444455556666".to_string(),
         db_session_id: "0123456789ABCDEFGHIJ".to_string(),
-        file_number: 12,
+        file_number: FileNumber(12),
         context_seed: 0x1234_5678,
         ..WriterOptions::default()
     }

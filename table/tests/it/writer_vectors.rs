@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use base::FamilyId;
 use base::key::InternalOrder;
 use base::order::{BuiltinPrefix, Order, PrefixExtractor};
+use base::{FamilyId, FileNumber};
 use compress::{Compression, CompressionOptions};
 use format::footer::Footer;
 use format::metaindex::{Metaindex, names};
@@ -88,7 +88,7 @@ fn options(name: &str, footer: &Footer, p: &Properties) -> WriterOptions {
         db_id: text(&p.db_id),
         db_session_id: text(&p.db_session_id),
         db_host_id: text(&p.db_host_id),
-        file_number: p.original_file_number,
+        file_number: FileNumber(p.original_file_number),
         context_seed: footer.base_context_checksum,
         external: p.user(format::properties::names::EXTERNAL_VERSION).is_some(),
         ..WriterOptions::default()

@@ -163,7 +163,7 @@ pub(crate) fn dump(
     writeln!(
         io.out,
         "next_file_number {} last_sequence {}  prev_log_number {} max_column_family {} min_log_number_to_keep {}",
-        r.next_file_number + 1,
+        r.next_file_number.next(),
         r.last_sequence,
         r.prev_log_number,
         r.max_family,
@@ -231,7 +231,7 @@ fn json(e: &VersionEdit, count: usize, hex: bool) -> String {
             "DeletedFiles",
             e.deleted_files
                 .iter()
-                .map(|(level, number)| numbers(&[("Level", u64::from(*level)), ("FileNumber", *number)])),
+                .map(|(level, number)| numbers(&[("Level", u64::from(*level)), ("FileNumber", number.0)])),
         );
     }
     if !e.new_files.is_empty() {
@@ -240,7 +240,7 @@ fn json(e: &VersionEdit, count: usize, hex: bool) -> String {
             e.new_files.iter().map(|f| {
                 let mut file = numbers(&[
                     ("Level", u64::from(f.level)),
-                    ("FileNumber", f.number),
+                    ("FileNumber", f.number.0),
                     ("FileSize", f.file_size),
                 ]);
                 file.text("SmallestIKey", &key(&f.smallest)).text("LargestIKey", &key(&f.largest));
@@ -252,7 +252,7 @@ fn json(e: &VersionEdit, count: usize, hex: bool) -> String {
                 if f.temperature != 0 {
                     file.text("temperature", &f.temperature.to_string());
                 }
-                file.maybe("OldestBlobFile", Some(f.oldest_blob_file_number).filter(|&n| n != 0));
+                file.maybe("OldestBlobFile", f.oldest_blob_file_number);
                 file.maybe("Temperature", Some(f.temperature).filter(|&t| t != 0));
                 file.raw("TailSize", f.tail_size);
                 file.raw("UserDefinedTimestampsPersisted", u8::from(f.user_defined_timestamps_persisted));
@@ -266,7 +266,7 @@ fn json(e: &VersionEdit, count: usize, hex: bool) -> String {
             "BlobFileAdditions",
             e.blob_file_additions.iter().map(|b| {
                 let mut file = numbers(&[
-                    ("BlobFileNumber", b.blob_file_number),
+                    ("BlobFileNumber", b.blob_file_number.0),
                     ("TotalBlobCount", b.total_blob_count),
                     ("TotalBlobBytes", b.total_blob_bytes),
                 ]);
@@ -281,7 +281,7 @@ fn json(e: &VersionEdit, count: usize, hex: bool) -> String {
             "BlobFileGarbages",
             e.blob_file_garbages.iter().map(|g| {
                 numbers(&[
-                    ("BlobFileNumber", g.blob_file_number),
+                    ("BlobFileNumber", g.blob_file_number.0),
                     ("GarbageBlobCount", g.garbage_blob_count),
                     ("GarbageBlobBytes", g.garbage_blob_bytes),
                 ])
@@ -300,7 +300,7 @@ fn json(e: &VersionEdit, count: usize, hex: bool) -> String {
         );
     }
     if let Some(number) = e.wal_deletion {
-        out.raw("WalDeletion", numbers(&[("LogNumber", number)]).finish());
+        out.raw("WalDeletion", numbers(&[("LogNumber", number.0)]).finish());
     }
     out.raw("ColumnFamily", e.column_family);
     if let Some(name) = &e.column_family_add {

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use base::Order;
 use base::key::{InternalOrder, parse};
+use base::{FileNumber, Order};
 use engine::manifest::FamilyRecord;
 use lsm::file_meta::FileMetaData;
 use lsm::table_file::TableFile;
@@ -44,14 +44,14 @@ pub(crate) fn levels(
         out.extend(cursor);
         out.extend_from_slice(b" ---\n");
         for file in version.level(level) {
-            let (number, size, from, to) = (file.number.0, file.size, file.smallest_seq, file.largest_seq);
+            let (number, size, from, to) = (file.number, file.size, file.smallest_seq, file.largest_seq);
             out.extend(format!(" {number}:{size}[{from} .. {to}][").into_bytes());
             out.extend(internal_key(&file.smallest, hex));
             out.extend_from_slice(b" .. ");
             out.extend(internal_key(&file.largest, hex));
             out.push(b']');
             if let Some(blob) = file.oldest_blob_file {
-                out.extend(format!(" blob_file:{}", blob.0).into_bytes());
+                out.extend(format!(" blob_file:{blob}").into_bytes());
             }
             out.push(b'\n');
         }
@@ -61,7 +61,7 @@ pub(crate) fn levels(
 
 /// The blob files of a column family: each file that the MANIFEST added, with the garbage that later edits recorded.
 #[derive(Default)]
-pub(crate) struct Blobs(std::collections::BTreeMap<u64, Blob>);
+pub(crate) struct Blobs(std::collections::BTreeMap<FileNumber, Blob>);
 
 struct Blob {
     added: format::edit::BlobFileAddition,
@@ -86,10 +86,14 @@ impl Blobs {
 
     /// Returns a line for each blob file that is still needed. Returns an empty text if there is no such file.
     pub fn lines(&self, record: &FamilyRecord, number: usize) -> String {
-        let oldest = record.files.values().map(|f| f.oldest_blob_file_number).filter(|&n| n != 0).min();
-        let linked = |n: u64| {
-            let mut tables: Vec<_> =
-                record.files.values().filter(|f| f.oldest_blob_file_number == n).map(|f| f.number).collect();
+        let oldest = record.files.values().filter_map(|f| f.oldest_blob_file_number).min();
+        let linked = |n: FileNumber| {
+            let mut tables: Vec<_> = record
+                .files
+                .values()
+                .filter(|f| f.oldest_blob_file_number == Some(n))
+                .map(|f| f.number)
+                .collect();
             tables.sort_unstable();
             tables
         };

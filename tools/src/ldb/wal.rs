@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 
-use base::{FamilyId, FileNumber, Order};
+use base::{FamilyId, Order};
 use engine::manifest::FileSource;
 use env::ReadHints;
 use format::batch::{Batch, HEADER_LEN, Marker, Record};
@@ -109,7 +109,7 @@ impl Walk<'_> {
             .map_err(|e| Failure::new(format!("Failed to open WAL file {e}")))?;
         let name = path.file_name().and_then(|n| n.to_str()).and_then(FileName::parse);
         let options = ReaderOptions {
-            wal_number: name.and_then(|n| n.number()).unwrap_or(FileNumber(0)).0,
+            wal_number: name.and_then(|n| n.number()).unwrap_or_default(),
             decompressor: Some(Box::new(engine::wal::compression::decompressor)),
             ..ReaderOptions::default()
         };

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use base::Error;
+use base::{Error, FileNumber};
 use env::hook::{Call, Hook, Op, Verdict};
 use ironstone_engine::event::{Event, Listener};
 
@@ -46,13 +46,17 @@ pub struct Events(Mutex<Vec<String>>);
 impl Listener for Events {
     fn on_event(&self, event: &Event) {
         let outcome = |error: &Option<Error>| error.as_ref().map_or("OK".to_string(), Error::to_string);
+        let plain = |files: &[FileNumber]| files.iter().map(|file| file.0).collect::<Vec<_>>();
         let detail = match event {
-            Event::RecoveryStarted { wal_files, .. } => format!("{wal_files:?}"),
+            Event::RecoveryStarted { wal_files, .. } => {
+                format!("{:?}", plain(wal_files))
+            }
             Event::RecoveryFinished { error, .. } => outcome(error),
             Event::FlushStarted(e) => format!("{} {}", e.family.name, e.reason.word()),
             Event::FlushFinished(e) => format!("{} levels {:?}", e.family.name, e.lsm_state),
             Event::CompactionStarted(e) => {
-                format!("{} {} {:?} to L{}", e.family.name, e.reason, e.inputs, e.output_level)
+                let inputs: Vec<_> = e.inputs.iter().map(|(level, files)| (level, plain(files))).collect();
+                format!("{} {} {inputs:?} to L{}", e.family.name, e.reason, e.output_level)
             }
             Event::CompactionFinished(e) => outcome(&e.error),
             Event::TableCreated(e) => format!("{:06} {:?} {}", e.number.0, e.purpose, outcome(&e.error)),

@@ -97,7 +97,7 @@ pub(super) fn initial_properties(options: &WriterOptions) -> Properties {
         oldest_key_time: options.oldest_key_time,
         newest_key_time: options.newest_key_time,
         file_creation_time: options.file_creation_time,
-        original_file_number: options.file_number,
+        original_file_number: options.file_number.0,
         db_id: text(&options.db_id),
         db_session_id: text(&options.db_session_id),
         db_host_id: text(&options.db_host_id),

@@ -6,7 +6,7 @@ use base::key::InternalOrder;
 use base::option::Release;
 use base::order::{Order, PrefixExtractor};
 use base::stats::Statistics;
-use base::{FamilyId, Level, Result};
+use base::{FamilyId, FileNumber, Level, Result};
 use compress::{Compression, CompressionOptions};
 use env::Executor;
 use mem::cache::Ledger;
@@ -70,7 +70,7 @@ pub struct WriterOptions {
     /// The name of the machine, for the table properties.
     pub db_host_id: String,
     /// The number of the file, a part of the unique id; 0 if unknown.
-    pub file_number: u64,
+    pub file_number: FileNumber,
     /// A number for the checksums from format version 6 on. It should differ from file to file: use the
     /// random numbers of the environment. Only 31 bits are used, and 0 counts as 1.
     pub context_seed: u32,
@@ -114,7 +114,7 @@ impl Default for WriterOptions {
             db_id: String::new(),
             db_session_id: String::new(),
             db_host_id: String::new(),
-            file_number: 0,
+            file_number: FileNumber::ZERO,
             context_seed: 1,
             external: false,
             collectors: Vec::new(),
