@@ -31,4 +31,4 @@ pub use library::{Library, Options, Result};
 pub use options_file::load_latest_options;
 pub use read::{Iter, Reading, Snapshot};
 pub use release::visit;
-pub use txn::{Transaction, TransactionDb, WritePolicy};
+pub use txn::{LOCK_TIMEOUT_MS, Transaction, TransactionDb, WritePolicy};

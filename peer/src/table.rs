@@ -70,6 +70,8 @@ table! {
     fn sstfilewriter_create(Raw, Raw) -> Raw;
     fn sstfilewriter_open(Raw, Text, ErrorSlot);
     fn sstfilewriter_put(Raw, Bytes, usize, Bytes, usize, ErrorSlot);
+    fn sstfilewriter_merge(Raw, Bytes, usize, Bytes, usize, ErrorSlot);
+    fn sstfilewriter_delete(Raw, Bytes, usize, ErrorSlot);
     fn sstfilewriter_delete_range(Raw, Bytes, usize, Bytes, usize, ErrorSlot);
     fn sstfilewriter_finish(Raw, ErrorSlot);
     fn sstfilewriter_destroy(Raw);
@@ -193,4 +195,16 @@ table! {
     fn transaction_prepare(Raw, ErrorSlot);
     fn transaction_commit(Raw, ErrorSlot);
     fn transaction_rollback(Raw, ErrorSlot);
+    fn transactiondb_options_set_transaction_lock_timeout(Raw, i64);
+    fn transactiondb_options_set_default_lock_timeout(Raw, i64);
+    fn transactiondb_create_iterator(Raw, Raw) -> Raw;
+    fn transactiondb_flush(Raw, Raw, ErrorSlot);
+    fn transaction_options_set_set_snapshot(Raw, c_uchar);
+    fn transaction_get(Raw, Raw, Bytes, usize, *mut usize, ErrorSlot) -> *mut c_char;
+    fn transaction_get_for_update(Raw, Raw, Bytes, usize, *mut usize, c_uchar, ErrorSlot) -> *mut c_char;
+    fn transaction_delete(Raw, Bytes, usize, ErrorSlot);
+    fn transaction_merge(Raw, Bytes, usize, Bytes, usize, ErrorSlot);
+    fn transaction_set_savepoint(Raw);
+    fn transaction_rollback_to_savepoint(Raw, ErrorSlot);
+    fn transaction_create_iterator(Raw, Raw) -> Raw;
 }

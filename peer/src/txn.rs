@@ -4,8 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::db::{WriteOptions, Writing, data};
-use crate::library::{Library, Options, Result, path_text};
+use crate::library::{Library, Options, Result, copy, path_text};
 use crate::table::Raw;
+
+/// How long a call waits for a lock that another transaction holds.
+pub const LOCK_TIMEOUT_MS: i64 = 1;
 
 /// When the writes of a transaction reach the memtables, by RocksDB's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +97,11 @@ impl TransactionDb {
         unsafe {
             (library.table().transactiondb_options_set_default_write_batch_flush_threshold)(own, threshold)
         };
+        // SAFETY: a live handle. A lock that another transaction holds is refused after a millisecond.
+        unsafe {
+            (library.table().transactiondb_options_set_transaction_lock_timeout)(own, LOCK_TIMEOUT_MS);
+            (library.table().transactiondb_options_set_default_lock_timeout)(own, LOCK_TIMEOUT_MS);
+        }
         // SAFETY: live handles, text that outlives the call.
         let raw =
             library.checked(|t, e| unsafe { (t.transactiondb_open)(options.raw, own, path.as_ptr(), e) });
@@ -105,12 +113,18 @@ impl TransactionDb {
 
     /// Begins a transaction.
     pub fn begin(&self, writing: Writing) -> Transaction {
+        self.begin_with(writing, false)
+    }
+
+    /// Begins a transaction, with `set_snapshot` or without.
+    pub fn begin_with(&self, writing: Writing, set_snapshot: bool) -> Transaction {
         let library = &self.open.library;
         let write_options = WriteOptions::new(library, writing);
         let t = library.table();
         // SAFETY: fresh and live handles; a null transaction asks for a new one.
         let raw = unsafe {
             let options = (t.transaction_options_create)();
+            (t.transaction_options_set_set_snapshot)(options, u8::from(set_snapshot));
             let raw =
                 (t.transaction_begin)(self.open.raw, write_options.raw(), options, std::ptr::null_mut());
             (t.transaction_options_destroy)(options);
@@ -133,6 +147,33 @@ impl TransactionDb {
         // SAFETY: the library allocated the list and gives it away.
         unsafe { (t.free)(list.cast()) };
         handles.into_iter().map(|raw| Transaction { raw, open: self.open.clone() }).collect()
+    }
+
+    /// Flushes the memtable.
+    ///
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn flush(&self) -> Result<()> {
+        let library = &self.open.library;
+        // SAFETY: a fresh handle, destroyed below.
+        let options = unsafe { (library.table().flushoptions_create)() };
+        // SAFETY: live handles.
+        let flushed = library.checked(|t, e| unsafe { (t.transactiondb_flush)(self.open.raw, options, e) });
+        // SAFETY: made above, destroyed once.
+        unsafe { (library.table().flushoptions_destroy)(options) };
+        flushed
+    }
+
+    /// Reads all rows.
+    ///
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn rows(&self) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
+        let library = &self.open.library;
+        // SAFETY: a live handle, and options that live until the iterator is destroyed.
+        rows(library, |options| unsafe {
+            (library.table().transactiondb_create_iterator)(self.open.raw, options)
+        })
     }
 
     /// Sets a value outside of a transaction.
@@ -200,6 +241,80 @@ impl Transaction {
         self.open.library.checked(|t, e| unsafe { (t.transaction_put)(raw, k, key.len(), v, value.len(), e) })
     }
 
+    /// Adds a merge operand.
+    ///
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn merge(&mut self, key: &[u8], operand: &[u8]) -> Result<()> {
+        let raw = self.raw;
+        let (k, v) = (data(key), data(operand));
+        // SAFETY: live handle, bytes that outlive the call.
+        self.open.library.checked(|t, e| unsafe {
+            (t.transaction_merge)(raw, k, key.len(), v, operand.len(), e);
+        })
+    }
+
+    /// Deletes a key.
+    ///
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn delete(&mut self, key: &[u8]) -> Result<()> {
+        let (raw, k) = (self.raw, data(key));
+        // SAFETY: live handle, bytes that outlive the call.
+        self.open.library.checked(|t, e| unsafe { (t.transaction_delete)(raw, k, key.len(), e) })
+    }
+
+    /// Reads a value: the writes of the transaction, then the database. With `lock`, also locks the key, exclusively or shared.
+    ///
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn get(&mut self, key: &[u8], lock: Option<bool>) -> Result<Option<Vec<u8>>> {
+        let (library, raw, k) = (&self.open.library, self.raw, data(key));
+        let mut len = 0usize;
+        // SAFETY: a fresh handle, destroyed below.
+        let options = unsafe { (library.table().readoptions_create)() };
+        // SAFETY: live handles, bytes that outlive the call, room for one number.
+        let found = library.checked(|t, e| unsafe {
+            match lock {
+                None => (t.transaction_get)(raw, options, k, key.len(), &raw mut len, e),
+                Some(exclusive) => {
+                    let exclusive = u8::from(exclusive);
+                    (t.transaction_get_for_update)(raw, options, k, key.len(), &raw mut len, exclusive, e)
+                }
+            }
+        });
+        // SAFETY: made above, destroyed once.
+        unsafe { (library.table().readoptions_destroy)(options) };
+        let found = found?;
+        Ok(if found.is_null() { None } else { Some(library.bytes(found, len)) })
+    }
+
+    /// Reads all rows, as the transaction sees them.
+    ///
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn rows(&self) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
+        let library = &self.open.library;
+        // SAFETY: a live handle, and options that live until the iterator is destroyed.
+        rows(library, |options| unsafe { (library.table().transaction_create_iterator)(self.raw, options) })
+    }
+
+    /// Sets a save point.
+    pub fn set_save_point(&mut self) {
+        // SAFETY: live handle.
+        unsafe { (self.open.library.table().transaction_set_savepoint)(self.raw) };
+    }
+
+    /// Undoes the writes since the last save point.
+    ///
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn rollback_to_save_point(&mut self) -> Result<()> {
+        let raw = self.raw;
+        // SAFETY: live handle.
+        self.open.library.checked(|t, e| unsafe { (t.transaction_rollback_to_savepoint)(raw, e) })
+    }
+
     /// Prepares the transaction.
     ///
     /// # Errors
@@ -229,4 +344,32 @@ impl Transaction {
         // SAFETY: live handle.
         self.open.library.checked(|t, e| unsafe { (t.transaction_rollback)(raw, e) })
     }
+}
+
+/// Reads all rows of the iterator that `make` makes of fresh read options.
+fn rows(library: &Library, make: impl FnOnce(Raw) -> Raw) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
+    let t = library.table();
+    // SAFETY: a fresh handle, destroyed below, after the iterator.
+    let options = unsafe { (t.readoptions_create)() };
+    let iter = make(options);
+    let mut found = Vec::new();
+    // SAFETY: a live handle; it stands somewhere when it is read, and both slices are copied before it moves.
+    unsafe {
+        (t.iter_seek_to_first)(iter);
+        while (t.iter_valid)(iter) != 0 {
+            let (mut key_len, mut value_len) = (0usize, 0usize);
+            let (key, value) =
+                ((t.iter_key)(iter, &raw mut key_len), (t.iter_value)(iter, &raw mut value_len));
+            found.push((copy(key, key_len), copy(value, value_len)));
+            (t.iter_next)(iter);
+        }
+    }
+    // SAFETY: a live handle.
+    let status = library.checked(|t, e| unsafe { (t.iter_get_error)(iter, e) });
+    // SAFETY: made above, each destroyed once.
+    unsafe {
+        (t.iter_destroy)(iter);
+        (t.readoptions_destroy)(options);
+    }
+    status.map(|()| found)
 }

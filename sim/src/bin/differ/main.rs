@@ -3,6 +3,7 @@
 //! ```text
 //!  differ --peer LIBRARY [--seed N] [--seconds S] [--operations N] [--len N] [--threads N] [--scratch DIR] [--failures N]
 //!         [--no-reduce] [--timestamps]
+//!  differ --peer LIBRARY --transactions ...                          transaction databases: see `transact`
 //!  differ --peer LIBRARY --turns [--rounds N] [--tools DIR] ...      one directory in turns: see `turns`
 //! ```
 //! Each seed is the life of a pair of databases. Both run equal random operations, and the program compares
@@ -21,6 +22,7 @@ mod rows;
 mod script;
 mod store;
 mod theirs;
+mod transact;
 mod turns;
 mod watch;
 mod work;
@@ -43,6 +45,8 @@ pub struct Settings {
     pub reduce: bool,
     /// If set, one life in four has column families with timestamps.
     pub timestamps: bool,
+    /// Compares transaction databases.
+    pub transactions: bool,
     /// The number of this worker process. `None` in the parent.
     pub worker: Option<u64>,
     /// Runs the turns on one directory instead of two databases side by side.
@@ -56,7 +60,8 @@ pub struct Settings {
 }
 
 const USAGE: &str = "usage: differ --peer LIBRARY [--seed N] [--seconds S] [--operations N] [--len N] [--threads N] \
-                     [--scratch DIR] [--failures N] [--no-reduce] [--timestamps] [--turns [--rounds N] [--tools DIR]]";
+                     [--scratch DIR] [--failures N] [--no-reduce] [--timestamps] [--transactions] \
+                     [--turns [--rounds N] [--tools DIR]]";
 
 fn main() -> ExitCode {
     let settings = match parse(lexopt::Parser::from_env()) {
@@ -87,6 +92,7 @@ fn parse(mut arguments: lexopt::Parser) -> Result<Settings, lexopt::Error> {
         failures: 5,
         reduce: true,
         timestamps: false,
+        transactions: false,
         worker: None,
         turns: false,
         rounds: u64::MAX,
@@ -110,6 +116,7 @@ fn parse(mut arguments: lexopt::Parser) -> Result<Settings, lexopt::Error> {
             Long("turn") => settings.turn = Some(turns::Turn::parse(&mut arguments)?),
             Long("no-reduce") => settings.reduce = false,
             Long("timestamps") => settings.timestamps = true,
+            Long("transactions") => settings.transactions = true,
             _ => return Err(argument.unexpected()),
         }
     }

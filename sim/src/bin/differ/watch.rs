@@ -10,7 +10,8 @@ use crate::script::Op;
 /// The time after which an operation is reported. The parent ends the worker some seconds later.
 pub const LATE: Duration = Duration::from_secs(45);
 
-/// The operation that runs now: the time of its start, its number, and the operation. Number 0 is the close at the end.
+/// The operation that runs now: the time of its start, its number, and the operation. `None`: an operation on transactions, or, with
+/// the number 0, the close at the end.
 static NOW: Mutex<Option<(Instant, usize, Option<Op>)>> = Mutex::new(None);
 /// The engine that runs now.
 static ENGINE: AtomicU8 = AtomicU8::new(0);
@@ -49,7 +50,7 @@ pub fn start(tell: fn(&str)) {
             }
             told = Some(since);
             let engine = ENGINES[usize::from(ENGINE.load(Ordering::Relaxed)) % ENGINES.len()];
-            let op = op.map_or_else(|| "the close".to_string(), |op| format!("{op:?}"));
+            let op = op.map_or_else(|| "of no script".to_string(), |op| format!("{op:?}"));
             let op: String = op.chars().take(400).collect();
             tell(&format!("H {engine} {number} {op}; threads: {}", threads()));
         }

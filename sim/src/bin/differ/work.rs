@@ -13,6 +13,7 @@ use crate::Settings;
 use crate::pair::Pair;
 use crate::script::{self, Op};
 use crate::store::Side;
+use crate::transact;
 use crate::watch;
 
 /// An operation without progress for this number of seconds counts as hung. A whole seed can take longer if the disk
@@ -29,6 +30,23 @@ const PROGRESS: Duration = Duration::from_secs(10);
 const PEER_HANGS_MAX: u64 = 3;
 /// The largest number of runs to reduce one script.
 const TRIES: usize = 400;
+
+/// Tells the parent that this process is alive.
+pub struct Beat(Instant);
+
+impl Beat {
+    fn begin() -> Self {
+        Beat(Instant::now())
+    }
+
+    /// Tells the parent once in [`BEAT`]. Called after each operation.
+    pub fn tell(&mut self) {
+        if self.0.elapsed() >= BEAT {
+            self.0 = Instant::now();
+            tell("B");
+        }
+    }
+}
 
 struct Failure {
     words: String,
@@ -49,20 +67,21 @@ fn run(sides: &[Side; 2], settings: &Settings, seed: u64, ops: &[Op]) -> Result<
     let mut at = 0;
     let mut options = String::new();
     let outcome = catch_unwind(AssertUnwindSafe(|| {
+        if let (true, Side::Theirs(library)) = (settings.transactions, &sides[1]) {
+            let operations = transact::run(library, dir.path(), seed, settings.len, &mut Beat::begin())?;
+            return Ok(Ran { operations, openings: 1 });
+        }
         let mut pair = Pair::new(sides.clone(), dir.path(), seed, settings.timestamps)?;
         let mut ran = Ran::default();
         // Seed 0 is not a random seed: it runs the tables.
         let mut done = if seed == 0 { pair.tables() } else { Ok(()) };
-        let mut beat = Instant::now();
+        let mut beat = Beat::begin();
         for op in ops.iter().filter(|_| seed > 0) {
             at += 1;
             ran.operations += script::weight(op);
             watch::begin(at, Some(op));
             done = pair.step(op);
-            if beat.elapsed() >= BEAT {
-                beat = Instant::now();
-                tell("B");
-            }
+            beat.tell();
             if done.is_err() {
                 break;
             }
@@ -114,7 +133,7 @@ pub fn worker(settings: &Settings, number: u64) -> ExitCode {
                     "F seed {seed}, operation {}: {}\n{}",
                     failure.at, failure.words, failure.options
                 );
-                if settings.reduce {
+                if settings.reduce && !settings.transactions {
                     let sort =
                         |words: &str| words.split(|c: char| !c.is_alphabetic()).next().map(str::to_string);
                     let kind = sort(&failure.words);
@@ -181,6 +200,9 @@ fn spawn(settings: &Settings, number: u64, seed: u64, left: u64, share: u64) -> 
     if settings.timestamps {
         command.arg("--timestamps");
     }
+    if settings.transactions {
+        command.arg("--transactions");
+    }
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
     let (send, lines) = channel();
     if let Some(out) = child.stdout.take() {
@@ -212,10 +234,11 @@ pub fn campaign(settings: &Settings) -> ExitCode {
     let left = || settings.seconds.saturating_sub(start.elapsed().as_secs());
     let replay = |seed: u64| {
         format!(
-            "run it again: differ --peer {} --threads 1 --len {} --seed {seed}{}",
+            "run it again: differ --peer {} --threads 1 --len {} --seed {seed}{}{}",
             settings.peer.display(),
             settings.len,
-            if settings.timestamps { " --timestamps" } else { "" }
+            if settings.timestamps { " --timestamps" } else { "" },
+            if settings.transactions { " --transactions" } else { "" }
         )
     };
     let mut counts = Counts::default();

@@ -56,6 +56,7 @@ pub fn campaigns(settings: &Settings) -> Vec<Campaign> {
         "--peer {} --seed {seed} --seconds {seconds} --scratch {scratch} --threads 1",
         library.display()
     );
+    let transactions = (settings.operations / 100).max(1);
     let simulate = format!("--seed {seed} --seconds {seconds} --commit {commit}");
     vec![
         compared(campaign(
@@ -63,6 +64,15 @@ pub fn campaigns(settings: &Settings) -> Vec<Campaign> {
             "differ",
             format!("{differ} --operations {}", settings.operations),
             settings.operations,
+            "operations",
+            "operations",
+            &["differences"],
+        )),
+        compared(campaign(
+            "transactions compared with RocksDB",
+            "differ",
+            format!("{differ} --transactions --operations {transactions}"),
+            transactions,
             "operations",
             "operations",
             &["differences"],
