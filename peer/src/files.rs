@@ -127,6 +127,26 @@ impl SstWriter {
         })
     }
 
+    /// Adds a merge operand; keys ascend.
+    ///
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn merge(&mut self, key: &[u8], operand: &[u8]) -> Result<()> {
+        // SAFETY: a live handle; both texts are as long as the lengths say.
+        self.library.checked(|t, e| unsafe {
+            (t.sstfilewriter_merge)(self.raw, data(key), key.len(), data(operand), operand.len(), e)
+        })
+    }
+
+    /// Adds a tombstone; keys ascend.
+    ///
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn delete(&mut self, key: &[u8]) -> Result<()> {
+        // SAFETY: a live handle; the text is as long as the length says.
+        self.library.checked(|t, e| unsafe { (t.sstfilewriter_delete)(self.raw, data(key), key.len(), e) })
+    }
+
     /// Deletes the keys in `[begin, end)`.
     ///
     /// # Errors

@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use ironstone::{
-    BottommostLevelCompaction, CompactRangeOptions, Db, Error, Family, FamilyDescriptor, Iter, Kind, Options,
-    ReadOptions, Snapshot, WriteBatch, WriteOptions,
+    BottommostLevelCompaction, CompactRangeOptions, Db, Error, Family, FamilyDescriptor,
+    IngestExternalFileOptions, Iter, Kind, Options, ReadOptions, Snapshot, SstFileWriter, WriteOptions,
 };
 
 use crate::store::{
-    Code, Compacting, FamilyText, Item, Mode, Move, Position, Spec, Store, Times, Told, Writing, stamped,
+    Code, Compacting, External, FamilyText, Item, Mode, Move, Position, Spec, Store, Times, Told, Writing,
+    plain, stamped,
 };
 
 /// Returns the name of the code of an error. With the variable `DIFFER_WORDS`, prints the whole error.
@@ -82,6 +83,24 @@ impl Ours {
     }
 }
 
+/// Writes an external SST file for a column family with this option text.
+///
+/// # Errors
+/// The code of the first error.
+pub fn write_file(path: &Path, text: &str, entries: &[External]) -> Told<()> {
+    let options = options(text)?;
+    let mut writer = told(SstFileWriter::create(path, &options.db, &options.family))?;
+    for entry in entries {
+        told(match entry {
+            External::Put(key, value) => writer.put(key, value),
+            External::Delete(key) => writer.delete(key),
+            External::Merge(key, operand) => writer.merge(key, operand),
+            External::DeleteRange(begin, end) => writer.delete_range(begin, end),
+        })?;
+    }
+    told(writer.finish().map(drop))
+}
+
 fn writing(w: Writing) -> WriteOptions {
     WriteOptions {
         sync: w.sync,
@@ -125,7 +144,7 @@ impl Store for Ours {
     }
 
     fn single(&mut self, item: &Item, w: Writing) -> Told<()> {
-        if self.times.is_some() {
+        if self.times.is_some() || matches!(item, Item::Entity(..)) {
             return self.batch(std::slice::from_ref(item), w).2;
         }
         let w = writing(w);
@@ -135,7 +154,8 @@ impl Store for Ours {
             Item::SingleDelete(f, k) => self.families[*f].single_delete_with(k, &w),
             Item::Merge(f, k, v) => self.families[*f].merge_with(k, v, &w),
             Item::DeleteRange(f, a, b) => self.families[*f].delete_range_with(a, b, &w),
-            Item::LogData(_) | Item::SavePoint | Item::Rollback | Item::PopSavePoint => Ok(()),
+            Item::Entity(..) | Item::LogData(_) => Ok(()),
+            Item::SavePoint | Item::Rollback | Item::PopSavePoint => Ok(()),
         })
     }
 
@@ -144,22 +164,7 @@ impl Store for Ours {
             let (batch, answers) = stamped(items, &mut times.write, |f| self.families[f].id());
             return (answers, batch.count(), told(self.db.write_with(batch, &writing(w))));
         }
-        let mut batch = WriteBatch::new();
-        let mut answers = Vec::new();
-        let id = |f: &usize| self.families[*f].id();
-        for item in items {
-            match item {
-                Item::Put(f, k, v) => drop(batch.put_in(id(f), k, v)),
-                Item::Delete(f, k) => drop(batch.delete_in(id(f), k)),
-                Item::SingleDelete(f, k) => drop(batch.single_delete_in(id(f), k)),
-                Item::Merge(f, k, v) => drop(batch.merge_in(id(f), k, v)),
-                Item::DeleteRange(f, a, b) => drop(batch.delete_range_in(id(f), a, b)),
-                Item::LogData(blob) => drop(batch.put_log_data(blob)),
-                Item::SavePoint => batch.set_save_point(),
-                Item::Rollback => answers.push(told(batch.rollback_to_save_point())),
-                Item::PopSavePoint => answers.push(told(batch.pop_save_point())),
-            }
-        }
+        let (batch, answers) = plain(items, |f| self.families[f].id());
         let count = batch.count();
         (answers, count, told(self.db.write_with(batch, &writing(w))))
     }
@@ -243,6 +248,10 @@ impl Store for Ours {
 
     fn flush_wal(&mut self, sync: bool) -> Told<()> {
         told(self.db.flush_wal(sync))
+    }
+
+    fn ingest(&mut self, at: usize, file: &Path) -> Told<()> {
+        told(self.families[at].ingest_external_files([file], &IngestExternalFileOptions::default()))
     }
 
     fn compact(&mut self, at: usize, begin: Option<&[u8]>, end: Option<&[u8]>, how: Compacting) {

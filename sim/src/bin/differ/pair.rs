@@ -1,5 +1,6 @@
 //! Runs each operation on both engines and compares the answers.
 
+mod ingesting;
 mod lives;
 mod reading;
 
@@ -135,13 +136,15 @@ pub struct Pair {
     /// True if the last open recycled WALs.
     recycled: bool,
     /// The newest sequence number of Ironstone minus that of RocksDB. At an open, RocksDB forgets the sequence
-    /// numbers of records that are in no file any more.
+    /// numbers of records that are in no file any more. Wraps below 0.
     behind: u64,
     /// With timestamps: the timestamp of the next record.
     clock: u64,
     /// With timestamps: a life has either merges or range deletions. A flush of RocksDB drops a merge operand that a
     /// range deletion deletes (`MergeHelper::MergeUntil`), and a read at an older timestamp misses the operand.
     merges: bool,
+    /// The number of ingested files.
+    ingested: u64,
     pub openings: u64,
 }
 
@@ -205,6 +208,7 @@ impl Pair {
             behind: 0,
             clock: 1,
             merges: false,
+            ingested: 0,
             openings: 0,
         };
         pair.merges = chance.percent(50);
@@ -276,6 +280,10 @@ impl Pair {
     fn item(&mut self, change: &Change) -> Option<Item> {
         Some(match change {
             Change::Put(f, key, value) => Item::Put(self.at(*f), key.clone(), value.clone()),
+            Change::Entity(f, key, columns) => match self.fixed.stamped {
+                true => Item::Put(self.at(*f), key.clone(), Vec::new()),
+                false => Item::Entity(self.at(*f), key.clone(), columns.clone()),
+            },
             Change::Delete(f, key) => Item::Delete(self.at(*f), key.clone()),
             Change::Merge(f, key, serial) => {
                 let at = self.at(*f);
@@ -348,7 +356,8 @@ impl Pair {
     /// Compares the newest sequence numbers.
     fn sequence(&mut self) -> Differs {
         let [ours, theirs] = self.open.as_mut().ok_or("closed")?;
-        same(|| "newest sequence number".to_string(), &ours.sequence(), &(theirs.sequence() + self.behind))
+        let theirs = theirs.sequence().wrapping_add(self.behind);
+        same(|| "newest sequence number".to_string(), &ours.sequence(), &theirs)
     }
 
     /// One operation on both.
@@ -435,6 +444,7 @@ impl Pair {
                 self.both(|| "compact".to_string(), |s| s.compact(at, a, b, *how)).map(|_| ())
             }
             Op::Settle(n) => self.settle(*n),
+            Op::Ingest { family, by_ours, changes } => self.ingest(self.at(*family), *by_ours, changes),
             Op::Create(n) => self.create(*n),
             Op::Drop(n) => self.drop_family(*n),
             Op::Reopen(seed) => self.reopen(*seed),
@@ -453,7 +463,7 @@ impl Pair {
                         if name.ends_with("-sequence") && self.snapshots > 0 { self.behind } else { 0 };
                     let [ours, theirs] = self.open.as_mut().ok_or("closed")?;
                     let (ours, theirs) = (ours.int_property(at, name), theirs.int_property(at, name));
-                    same(|| name.to_string(), &ours, &theirs.map(|n| n + behind))?;
+                    same(|| name.to_string(), &ours, &theirs.map(|n| n.wrapping_add(behind)))?;
                 }
                 let name = NAMED[*n as usize % NAMED.len()];
                 self.both(|| format!("has {name}"), |s| s.has_property(at, name))?;

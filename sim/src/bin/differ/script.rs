@@ -6,13 +6,15 @@
 
 use testkit::chance::Chance;
 
-use crate::store::{Compacting, Mode, Move, Spec};
+use crate::store::{Columns, Compacting, Mode, Move, Spec};
 
 /// A change of a column family. `Toggle` puts an absent key, or single-deletes a present key: single
 /// deletion allows only this use.
 #[derive(Clone, Debug)]
 pub enum Change {
     Put(u64, Vec<u8>, Vec<u8>),
+    /// The columns are sorted by their names.
+    Entity(u64, Vec<u8>, Columns),
     Delete(u64, Vec<u8>),
     Merge(u64, Vec<u8>, u64),
     DeleteRange(u64, Vec<u8>, Vec<u8>),
@@ -73,6 +75,12 @@ pub enum Op {
     },
     /// Compacts to the last level and waits. Counts are exact afterwards.
     Settle(u64),
+    /// Writes an external SST file with one of the engines, and ingests a copy with each.
+    Ingest {
+        family: u64,
+        by_ours: bool,
+        changes: Vec<Change>,
+    },
     Create(u64),
     Drop(u64),
     Reopen(u64),
@@ -148,12 +156,20 @@ fn value(chance: &mut Chance, serial: u64) -> Vec<u8> {
     out
 }
 
+/// Draws columns. One entity in two has the default column, whose name is empty.
+fn columns(chance: &mut Chance, serial: u64) -> Columns {
+    let names = [&b""[..], b"a", b"b", b"longer"];
+    let drawn: Vec<&[u8]> = names.into_iter().filter(|_| chance.percent(50)).collect();
+    drawn.into_iter().map(|name| (name.to_vec(), value(chance, serial))).collect()
+}
+
 fn change(chance: &mut Chance, serial: &mut u64, keys: u64) -> Change {
     *serial += 1;
     let family = chance.below(12);
     match chance.below(100) {
         0..52 => Change::Put(family, key(chance, keys), value(chance, *serial)),
-        52..65 => Change::Delete(family, key(chance, keys)),
+        52..55 => Change::Entity(family, key(chance, keys), columns(chance, *serial)),
+        55..65 => Change::Delete(family, key(chance, keys)),
         65..80 => Change::Merge(family, key(chance, keys), *serial),
         80..88 => Change::DeleteRange(family, key(chance, keys), key(chance, keys)),
         _ => Change::Toggle(family, vec![TOGGLES, chance.below(12) as u8], value(chance, *serial)),
@@ -254,7 +270,7 @@ fn without_ranges(op: &mut Op) {
     };
     match op {
         Op::Single { change, .. } => point(change),
-        Op::Batch { changes, .. } => changes.iter_mut().for_each(point),
+        Op::Batch { changes, .. } | Op::Ingest { changes, .. } => changes.iter_mut().for_each(point),
         _ => {}
     }
 }
@@ -309,6 +325,11 @@ fn one(chance: &mut Chance, serial: &mut u64, keys: u64, out: &mut Vec<Op>) {
         960..980 => Op::Properties(family),
         980..981 => Op::Verify,
         981..992 => Op::Bad(chance.next()),
+        992..998 => {
+            let len = 1 + chance.below(12);
+            let changes = (0..len).map(|_| change(chance, serial, keys)).collect();
+            Op::Ingest { family, by_ours: chance.percent(50), changes }
+        }
         _ => Op::Release(chance.next()),
     };
     out.push(op);

@@ -58,10 +58,24 @@ pub enum Position {
     Failed(Code),
 }
 
+/// Names and values of columns.
+pub type Columns = Vec<(Vec<u8>, Vec<u8>)>;
+
+/// One entry of an external SST file.
+#[derive(Clone, Debug)]
+pub enum External {
+    Put(Vec<u8>, Vec<u8>),
+    Delete(Vec<u8>),
+    Merge(Vec<u8>, Vec<u8>),
+    DeleteRange(Vec<u8>, Vec<u8>),
+}
+
 /// One record of a batch. A column family is given by its index among the open column families.
 #[derive(Clone, Debug)]
 pub enum Item {
     Put(usize, Vec<u8>, Vec<u8>),
+    /// The columns are sorted by their names.
+    Entity(usize, Vec<u8>, Columns),
     Delete(usize, Vec<u8>),
     SingleDelete(usize, Vec<u8>),
     Merge(usize, Vec<u8>, Vec<u8>),
@@ -113,10 +127,36 @@ pub fn stamped(
         *write += 1;
         match item {
             Item::Put(f, k, v) => drop(batch.put_at(id(*f), k, &at, v)),
+            // The script has no entity in column families with timestamps.
+            Item::Entity(..) => {}
             Item::Delete(f, k) => drop(batch.delete_at(id(*f), k, &at)),
             Item::SingleDelete(f, k) => drop(batch.single_delete_at(id(*f), k, &at)),
             Item::Merge(f, k, v) => drop(batch.merge_at(id(*f), k, &at, v)),
             Item::DeleteRange(f, a, b) => drop(batch.delete_range_at(id(*f), a, b, &at)),
+            Item::LogData(blob) => drop(batch.put_log_data(blob)),
+            Item::SavePoint => batch.set_save_point(),
+            Item::Rollback => answers.push(batch.rollback_to_save_point().map_err(|e| crate::ours::code(&e))),
+            Item::PopSavePoint => answers.push(batch.pop_save_point().map_err(|e| crate::ours::code(&e))),
+        }
+    }
+    (batch, answers)
+}
+
+/// Returns a batch, and the answers of its save points.
+pub fn plain(items: &[Item], id: impl Fn(usize) -> FamilyId) -> (WriteBatch, Vec<Told<()>>) {
+    let mut batch = WriteBatch::new();
+    let mut answers = Vec::new();
+    for item in items {
+        match item {
+            Item::Put(f, k, v) => drop(batch.put_in(id(*f), k, v)),
+            Item::Entity(f, k, columns) => {
+                let columns: Vec<(&[u8], &[u8])> = columns.iter().map(|(n, v)| (&n[..], &v[..])).collect();
+                batch.put_entity_in(id(*f), k, &columns);
+            }
+            Item::Delete(f, k) => drop(batch.delete_in(id(*f), k)),
+            Item::SingleDelete(f, k) => drop(batch.single_delete_in(id(*f), k)),
+            Item::Merge(f, k, v) => drop(batch.merge_in(id(*f), k, v)),
+            Item::DeleteRange(f, a, b) => drop(batch.delete_range_in(id(*f), a, b)),
             Item::LogData(blob) => drop(batch.put_log_data(blob)),
             Item::SavePoint => batch.set_save_point(),
             Item::Rollback => answers.push(batch.rollback_to_save_point().map_err(|e| crate::ours::code(&e))),
@@ -161,6 +201,8 @@ pub trait Store {
     fn move_iter(&mut self, slot: usize, how: &Move) -> Position;
     fn flush(&mut self, families: &[usize]) -> Told<()>;
     fn flush_wal(&mut self, sync: bool) -> Told<()>;
+    /// Ingests an external SST file.
+    fn ingest(&mut self, at: usize, file: &Path) -> Told<()>;
     fn compact(&mut self, at: usize, begin: Option<&[u8]>, end: Option<&[u8]>, how: Compacting);
     fn wait(&mut self) -> Told<()>;
     /// Sets an option of a column family, or of the database (`None`).
@@ -195,6 +237,14 @@ impl Side {
             Side::Ours => Box::new(Ours::open(path, text, families, read_only)?),
             Side::Theirs(library) => Box::new(Theirs::open(library, path, text, families, read_only)?),
         })
+    }
+
+    /// Writes an external SST file with this engine, for a column family with this option text.
+    pub fn write_file(&self, path: &Path, text: &str, entries: &[External]) -> Told<()> {
+        match self {
+            Side::Ours => crate::ours::write_file(path, text, entries),
+            Side::Theirs(library) => crate::theirs::write_file(library, path, text, entries),
+        }
     }
 
     /// Returns the column families on disk, in the order of their ids.

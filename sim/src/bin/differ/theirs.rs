@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use peer::{Batch, Compaction, Db, Family, Iter, Library, Reading, Snapshot};
+use peer::{Batch, Compaction, Db, Family, Iter, Library, Reading, Snapshot, SstWriter};
 
 use crate::store::{
-    Code, Compacting, FamilyText, Item, Mode, Move, Position, Spec, Store, Times, Told, Writing, stamped,
+    Code, Compacting, External, FamilyText, Item, Mode, Move, Position, Spec, Store, Times, Told, Writing,
+    plain, stamped,
 };
 
 /// Returns the code of an error: the part of RocksDB's message before the first colon. With the variable
@@ -76,6 +77,23 @@ impl Theirs {
     }
 }
 
+/// Writes an external SST file for a column family with this option text.
+///
+/// # Errors
+/// The code of the first error.
+pub fn write_file(library: &Library, path: &Path, text: &str, entries: &[External]) -> Told<()> {
+    let mut writer = told(SstWriter::open(library, path, text))?;
+    for entry in entries {
+        told(match entry {
+            External::Put(key, value) => writer.put(key, value),
+            External::Delete(key) => writer.delete(key),
+            External::Merge(key, operand) => writer.merge(key, operand),
+            External::DeleteRange(begin, end) => writer.delete_range(begin, end),
+        })?;
+    }
+    told(writer.finish())
+}
+
 fn writing(w: Writing) -> peer::Writing {
     peer::Writing { sync: w.sync, disable_wal: w.no_wal, ignore_missing: w.ignore_missing }
 }
@@ -114,7 +132,7 @@ impl Store for Theirs {
     }
 
     fn single(&mut self, item: &Item, w: Writing) -> Told<()> {
-        if self.times.is_some() {
+        if self.times.is_some() || matches!(item, Item::Entity(..)) {
             return self.batch(std::slice::from_ref(item), w).2;
         }
         let w = writing(w);
@@ -124,7 +142,8 @@ impl Store for Theirs {
             Item::SingleDelete(f, k) => self.db.single_delete(&self.families[*f], k, w),
             Item::Merge(f, k, v) => self.db.merge(&self.families[*f], k, v, w),
             Item::DeleteRange(f, a, b) => self.db.delete_range(&self.families[*f], a, b, w),
-            Item::LogData(_) | Item::SavePoint | Item::Rollback | Item::PopSavePoint => Ok(()),
+            Item::Entity(..) | Item::LogData(_) => Ok(()),
+            Item::SavePoint | Item::Rollback | Item::PopSavePoint => Ok(()),
         })
     }
 
@@ -136,12 +155,19 @@ impl Store for Theirs {
             let batch = Batch::from_bytes(&self.library, encoded.bytes());
             return (answers, batch.count(), told(self.db.write(&batch, writing(w))));
         }
+        // The C interface has no put of columns either.
+        if items.iter().any(|item| matches!(item, Item::Entity(..))) {
+            let (encoded, answers) = plain(items, |f| ironstone::FamilyId(self.families[f].id()));
+            let batch = Batch::from_bytes(&self.library, encoded.bytes());
+            return (answers, batch.count(), told(self.db.write(&batch, writing(w))));
+        }
         let mut batch = Batch::new(&self.library);
         let mut answers = Vec::new();
         let of = |f: &usize| &self.families[*f];
         for item in items {
             match item {
                 Item::Put(f, k, v) => batch.put(of(f), k, v),
+                Item::Entity(..) => {}
                 Item::Delete(f, k) => batch.delete(of(f), k),
                 Item::SingleDelete(f, k) => batch.single_delete(of(f), k),
                 Item::Merge(f, k, v) => batch.merge(of(f), k, v),
@@ -231,6 +257,10 @@ impl Store for Theirs {
 
     fn flush_wal(&mut self, sync: bool) -> Told<()> {
         told(self.db.flush_wal(sync))
+    }
+
+    fn ingest(&mut self, at: usize, file: &Path) -> Told<()> {
+        told(self.db.ingest(&self.families[at], &[file]))
     }
 
     fn compact(&mut self, at: usize, begin: Option<&[u8]>, end: Option<&[u8]>, how: Compacting) {

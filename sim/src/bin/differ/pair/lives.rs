@@ -126,8 +126,8 @@ impl Pair {
     fn resume_at(&mut self, before: u64) -> Differs {
         let [ours, theirs] = self.open.as_mut().ok_or("closed")?;
         let (ours, theirs) = (ours.sequence(), theirs.sequence());
-        if ours == before && theirs + self.behind <= before {
-            self.behind = ours - theirs;
+        if ours == before && theirs.wrapping_add(self.behind) <= before {
+            self.behind = ours.wrapping_sub(theirs);
         }
         self.sequence()
     }
