@@ -111,7 +111,7 @@ fn no_last_filter(facts: &Facts<'_>) -> Option<Finding> {
             .finding("no-last-filter", Severity::Warning, title)
             .evidence("optimize_filters_for_hits=true")
             .evidence(missed)
-            .evidence(format!("{} of level {last} have no filter", words::of(plain, "file")))
+            .evidence(format!("without a filter in level {last}: {}", words::of(plain, "file")))
             .cost("A lookup of a missing key reads a block of the last level. A filter avoids 99 % of these reads.")
             .reopen("optimize_filters_for_hits=false"),
     )

@@ -42,6 +42,24 @@ pub(super) fn merge(inputs: &[Span]) -> Vec<Span> {
     out
 }
 
+/// Splits the spans at these places. The entries of a span are even in its range.
+pub(super) fn split(spans: &[Span], places: &[u64]) -> Vec<Span> {
+    let mut out = Vec::with_capacity(spans.len());
+    for span in spans {
+        let width = span.high.saturating_sub(span.low).max(1) as f64;
+        let first = places.partition_point(|place| *place <= span.low);
+        let inside = places[first..].iter().copied().take_while(|place| *place < span.high);
+        let mut low = span.low;
+        for high in inside.chain([span.high]) {
+            if high > low {
+                out.push(Span { low, high, entries: span.entries * (high - low) as f64 / width });
+                low = high;
+            }
+        }
+    }
+    out
+}
+
 /// Returns the expected number of different keys in `writes` random writes over `keys` keys.
 pub(super) fn distinct(writes: f64, keys: f64) -> f64 {
     keys * (1.0 - (-writes / keys).exp())

@@ -1,4 +1,4 @@
-use super::merge::{Span, distinct, merge};
+use super::merge::{Span, distinct, merge, split};
 use super::*;
 
 #[test]
@@ -25,6 +25,18 @@ fn merge_counts_each_key_once() {
     assert_eq!(distinct(10.0, 1e12).round(), 10.0);
 }
 
+#[test]
+fn spans_are_split_at_edges_inside_of_them() {
+    let span = |low: u64, high: u64, entries: f64| Span { low, high, entries };
+    let spans = [span(10, 20, 5.0), span(20, 30, 10.0)];
+    assert_eq!(split(&spans, &[]), spans);
+    assert_eq!(split(&spans, &[0, 10, 20, 30, 40]), spans);
+    assert_eq!(
+        split(&spans, &[12, 12, 28]),
+        [span(10, 12, 1.0), span(12, 20, 4.0), span(20, 28, 8.0), span(28, 30, 2.0)]
+    );
+}
+
 fn plan(text: &str, size: u64, written: u64) -> Forecast {
     let mut family = FamilyOptions::default();
     family.update(text).unwrap();
@@ -37,6 +49,39 @@ fn plan(text: &str, size: u64, written: u64) -> Forecast {
         compression: 1.0,
     };
     predict(&workload, &DbOptions::default(), &family, &Default::default()).unwrap()
+}
+
+/// Runs of `db_bench` that `docs/inspect.md` describes: the size in GiB, the rate of the writer and of the jobs in MiB per second, the
+/// style, and the measured write amplification and space amplification.
+const MEASURED: [(u64, u64, u64, &str, f64, f64); 5] = [
+    (1, 12, 100, "Level", 3.07, 1.27),
+    (1, 12, 100, "Universal", 2.84, 1.33),
+    (5, 6, 100, "Level", 6.08, 1.42),
+    (5, 6, 100, "Universal", 5.60, 1.45),
+    (5, 14, 35, "Level", 3.96, 1.08),
+];
+
+#[test]
+fn predictions_are_within_a_tenth_of_measured_runs() {
+    for (gib, write_rate, job_rate, style, write, space) in MEASURED {
+        let mut family = FamilyOptions::default();
+        let text = "compression=kNoCompression;level_compaction_dynamic_level_bytes=false;compaction_style";
+        family.update(&format!("{text}=kCompactionStyle{style}")).unwrap();
+        let workload = Workload {
+            size_bytes: gib << 30,
+            entry_bytes: 1024,
+            written_bytes: gib << 31,
+            write_rate: write_rate << 20,
+            job_rate: job_rate << 20,
+            compression: 1.0,
+        };
+        let found = predict(&workload, &DbOptions::default(), &family, &Default::default()).unwrap();
+        for (predicted, measured) in [(found.write_amplification, write), (found.space_amplification, space)]
+        {
+            let difference = (predicted / measured - 1.0).abs();
+            assert!(difference < 0.1, "{gib} GiB, {style}: {predicted:.2} predicted, {measured} measured");
+        }
+    }
 }
 
 const SMALL: &str =

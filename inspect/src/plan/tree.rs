@@ -15,7 +15,7 @@ use lsm::table_file::TableFile;
 use lsm::version::{Edit, Version};
 use options::{DbOptions, FamilyOptions};
 
-use super::merge::{Span, distinct, merge};
+use super::merge::{Span, distinct, merge, split};
 use super::{Forecast, Sample, Workload};
 
 /// The bytes that a memtable uses for an entry, in addition to key and value.
@@ -309,7 +309,12 @@ impl Simulation {
         if !task.trivial_move && !task.deletion {
             let spans: Vec<Span> =
                 task.files().filter_map(|(_, file)| self.entries.get(&file.number.0).copied()).collect();
-            outputs = self.cut(&task, &merge(&spans));
+            // The cutter ends files at the edges of grandparents. A part that crosses an edge would reach into the next grandparent,
+            // and the file could not move down without a rewrite.
+            let grandparents = task.grandparents.iter().filter_map(|file| self.entries.get(&file.number.0));
+            let mut edges: Vec<u64> = grandparents.flat_map(|span| [span.low, span.high]).collect();
+            edges.sort_unstable();
+            outputs = self.cut(&task, &split(&merge(&spans), &edges));
         }
         let bytes: u64 = outputs.iter().map(|output| output.bytes).sum();
         // Only compactions of level 0 into a deeper level have subcompactions.
