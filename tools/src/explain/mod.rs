@@ -12,7 +12,7 @@ use env::Env;
 use serve::{Source, serve};
 
 use inspect::doctor::{self, Finding, Severity};
-use inspect::model::{Budget, Database, load};
+use inspect::model::{Budget, Database, Source as Origin, load};
 use inspect::{bundle, plan, words};
 
 use crate::progress::{self, Progress};
@@ -235,7 +235,11 @@ fn forecast(args: &Args, out: &mut dyn Write) -> Result<i32, String> {
 fn show_forecast(forecast: &plan::Forecast, out: &mut dyn Write) -> std::io::Result<()> {
     let f = forecast;
     let stalled = f.delayed_seconds + f.stopped_seconds;
-    writeln!(out, "written              {} in {:.0} seconds", words::bytes(f.written_bytes), f.seconds)?;
+    let seconds = |seconds: f64| match seconds < 120.0 {
+        true => format!("{seconds:.0} seconds"),
+        false => format!("{seconds:.0} seconds ({})", words::duration(seconds as u64)),
+    };
+    writeln!(out, "written              {} in {}", words::bytes(f.written_bytes), seconds(f.seconds))?;
     writeln!(out, "write amplification  {:.2}  (SST bytes for each flushed byte)", f.write_amplification)?;
     writeln!(
         out,
@@ -245,8 +249,10 @@ fn show_forecast(forecast: &plan::Forecast, out: &mut dyn Write) -> std::io::Res
     writeln!(out, "read amplification   {:.1}  (sorted runs, mean over time)", f.read_amplification)?;
     writeln!(
         out,
-        "stalls               {stalled:.0} seconds: {:.0} delayed, {:.0} stopped",
-        f.delayed_seconds, f.stopped_seconds
+        "stalls               {}: {:.0} delayed, {:.0} stopped",
+        seconds(stalled),
+        f.delayed_seconds,
+        f.stopped_seconds
     )?;
     writeln!(
         out,
@@ -275,9 +281,20 @@ fn read(env: &Env, path: &Path) -> Result<Database, String> {
 const FAMILIES_MAX: usize = 8;
 
 fn report(db: &Database, findings: &[Finding], out: &mut dyn Write) -> std::io::Result<()> {
+    let logged;
+    let (db, place) = match db.source {
+        Origin::InfoLog if db.log.stats.levels.is_empty() => {
+            (db, ": an info log without the sizes of levels:")
+        }
+        Origin::InfoLog => {
+            logged = db.with_logged_levels();
+            (&logged, ": an info log, at its last statistics:")
+        }
+        _ => (db, ":"),
+    };
     writeln!(
         out,
-        "{}: {} in {}, {}",
+        "{}{place} {} in {}, {}",
         db.name,
         words::bytes(db.sst_bytes()),
         words::of(db.sst_count() as u64, "SST file"),
