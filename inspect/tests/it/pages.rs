@@ -149,7 +149,10 @@ fn damaged_databases_are_shown_with_the_damaged_file() {
         let found = db.problems.iter().any(|p| p.weight == Weight::Damage && p.file.contains(file));
         assert!(found, "{name}: {:?}", db.problems);
         let site = serve(&dir);
-        assert!(site.page("/").body.contains("with damage"), "{name}");
+        let first = site.page("/").body;
+        assert!(first.contains("with damage"), "{name}");
+        let is_lost = first.contains("data is missing or unreadable");
+        assert_eq!(is_lost, !file.starts_with("OPTIONS"), "{name}: an OPTIONS file has no data");
         // The tree marks a damaged SST file.
         let is_marked = site.page("/tree").body.contains(r#"class="file missing""#);
         assert!(is_marked || !file.ends_with(".sst"), "{name}");

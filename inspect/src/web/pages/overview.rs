@@ -7,7 +7,7 @@ use super::layout::{fact, more, number};
 use super::options::prose;
 use super::{View, doctor, tree};
 use crate::doctor::{Change, Group, Severity, examine, groups};
-use crate::model::{Database, Family, FileKind, JobKind, Source, Weight};
+use crate::model::{Database, Family, FileKind, JobKind, Problem, Source, Weight};
 use crate::web::chart;
 use crate::words;
 
@@ -20,7 +20,7 @@ pub(super) fn render(view: &View<'_>) -> (String, Markup) {
     let groups = groups(&findings);
     let damage = db.problems.iter().filter(|problem| problem.weight == Weight::Damage).count();
     let body = html! {
-        (verdict(db, damage, &groups))
+        (verdict(db, &groups))
         div class="cards" {
             section class="card" { h2 { "How large is it?" } (size(db)) }
             section class="card" { h2 { "What is it doing?" } (doing(db)) }
@@ -46,9 +46,12 @@ pub(super) fn render(view: &View<'_>) -> (String, Markup) {
 }
 
 /// Returns one sentence about the state of the database.
-fn verdict(db: &Database, damage: usize, groups: &[Group<'_>]) -> Markup {
+fn verdict(db: &Database, groups: &[Group<'_>]) -> Markup {
     let has = |severity| groups.iter().any(|group| group.first().severity == severity);
-    let (class, text) = if damage > 0 {
+    // An unreadable OPTIONS file has no data.
+    let is_lost =
+        |problem: &Problem| problem.weight == Weight::Damage && !problem.file.starts_with("OPTIONS-");
+    let (class, text) = if db.problems.iter().any(is_lost) {
         ("critical", "The database is damaged: data is missing or unreadable.")
     } else if has(Severity::Critical) {
         ("critical", "The files are sound, but a setting can lose data.")
@@ -121,6 +124,14 @@ fn size(db: &Database) -> Markup {
     let wal = db.bytes_of(FileKind::Wal);
     html! {
         @if db.source == Source::InfoLog {
+            @let logged = db.with_logged_levels();
+            @if logged.sst_count() > 0 {
+                p class="big" { (words::bytes(logged.sst_bytes())) }
+                p {
+                    "in " (words::of(logged.sst_count() as u64, "sorted file")) " (SST files) of "
+                    (words::of(logged.families.len() as u64, "column family")) ", at the last statistics."
+                }
+            }
             p { "Only the info log is known. It has " (words::bytes(db.log.bytes)) "." }
         } @else {
             p class="big" { (words::bytes(db.sst_bytes() + db.bytes_of(FileKind::Blob))) }
