@@ -1,7 +1,7 @@
 //! One memory budget for a database, or for several databases: what is outside of the block cache is charged to the block cache.
 //!
 //! ```text
-//!  budget ── block cache (capacity = budget) ── blocks, filters, indexes
+//!  budget ── block cache (13/16 of the budget) ── blocks, filters, indexes
 //!                    ├── write buffer manager: memtables
 //!                    └── MemoryBudget: iterators, memtables that iterators keep, buffers of jobs
 //! ```
@@ -10,7 +10,7 @@
 //! the budget. An iterator without room below this limit copies its entry and releases the rest.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 
@@ -26,7 +26,7 @@ pub enum Holder {
     Iterators = 0,
     /// Blocks that iterators pin. The block cache charges these blocks, so the budget only limits them.
     PinnedBlocks = 1,
-    /// Memtables that iterators keep. While such a memtable waits for its flush, the write buffer manager charges it too.
+    /// Flushed memtables that iterators keep. Before the end of its flush, the write buffer manager charges a memtable.
     KeptMemtables = 2,
     /// Buffers of flushes and compactions.
     JobBuffers = 3,
@@ -38,6 +38,9 @@ const HOLDERS: usize = 4;
 /// The charge to the ledger changes in steps of this size, so that small shares take no lock.
 const STEP: usize = 64 << 10;
 
+/// The largest budget for which the allocator must return free memory. The call takes 1 ms for 60 MiB, and threads that allocate wait.
+const RETURNED_MAX: usize = 1 << 30;
+
 /// A memory budget. Databases may share the budget, and any thread may call it.
 pub struct MemoryBudget {
     bytes: usize,
@@ -46,6 +49,8 @@ pub struct MemoryBudget {
     /// The bytes that the ledger is charged, a multiple of [`STEP`]. Changes under the lock of `charging`.
     charged: AtomicUsize,
     charging: Mutex<()>,
+    /// The quarter of a second in which free memory was last returned to the system.
+    returned_at: AtomicU64,
 }
 
 impl MemoryBudget {
@@ -57,6 +62,7 @@ impl MemoryBudget {
             ledger,
             charged: AtomicUsize::new(0),
             charging: Mutex::new(()),
+            returned_at: AtomicU64::new(0),
         })
     }
 
@@ -80,6 +86,13 @@ impl MemoryBudget {
         self.held(Holder::PinnedBlocks) + self.held(Holder::KeptMemtables)
     }
 
+    /// Returns true if the allocator must return its free memory to the system now: at most four times in a second, for a budget of at
+    /// most 1 GiB. `now` is the time in microseconds.
+    pub fn must_return_free_memory(&self, now: u64) -> bool {
+        let quarter = now / 250_000;
+        self.bytes <= RETURNED_MAX && self.returned_at.swap(quarter, Ordering::Relaxed) != quarter
+    }
+
     /// Takes a share. The memory exists or is needed, so the call never fails.
     pub fn take(self: &Arc<Self>, holder: Holder, bytes: usize) -> Share {
         let mut share = Share { budget: self.clone(), holder, bytes: 0 };
@@ -87,11 +100,15 @@ impl MemoryBudget {
         share
     }
 
-    /// Takes a share of what iterators keep. Returns `None` if the sum would exceed `limit`.
-    pub fn try_keep(self: &Arc<Self>, holder: Holder, bytes: usize, limit: usize) -> Option<Share> {
-        // Concurrent callers may all see room: take the share first, then look at the sum.
-        let share = self.take(holder, bytes);
-        (self.kept() <= limit).then_some(share)
+    /// Returns true if an iterator may keep the blocks and memtables of which it has taken the shares. Concurrent callers may all see
+    /// room, so an iterator takes its shares first.
+    ///
+    /// Seeks leave the last quarter of the room to steps. Idle iterators may keep so many memtables that the limit is exceeded. An
+    /// iterator that steps in the newest super version still has room: it keeps no flushed memtable, and its blocks are few.
+    pub fn has_room(&self, steps: bool, is_newest: impl FnOnce() -> bool) -> bool {
+        let most = self.kept_max();
+        let limit = if steps { most } else { most / 4 * 3 };
+        self.kept() <= limit || (steps && self.held(Holder::PinnedBlocks) <= most / 4 && is_newest())
     }
 
     /// Charges the ledger with the sum of all shares, rounded up. Reduces the charge only by more than four steps.

@@ -40,18 +40,27 @@ pub struct Change {
     /// True if readers see the same keys before and after the commit: a flush or a compaction. False is always
     /// safe.
     pub keeps_keys: bool,
+    /// True if readers at each older snapshot see the same keys before and after the commit. False is always safe.
+    pub keeps_older_snapshots: bool,
 }
 
 impl Change {
     /// Makes a change that flushes no memtable and that may change the keys that readers see (`keeps_keys` is
     /// false).
     pub fn new(family: Arc<Family>, edit: Edit) -> Self {
-        Change { family, edit, flushed: None, full_history_ts_low: None, keeps_keys: false }
+        Change {
+            family,
+            edit,
+            flushed: None,
+            full_history_ts_low: None,
+            keeps_keys: false,
+            keeps_older_snapshots: false,
+        }
     }
 
     /// Makes the change of a compaction.
     pub fn of_compaction(family: Arc<Family>, edit: Edit) -> Self {
-        Change { keeps_keys: true, ..Change::new(family, edit) }
+        Change { keeps_keys: true, keeps_older_snapshots: true, ..Change::new(family, edit) }
     }
 }
 
@@ -242,6 +251,9 @@ impl Committer {
                 "a commit changes the number of levels of {:?}",
                 part.change.family
             );
+            if !part.change.keeps_older_snapshots && part.change.flushed.is_none() {
+                part.change.family.end_era(&mut state);
+            }
             state.version = part.next.clone();
             if let Some(pick) = &part.change.flushed {
                 state.keep_flushed(pick);
@@ -252,6 +264,8 @@ impl Committer {
             old_super_versions.push(part.change.family.install(&mut state));
         }
         drop(manifest);
+        let flushed = parts.iter().filter_map(|part| part.change.flushed.as_ref());
+        flushed.flat_map(|pick| &pick.memtables).for_each(|immutable| immutable.mem.set_flushed());
         for part in parts {
             self.retire(part);
         }

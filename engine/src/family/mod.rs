@@ -11,6 +11,7 @@
 pub mod blob_cache;
 mod check_read;
 pub mod empty_ranges;
+mod era;
 mod parts;
 mod resolve;
 mod set;
@@ -21,6 +22,7 @@ mod tests;
 mod unannounced;
 
 pub use empty_ranges::EmptyRanges;
+pub use era::{Era, EraReader};
 pub use parts::Parts;
 pub use resolve::{pick_options, write_times_kept_s};
 pub use set::FamilySet;
@@ -99,12 +101,14 @@ impl Family {
         // Epoch number 1 belongs to files that are ingested behind existing data.
         let first_epoch = if parts.pick.allow_ingest_behind { 2 } else { 1 };
         let next_epoch = version.next_epoch().max(first_epoch);
+        let state = State::new(mem, version, wal_number, next_epoch, history_bytes_max);
         let first = SuperVersion::new(
             1,
-            mem.clone(),
+            state.mem.clone(),
             [Arc::from([]), Arc::from([])],
-            version.clone(),
+            state.version.clone(),
             parts.clone(),
+            state.era.clone(),
             release_notifier.clone(),
         );
         let empty_ranges = Arc::new(EmptyRanges::default());
@@ -116,10 +120,7 @@ impl Family {
             options: ArcSwap::new(options),
             parts: ArcSwap::new(parts),
             current: ArcSwap::from_pointee(first),
-            state: RankedMutex::new(
-                &ranks::FAMILY,
-                State::new(mem, version, wal_number, next_epoch, history_bytes_max),
-            ),
+            state: RankedMutex::new(&ranks::FAMILY, state),
             dropped: AtomicBool::new(false),
             unlogged: AtomicBool::new(false),
             unannounced: Mutex::default(),
@@ -334,6 +335,7 @@ impl Family {
             [state.immutable_newest_first(), state.history_newest_first()],
             state.version.clone(),
             self.parts.load_full(),
+            state.era.clone(),
             self.release_notifier.clone(),
         )
         .with_full_history_ts_low(state.full_history_ts_low.clone());
@@ -360,6 +362,11 @@ impl Family {
         // Record the number before the swap: writers add entries to the new memtable after the swap.
         self.empty_ranges.installed(next.number);
         self.current.swap(Arc::new(next))
+    }
+
+    /// Ends the era of the installed super version: the next install shows other entries to older snapshots.
+    pub(crate) fn end_era(&self, state: &mut State) {
+        std::mem::take(&mut state.era).end(&self.current.load());
     }
 
     /// Sets the oldest timestamp that can be read, as recovery found it in the MANIFEST.

@@ -6,7 +6,7 @@ use lsm::version::Version;
 use mem::memtable::MemTable;
 use mem::write_buffer::WriteBufferManager;
 
-use super::Parts;
+use super::{Era, Parts};
 use crate::sync::{Arc, Weak};
 
 /// A memtable that takes no more writes and waits for its flush.
@@ -121,6 +121,8 @@ pub struct State {
     pub next_epoch: u64,
     /// The history below this timestamp may be gone: compaction may have merged its entries.
     pub full_history_ts_low: Option<Vec<u8>>,
+    /// The era of the installed super version, and of the next one if no commit ends the era.
+    pub(super) era: Arc<Era>,
     /// A flush was requested, although fewer memtables than `min_write_buffer_number_to_merge` wait.
     pub flush_requested: bool,
     /// The column family waits in the queue of flushes.
@@ -152,6 +154,7 @@ impl State {
             recorded_wal_number: wal_number,
             next_epoch,
             full_history_ts_low: None,
+            era: Arc::default(),
             flush_requested: false,
             flush_queued: false,
             compaction_queued: false,

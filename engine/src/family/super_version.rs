@@ -2,9 +2,10 @@
 
 use base::{Error, Result, SequenceNumber};
 use lsm::version::Version;
+use mem::budget::MemoryBudget;
 use mem::memtable::MemTable;
 
-use super::Parts;
+use super::{Era, EraReader, Parts};
 use crate::release_notifier::ReleaseNotifier;
 use crate::sync::{Arc, OnceLock};
 
@@ -25,6 +26,8 @@ pub struct SuperVersion {
     /// The oldest timestamp that can be read: history below this timestamp may be gone. `None`: all history is kept.
     /// Readers of an older super version still see the older history.
     pub full_history_ts_low: Option<Vec<u8>>,
+    /// The super versions that show the same entries to older snapshots.
+    pub(super) era: Arc<Era>,
     /// True if an SST file has range tombstones. Set when this is known for every file.
     pub(crate) table_tombstones: OnceLock<bool>,
     /// The last field, so that the notification follows the release of the version.
@@ -38,6 +41,7 @@ impl SuperVersion {
         [imm, history]: [Arc<[Arc<MemTable>]>; 2],
         version: Arc<Version>,
         parts: Arc<Parts>,
+        era: Arc<Era>,
         release_notifier: Arc<ReleaseNotifier>,
     ) -> Self {
         base::invariant!(
@@ -51,6 +55,7 @@ impl SuperVersion {
             history,
             version,
             parts,
+            era,
             full_history_ts_low: None,
             table_tombstones: OnceLock::new(),
             _notify: NotifyOnDrop { notifier: release_notifier },
@@ -80,6 +85,11 @@ impl SuperVersion {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Adds a reader to the era of the super version. Returns `None` if the era has ended.
+    pub fn enter_era(&self, budget: &Arc<MemoryBudget>) -> Option<EraReader> {
+        self.era.enter(budget)
     }
 
     /// Returns the sequence number above which all entries are in memtables, with the flushed memtables of the

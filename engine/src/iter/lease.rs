@@ -8,16 +8,19 @@
 //!  parked   the iterator has a copy of its entry, and a snapshot; the next move collects the sources of the newest super version
 //! ```
 //! Invariant: both states give the same answers. The iterator reads at a snapshot, which it takes when it is made: flush and
-//! compaction keep the entries that the snapshot needs in every newer version. A column family with a compaction filter, FIFO
-//! compaction, timestamps or in-place updates does not keep them, and an ingestion behind adds older entries. There, for an
-//! iterator that counts hidden entries (`memtable_op_scan_flush_trigger`), and for options that ask for the sources of one super
-//! version or for entries under range tombstones, the iterator has no lease, and the budget does not limit what it pins.
+//! compaction keep the entries that the snapshot needs in every newer version. A commit that changes what older snapshots show ends
+//! an era, and the iterator then moves to the last super version of its era: see [`crate::family::Era`]. A column family with a
+//! compaction filter, FIFO compaction, timestamps or in-place updates does not keep the entries of snapshots. There, for an iterator
+//! that counts hidden entries (`memtable_op_scan_flush_trigger`), and for options that ask for the sources of one super version or
+//! for entries under range tombstones, the iterator has no lease, and the budget does not limit what it pins.
 
 use mem::budget::{Holder, MemoryBudget, Share};
+use mem::memtable::Keeper;
 
 use super::context::IteratorContext;
-use crate::family::SuperVersion;
+use crate::family::{EraReader, SuperVersion};
 use crate::options::{CompactionStyle, ReadOptions, ReadTier};
+use crate::output::JobTools;
 use crate::sequence::{Snapshot, Snapshots};
 use crate::sync::Arc;
 
@@ -28,18 +31,19 @@ pub struct Lease {
     own: Share,
     /// The blocks that the open iterator may pin. `None` if the iterator is parked.
     pins: Option<Share>,
+    /// The memtables that the open iterator keeps.
+    memtables: Vec<Keeper>,
+    era: EraReader,
 }
 
 impl Lease {
-    /// Returns the lease of a new iterator. Returns `None` without a budget, and if newer versions may lack what the iterator shows.
-    pub fn new(context: &IteratorContext, options: &ReadOptions) -> Option<Box<Lease>> {
-        let budget = context.lender.as_ref()?.memory_budget.as_ref()?;
+    /// Returns true if newer versions keep all that the iterator shows, so that the iterator may have a lease.
+    pub fn is_possible(context: &IteratorContext, options: &ReadOptions) -> bool {
         let family = context.family.options();
         let keeps_all = family.compaction_filter.is_none()
             && family.compaction_filter_factory.is_none()
             && family.compaction_style != CompactionStyle::Fifo
             && family.memtable_op_scan_flush_trigger == 0
-            && !context.family.parts().pick.allow_ingest_behind
             && !family.inplace_update_support
             && context.family.order().user.timestamp_size() == 0
             && !context.sequence.undecided().is_enabled();
@@ -49,40 +53,61 @@ impl Lease {
             && options.table_filter.is_none()
             && options.read_tier == ReadTier::All
             && options.iter_start_ts.is_none();
-        (keeps_all && any_version).then(|| {
-            let own = budget.take(Holder::Iterators, 0);
-            Box::new(Lease { budget: budget.clone(), own, pins: None })
-        })
+        keeps_all && any_version
+    }
+
+    /// Returns the lease of a new iterator in a super version. Returns `None` without a budget, and if the era of the super version
+    /// has ended already.
+    pub fn new(tools: &JobTools, super_version: &SuperVersion) -> Option<Box<Lease>> {
+        let budget = tools.memory_budget.as_ref()?;
+        let era = super_version.enter_era(budget)?;
+        let own = budget.take(Holder::Iterators, 0);
+        Some(Box::new(Lease { budget: budget.clone(), own, pins: None, memtables: Vec::new(), era }))
     }
 
     /// Takes the snapshot of an iterator. The super version must be pinned afterwards.
     pub fn snapshot(context: &IteratorContext) -> Option<Arc<Snapshot>> {
         let tools = context.lender.as_ref()?;
-        Some(Snapshots::take(&tools.snapshots, &context.sequence, tools.env.clock.now_seconds()))
+        let now_s = tools.env.clock.now_seconds();
+        Some(Snapshots::take_uncounted(&tools.snapshots, &context.sequence, now_s))
     }
 
-    /// Returns true if the iterator may stay open: it then has a share for `blocks` bytes of pinned blocks and for the memtables of
-    /// the super version. An iterator that steps may use a last quarter that seeks leave.
+    /// Returns the last super version of the iterator's era, if `newest` belongs to a newer era.
+    pub fn last_of_era(&self, newest: &SuperVersion) -> Option<Arc<SuperVersion>> {
+        if self.era.is_of(newest) { None } else { self.era.last() }
+    }
+
+    /// Moves to the era of a super version. Returns false if this era has ended already.
+    pub fn enter(&mut self, super_version: &SuperVersion) -> bool {
+        if self.era.is_of(super_version) {
+            return true;
+        }
+        let entered = super_version.enter_era(&self.budget);
+        entered.map(|era| self.era = era).is_some()
+    }
+
+    /// Returns true if the iterator may stay open: it then has a share for `blocks` bytes of pinned blocks, and keeps the memtables
+    /// of the super version. `is_newest` returns true if the super version is the newest.
     pub fn may_stay_open(
         &mut self,
         super_version: &SuperVersion,
-        buffer_bytes: usize,
         blocks: usize,
         steps: bool,
+        is_newest: impl Fn() -> bool,
     ) -> bool {
-        let most = self.budget.kept_max();
-        if self.pins.is_some() && self.budget.kept() <= most {
+        if self.pins.is_some() && self.budget.kept() <= self.budget.kept_max() {
             return true;
         }
-        let limit = if steps { most } else { most / 4 * 3 };
-        self.pins = None;
-        self.pins = self.budget.try_keep(Holder::PinnedBlocks, blocks, limit);
-        let active = super_version.mem.memory_used().max(buffer_bytes);
-        let stays = self.pins.is_some()
-            && super_version.mem.keep(&self.budget, active, limit)
-            && super_version.imm.iter().all(|mem| mem.keep(&self.budget, mem.memory_used(), limit));
+        self.release();
+        if !self.budget.has_room(steps, &is_newest) {
+            return false;
+        }
+        self.pins = Some(self.budget.take(Holder::PinnedBlocks, blocks));
+        let memtables = std::iter::once(&super_version.mem).chain(super_version.imm.iter());
+        self.memtables.extend(memtables.map(|mem| mem.keep(&self.budget)));
+        let stays = self.budget.has_room(steps, is_newest);
         if !stays {
-            self.pins = None;
+            self.release();
         }
         stays
     }
@@ -94,8 +119,9 @@ impl Lease {
         }
     }
 
-    /// Returns the share of the blocks, because the iterator has released them.
+    /// Returns the shares of blocks and memtables, because the iterator has released them.
     pub fn release(&mut self) {
         self.pins = None;
+        self.memtables.clear();
     }
 }

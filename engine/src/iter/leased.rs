@@ -5,8 +5,9 @@ use super::count::Step;
 use super::lease::Lease;
 use super::tree::{Tree, open_memory};
 use super::walk::{park, parked_memory};
-use super::{Iter, Walk, count_release};
+use super::{Iter, Walk, acquire, count_release};
 use crate::family::SuperVersion;
+use crate::options::ReadOptions;
 use crate::sync::Arc;
 
 impl Iter {
@@ -14,9 +15,9 @@ impl Iter {
     #[inline(never)]
     pub(super) fn settle(&mut self, steps: bool) {
         let (Some(lease), Some(super_version)) = (&mut self.lease, &self.super_version) else { return };
-        let buffer = self.context.family.options().write_buffer_size;
         let (blocks, memory) = open_memory(super_version);
-        if lease.may_stay_open(super_version, buffer, blocks, steps) {
+        let is_newest = || super_version.number == self.context.family.super_version_number();
+        if lease.may_stay_open(super_version, blocks, steps, is_newest) {
             return lease.charge(size_of::<Self>() + memory);
         }
         if !park(&mut self.walk, Tree::Unopened) {
@@ -30,8 +31,7 @@ impl Iter {
     }
 
     /// Collects the sources of a parked iterator, and finds its key there. Returns true if the step is done: after an error, for an
-    /// iterator without an entry, and if the key is gone. Only a deletion of whole files removes the key. The iterator then stands
-    /// on the next key in the direction of the step.
+    /// iterator without an entry, and if the key is gone. The iterator then stands on the next key in the direction of the step.
     #[cold]
     pub(super) fn reopen(&mut self, step: Step) -> bool {
         if !self.walk.valid() {
@@ -45,6 +45,22 @@ impl Iter {
 }
 
 impl Lease {
+    /// Pins the newest super version for a new iterator, with a lease and a snapshot if the memory budget can limit the iterator.
+    #[cold]
+    pub(super) fn begin(
+        context: &IteratorContext,
+        options: &mut ReadOptions,
+    ) -> (Arc<SuperVersion>, Option<Box<Lease>>) {
+        let is_possible = Lease::is_possible(context, options);
+        if is_possible && options.snapshot.is_none() {
+            options.snapshot = Lease::snapshot(context);
+        }
+        let super_version = acquire(context);
+        let tools = context.lender.as_ref().filter(|_| is_possible);
+        let lease = tools.and_then(|tools| Lease::new(tools, &super_version));
+        (super_version, lease)
+    }
+
     /// Asks for the share of a new iterator, which has no sources yet. Returns `None`, and releases the super version, if the memory
     /// budget has no room: the iterator is then parked from the start.
     #[cold]
@@ -54,9 +70,8 @@ impl Lease {
         walk: &Walk<Tree>,
         super_version: Arc<SuperVersion>,
     ) -> Option<Arc<SuperVersion>> {
-        let buffer = context.family.options().write_buffer_size;
         let (blocks, memory) = open_memory(&super_version);
-        if self.may_stay_open(&super_version, buffer, blocks, false) {
+        if self.may_stay_open(&super_version, blocks, false, || true) {
             self.charge(size_of::<Iter>() + memory);
             return Some(super_version);
         }

@@ -39,7 +39,7 @@ use lsm::version::ReaderKind;
 
 use crate::family::SuperVersion;
 use crate::family::empty_ranges::Reader;
-use crate::options::{ReadOptions, ReadTier};
+use crate::options::{FamilyOptions, ReadOptions, ReadTier};
 use crate::sequence::Snapshot;
 use crate::source::{BlobContext, WideColumns};
 use crate::sync::{Arc, OnceLock};
@@ -91,19 +91,17 @@ impl Iter {
     pub fn new(context: IteratorContext, mut options: ReadOptions) -> Result<Self> {
         check(&context, &options)?;
         let follows = options.auto_refresh_iterator_with_snapshot && options.snapshot.is_some();
-        let mut lease = Lease::new(&context, &options);
-        if lease.is_some() && options.snapshot.is_none() {
-            options.snapshot = Lease::snapshot(&context);
-        }
-        let super_version = acquire(&context);
+        let (super_version, mut lease) = match context.lender {
+            None => (acquire(&context), None),
+            Some(_) => Lease::begin(&context, &mut options),
+        };
         let range_deletes = super_version.mem.counts().range_deletes;
-        let walk = build(&context, &options, &super_version)
+        let family = context.family.options();
+        let walk = build(&context, &family, &options, &super_version)
             .inspect_err(|_| count_release(&context, &super_version))?;
         let counts = Counts::new(context.stats.clone());
         let prepares = options.tailing || follows || !options.deadline.is_zero();
-        let attends = follows
-            || options.iter_start_ts.is_some()
-            || context.family.options().memtable_op_scan_flush_trigger > 0;
+        let attends = follows || options.iter_start_ts.is_some() || family.memtable_op_scan_flush_trigger > 0;
         let steps_aside = options.tailing || lease.is_some();
         let super_version = match &mut lease {
             None => Some(super_version),
@@ -404,18 +402,18 @@ impl Iter {
         };
         self.follows = false;
         check(&self.context, &self.options)?;
-        self.renew()?;
+        self.renew(acquire(&self.context))?;
         if self.lease.is_some() {
             self.settle(false);
         }
         Ok(())
     }
 
-    /// Moves to the newest super version, and keeps the snapshot if there is one. The next positioning collects the
+    /// Moves to the super version `newest`, and keeps the snapshot if there is one. The next positioning collects the
     /// sources.
-    fn renew(&mut self) -> Result<()> {
-        let newest = acquire(&self.context);
-        let walk = build(&self.context, &self.options, &newest)
+    fn renew(&mut self, newest: Arc<SuperVersion>) -> Result<()> {
+        let family = self.context.family.options();
+        let walk = build(&self.context, &family, &self.options, &newest)
             .inspect_err(|_| count_release(&self.context, &newest))?;
         self.replace(newest, walk, false);
         Ok(())
@@ -434,6 +432,9 @@ impl Iter {
         self.range_deletes = newest.mem.counts().range_deletes;
         if let Some(lease) = &mut self.lease {
             lease.release();
+            if !lease.enter(&newest) {
+                (self.lease, self.steps_aside) = (None, self.options.tailing);
+            }
         }
         if let Some(old) = self.super_version.replace(newest) {
             count_release(&self.context, &old);
@@ -494,8 +495,9 @@ impl Iter {
     /// Makes a walk over the newest super version that continues at the key of this walk. Returns `None` after an error,
     /// which this walk then keeps.
     fn rebuild(&mut self, step: Step) -> Option<(Arc<SuperVersion>, Box<Walk<Tree>>)> {
-        let newest = acquire(&self.context);
-        let built = build(&self.context, &self.options, &newest).and_then(|mut walk| {
+        let newest = acquire_next(self);
+        let family = self.context.family.options();
+        let built = build(&self.context, &family, &self.options, &newest).and_then(|mut walk| {
             collect(&mut walk, &self.context, &self.options, &newest)?;
             walk.continue_from(&mut self.walk, matches!(step, Step::Prev));
             Ok(walk)
@@ -516,8 +518,8 @@ impl Iter {
         if self.prepares {
             self.look_for_newer()?;
         }
-        if self.lease.is_some() && (self.super_version.is_none() || self.is_behind()) {
-            self.renew()?;
+        if self.lease.is_some() && must_renew(self) {
+            self.renew(acquire_next(self))?;
         }
         if self.opened { Ok(()) } else { self.open_sources() }
     }
@@ -531,7 +533,7 @@ impl Iter {
             return Err(Error::timed_out("the read's deadline has passed"));
         }
         if self.follows && self.is_behind() {
-            return self.renew();
+            return self.renew(acquire_next(self));
         }
         if !self.options.tailing {
             return Ok(());
@@ -539,7 +541,7 @@ impl Iter {
         let counts =
             |iter: &Self| iter.super_version.as_ref().map(|super_version| super_version.mem.counts());
         if self.is_behind() || counts(self).is_some_and(|counts| counts.range_deletes != self.range_deletes) {
-            self.renew()?;
+            self.renew(acquire_next(self))?;
         }
         self.entries = counts(self).map_or(0, |counts| counts.entries);
         Ok(())
@@ -557,10 +559,36 @@ impl Drop for Iter {
 /// Pins the newest super version and counts the pin, as RocksDB does. Point reads are not counted: they hold no
 /// reference.
 fn acquire(context: &IteratorContext) -> Arc<SuperVersion> {
-    context.stats.add(Ticker::NumberSuperversionAcquires, 1);
     let super_version = context.family.pin_owned();
-    super_version.version.readers().begin(ReaderKind::Iterator, ticks::now);
+    count_acquire(context, &super_version);
     super_version
+}
+
+#[inline]
+fn count_acquire(context: &IteratorContext, super_version: &SuperVersion) {
+    context.stats.add(Ticker::NumberSuperversionAcquires, 1);
+    super_version.version.readers().begin(ReaderKind::Iterator, ticks::now);
+}
+
+/// Pins the super version to which an iterator moves: the newest, or the last one of the iterator's era.
+fn acquire_next(iter: &Iter) -> Arc<SuperVersion> {
+    let newest = acquire(&iter.context);
+    let Some(last) = iter.lease.as_ref().and_then(|lease| lease.last_of_era(&newest)) else {
+        return newest;
+    };
+    count_acquire(&iter.context, &last);
+    count_release(&iter.context, &newest);
+    last
+}
+
+/// Returns true if a positioning must move an iterator with a lease to another super version: a parked iterator has none, and an open
+/// iterator moves to the newest, so that it keeps no old memtables.
+#[cold]
+fn must_renew(iter: &Iter) -> bool {
+    let Some(current) = &iter.super_version else { return true };
+    let newest = iter.context.family.pin();
+    let last = iter.lease.as_ref().and_then(|lease| lease.last_of_era(&newest));
+    last.as_ref().map_or(newest.number, |last| last.number) != current.number
 }
 
 /// Counts the release of a super version. If two iterators release the same super version concurrently, perhaps
@@ -667,8 +695,10 @@ fn skipper(
     Some(RangeSkipper::new(ranges, reader, !options.tailing, &super_version.mem))
 }
 
+/// Makes a walk without sources. Takes the options of the column family: each load of them costs 60 instructions.
 fn build(
     context: &IteratorContext,
+    family: &FamilyOptions,
     options: &ReadOptions,
     super_version: &Arc<SuperVersion>,
 ) -> Result<Box<Walk<Tree>>> {
@@ -701,16 +731,15 @@ fn build(
         max_sequential_skip: match options.iter_start_ts {
             // A seek past a key would skip its entries with older timestamps.
             Some(_) => u64::MAX,
-            None => context.family.options().max_sequential_skip_in_iterations,
+            None => family.max_sequential_skip_in_iterations,
         },
         max_skippable: options.max_skippable_internal_keys,
     };
     let mut walk = Box::new(Walk::new(Tree::Unopened, view));
-    let family = context.family.options();
-    let watch = Watch::new(&family, &super_version.mem);
+    let watch = Watch::new(family, &super_version.mem);
     // Between the tombstones of a run there may be undecided entries, which are hidden now and visible later.
     if !context.sequence.undecided().is_enabled() {
-        walk.convert(Converter::new(&family, options, super_version, seq, &context.stats));
+        walk.convert(Converter::new(family, options, super_version, seq, &context.stats));
     }
     walk.watch(watch);
     Ok(walk)

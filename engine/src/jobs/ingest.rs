@@ -302,7 +302,10 @@ impl Ingestions {
             (meta.oldest_ancester_time, meta.file_creation_time) = (now_s, now_s);
             edit.added.push((place.level, Arc::new(meta.into())));
         }
-        Ok(Change::new(family, edit))
+        // A snapshot does not see entries with newer sequence numbers.
+        let keeps_older_snapshots =
+            placed.replaced.is_empty() && !keeps_seq && placed.places.iter().all(|place| place.seq > 0);
+        Ok(Change { keeps_older_snapshots, ..Change::new(family, edit) })
     }
 
     /// Finishes a committed ingestion: removes the external files, emits events, opens the tables, and plans

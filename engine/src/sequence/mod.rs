@@ -81,7 +81,8 @@ struct LiveSnapshots {
     /// Entries of the list without holders.
     released: usize,
     snapshots: u64,
-    /// The ends of undecided ranges, and how often each end is held. Only flush and compaction use them.
+    /// The ends of undecided ranges and the snapshots of iterators with a share of the memory budget, and how often each sequence
+    /// number is held. Only flush and compaction use them.
     ends: BTreeMap<SequenceNumber, u32>,
     /// The sequence numbers above which conflict checks of transactions look for writes, and how often each is held.
     conflicts: BTreeMap<SequenceNumber, u32>,
@@ -231,7 +232,27 @@ impl Snapshots {
         drop(live);
         let (owner, sequence) = (owner.clone(), sequence.clone());
         let checked_above = None;
-        Arc::new(Snapshot { seq, visibility, time_s: now_s, owner, sequence, checked_above, _base: None })
+        Arc::new(Snapshot { seq, visibility, time_s: now_s, is_counted: true, owner, sequence, checked_above, _base: None })
+    }
+
+    /// Takes a snapshot for an iterator with a share of the memory budget. Compactions keep what the snapshot needs, but it does not
+    /// count as a snapshot: without a budget, such an iterator has none.
+    pub fn take_uncounted(owner: &Arc<Self>, sequence: &Arc<LastSequence>, now_s: u64) -> Arc<Snapshot> {
+        let mut live = owner.live.lock();
+        let (seq, visibility) = sequence.view();
+        add_holder(&mut live.ends, seq);
+        drop(live);
+        let (owner, sequence) = (owner.clone(), sequence.clone());
+        Arc::new(Snapshot {
+            seq,
+            visibility,
+            time_s: now_s,
+            is_counted: false,
+            owner,
+            sequence,
+            checked_above: None,
+            _base: None,
+        })
     }
 
     /// Takes a snapshot as [`Snapshots::take`] does, for conflict checks of a transaction: a flush or a compaction keeps an entry
@@ -245,7 +266,7 @@ impl Snapshots {
         drop(live);
         let (owner, sequence) = (owner.clone(), sequence.clone());
         let checked_above = Some(certain);
-        Arc::new(Snapshot { seq, visibility, time_s: now_s, owner, sequence, checked_above, _base: None })
+        Arc::new(Snapshot { seq, visibility, time_s: now_s, is_counted: true, owner, sequence, checked_above, _base: None })
     }
 
     /// Returns the view of a transaction: the entries that `base` shows, and the sections of the transaction. Each
@@ -259,6 +280,7 @@ impl Snapshots {
             seq,
             visibility,
             time_s,
+            is_counted: true,
             owner,
             sequence,
             checked_above: None,
@@ -277,7 +299,7 @@ impl Snapshots {
         let visibility = sequence.undecided.view_at(seq);
         let (owner, sequence) = (owner.clone(), sequence.clone());
         let checked_above = None;
-        Arc::new(Snapshot { seq, visibility, time_s: now_s, owner, sequence, checked_above, _base: None })
+        Arc::new(Snapshot { seq, visibility, time_s: now_s, is_counted: true, owner, sequence, checked_above, _base: None })
     }
 
     /// Makes compactions keep what readers at `seq` need, until the result is dropped. Does not count as a
@@ -327,6 +349,12 @@ impl Snapshots {
     /// Returns the sequence number and the time of the oldest snapshot.
     pub fn oldest(&self) -> Option<(SequenceNumber, u64)> {
         self.live.lock().oldest().map(|held| (held.seq, held.time_s))
+    }
+
+    /// Returns the oldest sequence number that flush and compaction must respect. `None` if there is none.
+    pub fn oldest_needed(&self) -> Option<SequenceNumber> {
+        let oldest = self.live.lock().oldest_needed(SequenceNumber::MAX);
+        (oldest < SequenceNumber::MAX).then_some(oldest)
     }
 
     /// Returns the sequence number below which no entry is kept for a snapshot: the oldest live snapshot at the
@@ -401,6 +429,8 @@ pub struct Snapshot {
     /// Hides entries at or below `seq`. `None` means that all of them are visible.
     visibility: Option<Arc<Visibility>>,
     time_s: u64,
+    /// False for [`Snapshots::take_uncounted`].
+    is_counted: bool,
     owner: Arc<Snapshots>,
     sequence: Arc<LastSequence>,
     /// Of a snapshot of [`Snapshots::take_for_conflicts`]: the sequence number up to which the snapshot sees every entry.
@@ -438,7 +468,10 @@ impl Snapshot {
 impl Drop for Snapshot {
     fn drop(&mut self) {
         let mut live = self.owner.live.lock();
-        live.release(self.seq);
+        match self.is_counted {
+            true => live.release(self.seq),
+            false => remove_holder(&mut live.ends, self.seq),
+        }
         if let Some(certain) = self.checked_above {
             remove_holder(&mut live.conflicts, certain);
         }

@@ -1,7 +1,11 @@
 use std::sync::Arc;
 
+use base::Order;
+use base::key::InternalOrder;
+
 use super::{Holder, MemoryBudget, STEP};
 use crate::cache::{Cache, CacheOptions};
+use crate::memtable::{MemTable, MemTableOptions};
 
 fn cache() -> Arc<Cache<Vec<u8>>> {
     Cache::new(CacheOptions {
@@ -30,10 +34,55 @@ fn pinned_blocks_are_limited_and_not_charged_again() {
     let cache = cache();
     let budget = MemoryBudget::new(64 << 20, cache.clone());
     let most = budget.kept_max();
-    let first = budget.try_keep(Holder::PinnedBlocks, most - 1, most).unwrap();
-    assert_eq!(cache.usage(), 0);
-    assert!(budget.try_keep(Holder::KeptMemtables, 2, most).is_none());
-    assert_eq!(budget.kept(), most - 1);
+    let seeks = budget.take(Holder::PinnedBlocks, most / 4 * 3);
+    assert_eq!((cache.usage(), budget.kept()), (0, most / 4 * 3));
+    assert!(budget.has_room(false, || false));
+    let step = budget.take(Holder::PinnedBlocks, most / 4);
+    assert!(!budget.has_room(false, || false) && budget.has_room(true, || false));
+    let more = budget.take(Holder::PinnedBlocks, 1);
+    assert!(!budget.has_room(true, || true));
+    drop((seeks, step, more));
+    assert_eq!(budget.kept(), 0);
+}
+
+#[test]
+fn a_step_in_the_newest_super_version_has_room_beside_kept_memtables() {
+    let budget = MemoryBudget::new(64 << 20, cache());
+    let _memtables = budget.take(Holder::KeptMemtables, budget.kept_max() + 1);
+    let _blocks = budget.take(Holder::PinnedBlocks, budget.kept_max() / 4);
+    assert!(!budget.has_room(true, || false));
+    assert!(!budget.has_room(false, || true));
+    assert!(budget.has_room(true, || true));
+}
+
+#[test]
+fn a_memtable_is_charged_from_its_flush_until_its_last_keeper_leaves() {
+    let cache = cache();
+    let budget = MemoryBudget::new(64 << 20, cache.clone());
+    let charged = || budget.held(Holder::KeptMemtables);
+    let mem = MemTable::new(MemTableOptions::new(InternalOrder::new(Order::Bytewise)), 1, 0);
+    let first = mem.keep(&budget);
+    mem.make_immutable();
+    assert_eq!(charged(), 0);
+    mem.set_flushed();
+    assert_eq!(charged(), mem.memory_used());
+    let second = mem.keep(&budget);
     drop(first);
-    assert!(budget.try_keep(Holder::KeptMemtables, 2, most).is_some());
+    assert_eq!(charged(), mem.memory_used());
+    drop(second);
+    assert_eq!(charged(), 0);
+    let third = mem.keep(&budget);
+    assert_eq!(charged(), mem.memory_used());
+    drop(third);
+    assert_eq!(charged(), 0);
+}
+
+#[test]
+fn free_memory_is_returned_once_in_a_quarter_of_a_second() {
+    let budget = MemoryBudget::new(64 << 20, cache());
+    assert!(budget.must_return_free_memory(1_000_000));
+    assert!(!budget.must_return_free_memory(1_249_999));
+    assert!(budget.must_return_free_memory(1_250_000));
+    let large = MemoryBudget::new(2 << 30, cache());
+    assert!(!large.must_return_free_memory(1_000_000));
 }

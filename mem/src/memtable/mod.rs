@@ -12,6 +12,8 @@ mod inplace;
 #[cfg(test)]
 mod inplace_tests;
 mod iter;
+mod keeper;
+mod kept;
 mod options;
 mod read;
 mod renumber;
@@ -20,21 +22,21 @@ mod tests;
 mod tombstones;
 mod write;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use base::key::MAX_SEQUENCE;
 use base::key::{SequenceNumber, TYPE_FOR_SEEK, pack};
 use base::pinned::PinRegion;
 
 use crate::arena::{Arena, Ref};
-use crate::budget::{Holder, MemoryBudget, Share};
 use crate::range_del::FragmentedTombstones;
 use crate::rep::entry::Entries;
 use crate::rep::tree::{Estimate, Tree};
 use crate::rep::vector::Vector;
 
 pub use iter::MemIter;
+pub use keeper::Keeper;
 pub use options::{MemTableOptions, RepKind};
 pub use read::FoundEntry;
 pub use renumber::renumber;
@@ -42,6 +44,7 @@ pub use write::{Inserted, Writer};
 
 use bloom::Bloom;
 use inplace::Cells;
+use kept::Kept;
 use tombstones::Tombstones;
 
 /// The smallest estimate that is not an exact count.
@@ -59,8 +62,8 @@ pub struct MemTable {
     id: u64,
     earliest_seq: SequenceNumber,
     tally: Tally,
-    /// The memory that the budget charges because iterators keep the memtable.
-    kept: OnceLock<Share>,
+    /// The iterators that keep the memtable, and the memory that the budget charges for them.
+    kept: Kept,
 }
 
 enum Rep {
@@ -117,17 +120,6 @@ impl Counts {
 }
 
 impl MemTable {
-    /// Charges `bytes` to the budget, because an iterator keeps the memtable. The charge ends with the memtable. Returns false if
-    /// the memtable has no charge, and a charge would exceed `limit`: see [`MemoryBudget::try_keep`].
-    pub fn keep(&self, budget: &Arc<MemoryBudget>, bytes: usize, limit: usize) -> bool {
-        if self.kept.get().is_some() {
-            return true;
-        }
-        let share = budget.try_keep(Holder::KeptMemtables, bytes, limit);
-        // If two iterators charge the memtable concurrently, the second share is returned.
-        share.map(|share| self.kept.set(share)).is_some()
-    }
-
     /// Makes an empty memtable. `id` grows from memtable to memtable. No entry older than `earliest_seq` will
     /// be added.
     ///
@@ -159,7 +151,7 @@ impl MemTable {
             id,
             earliest_seq,
             tally: Tally::default(),
-            kept: OnceLock::new(),
+            kept: Kept::default(),
         })
     }
 
