@@ -2,49 +2,15 @@
 //! obsolete files are not deleted.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::sync::Arc;
 
 use base::FileNumber;
 use kernel::ticks;
 use lsm::version::{ReaderKind, Version};
-use mem::budget::Holder;
-use mem::cache::Role;
-use table::sst::BlockCache;
+
+pub use engine::db::MemoryHolder;
 
 use crate::{Db, Family};
-
-/// One holder of memory. The bytes of a holder with parts are the sum of its parts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MemoryHolder {
-    /// The name of the holder.
-    pub name: String,
-    /// The bytes of the holder, its parts included.
-    pub bytes: u64,
-    /// The parts of the holder. Empty for a holder without parts.
-    pub parts: Vec<MemoryHolder>,
-}
-
-impl MemoryHolder {
-    fn leaf(name: impl Into<String>, bytes: u64) -> MemoryHolder {
-        MemoryHolder { name: name.into(), bytes, parts: Vec::new() }
-    }
-
-    fn of(name: impl Into<String>, parts: Vec<MemoryHolder>) -> MemoryHolder {
-        MemoryHolder { name: name.into(), bytes: parts.iter().map(|part| part.bytes).sum(), parts }
-    }
-
-    fn write(&self, f: &mut fmt::Formatter<'_>, depth: usize) -> fmt::Result {
-        writeln!(f, "{:>14} {:indent$}{}", self.bytes, "", self.name, indent = depth * 2)?;
-        self.parts.iter().try_for_each(|part| part.write(f, depth + 1))
-    }
-}
-
-impl fmt::Display for MemoryHolder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.write(f, 0)
-    }
-}
 
 /// SST files of one level, age and temperature, in one column family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,7 +111,7 @@ pub struct KeptVersion {
 }
 
 impl Db {
-    /// Returns the memory of the database as a tree by holder, in bytes. A block cache of several column families, or of
+    /// Returns the memory of the database as a tree by holder, in bytes. The property `ironstone.memory` has the same tree as text. A block cache of several column families, or of
     /// several databases, counts once. Memory that is charged to a block cache but held elsewhere counts where it is held.
     ///
     /// Cost: one walk over the block caches.
@@ -159,32 +125,7 @@ impl Db {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn memory(&self) -> MemoryHolder {
-        let families = self.families();
-        let mut caches: Vec<Arc<BlockCache>> = self.db_options().row_cache.iter().cloned().collect();
-        for family in &families {
-            let parts = family.inner().pin_owned().parts.clone();
-            for cache in [parts.block_cache.clone(), parts.blob_cache.clone()].into_iter().flatten() {
-                if !caches.iter().any(|known| Arc::ptr_eq(known, &cache)) {
-                    caches.push(cache);
-                }
-            }
-        }
-        let memtables = MemoryHolder::of("memtables", families.iter().map(memtables_of).collect());
-        let caches = caches.iter().enumerate().map(|(at, cache)| cache_of(at, cache)).collect();
-        let readers = self.int_property("rocksdb.estimate-table-readers-mem").unwrap_or(0);
-        let budget = self.db_options().memory_budget.clone();
-        let held = |holder| budget.as_ref().map_or(0, |budget| budget.held(holder) as u64);
-        let parts = vec![
-            memtables,
-            MemoryHolder::leaf("iterators, by the memory budget", held(Holder::Iterators)),
-            MemoryHolder::leaf(
-                "buffers of flushes and compactions, by the memory budget",
-                held(Holder::JobBuffers),
-            ),
-            MemoryHolder::of("caches", caches),
-            MemoryHolder::leaf("open SST files outside of the block caches", readers),
-        ];
-        MemoryHolder::of("database", parts)
+        engine::db::memory(self.engine())
     }
 
     /// Returns the reasons why files that the newest version does not need are not deleted.
@@ -234,32 +175,6 @@ impl Family {
             |((level, age, temperature), (files, bytes))| DiskShare { level, age, temperature, files, bytes };
         sums.into_iter().map(share).collect()
     }
-}
-
-fn memtables_of(family: &Family) -> MemoryHolder {
-    let pinned = family.inner().pin_owned();
-    let used = |mem: &mem::memtable::MemTable| mem.memory_used() as u64;
-    let all = family.int_property("rocksdb.size-all-mem-tables").unwrap_or(0);
-    let unflushed = family.int_property("rocksdb.cur-size-all-mem-tables").unwrap_or(0);
-    let mut parts = vec![MemoryHolder::leaf("active memtable", used(&pinned.mem))];
-    let waiting =
-        pinned.imm.iter().map(|mem| MemoryHolder::leaf("immutable memtable, waits for a flush", used(mem)));
-    parts.extend(waiting);
-    let kept = all.saturating_sub(unflushed);
-    if kept > 0 {
-        let holder =
-            "flushed memtables, kept by an iterator, a pinned value, or the history for transactions";
-        parts.push(MemoryHolder::leaf(holder, kept));
-    }
-    MemoryHolder::of(format!("column family {}", family.name()), parts)
-}
-
-fn cache_of(at: usize, cache: &Arc<BlockCache>) -> MemoryHolder {
-    let held = cache.entry_bytes();
-    let roles = Role::ALL.iter().map(|role| MemoryHolder::leaf(role.name(), held[*role as usize] as u64));
-    let mut parts: Vec<MemoryHolder> = roles.filter(|part| part.bytes > 0).collect();
-    parts.push(MemoryHolder::leaf("hash table", cache.table_bytes() as u64));
-    MemoryHolder::of(format!("cache {} with a capacity of {} bytes", at + 1, cache.capacity()), parts)
 }
 
 fn kept_versions(family: &Family) -> Vec<KeptVersion> {

@@ -165,6 +165,9 @@ impl Db {
     /// another database.
     pub fn property(&self, family: &Arc<Family>, name: &str) -> Option<String> {
         self.own(family).ok()?;
+        if name == super::memory::PROPERTY {
+            return Some(super::memory(self).to_string());
+        }
         properties::property(&self.inner.property_context(), family, name)
     }
 
