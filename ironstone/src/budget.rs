@@ -3,18 +3,13 @@
 //! [`derive`] is a pure function to a list of options with their reasons. [`Options::for_budget`] sets the options of the list,
 //! and [`explain_options`] returns the list.
 
-use std::sync::Arc;
-
 use base::{Error, Result};
-use mem::budget::MemoryBudget;
 use mem::cache::CacheOptions;
-use mem::write_buffer::WriteBufferManager;
 use table::sst::BlockCache;
 
-use crate::{Charged, Options, TableFactory};
+pub use engine::options::BUDGET_MEMORY_MIN;
 
-/// The least memory of a budget: 8 MiB.
-pub const BUDGET_MEMORY_MIN: u64 = 8 << 20;
+use crate::Options;
 
 const MIB: u64 = 1 << 20;
 
@@ -119,18 +114,21 @@ impl Options {
 impl Options {
     /// Sets one memory limit for the database: the block cache, memtables, index and filter blocks, iterators, and the buffers of flushes
     /// and compactions draw from it. Keeps all other options. Call this method after the other options are set: it replaces the block
-    /// cache and the write buffer manager, and lowers buffer sizes that do not fit.
+    /// cache and the write buffer manager, and lowers buffer sizes that do not fit. All column families use the block cache of the
+    /// budget. The database option `memory_budget_bytes` sets the same limit from text.
     ///
-    /// - The block cache has the whole budget as its capacity. Memory of other holders takes room from the blocks.
+    /// - The block cache has 13 sixteenths of the budget as its capacity. Memory of other holders takes room from the blocks. The rest is
+    ///   for memory that the allocator keeps free. Up to 1 GiB, jobs make glibc return its free memory to the system, at most four times
+    ///   in a second.
     /// - Memtables have a quarter. Writers wait while the memtables exceed the quarter.
     /// - Blocks and memtables that idle iterators keep have a quarter. An iterator without room copies its entry, and its next move
-    ///   collects its sources again. Each iterator takes a snapshot, so its answers do not change. Such a step costs as much as a seek.
+    ///   collects its sources again. Its answers do not change: flush and compaction keep what it needs. Such a step costs as much as a
+    ///   seek.
     ///   Iterators with timestamps, with `pin_data`, with `table_filter`, of a column family with a compaction filter, with FIFO
     ///   compaction or with in-place updates are not limited.
     /// - Pinned values that the application holds are not limited.
     ///
-    /// A snapshot of an iterator counts in `rocksdb.num-snapshots`, and a deletion of whole files (`delete_files_in_range`) acts on such an
-    /// iterator as on a snapshot. [`Db::memory`](crate::Db::memory) returns the holders.
+    /// [`Db::memory`](crate::Db::memory) returns the holders.
     ///
     /// # Errors
     /// InvalidArgument for less than [`BUDGET_MEMORY_MIN`] bytes. NotSupported for a column family without block-based tables.
@@ -144,30 +142,8 @@ impl Options {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn memory_budget(&mut self, bytes: u64) -> Result<&mut Self> {
-        if bytes < BUDGET_MEMORY_MIN {
-            let text =
-                format!("a memory budget of {bytes} bytes; at least {BUDGET_MEMORY_MIN} bytes are needed");
-            return Err(Error::invalid_argument(text));
-        }
-        let TableFactory::BlockBased(table) = &mut self.family.table_factory else {
-            return Err(Error::not_supported("a memory budget for tables that are not block-based"));
-        };
-        table.no_block_cache = false;
-        table.cache_index_and_filter_blocks = true;
-        table.cache_usage_options.filter_construction = Charged::Enabled;
-        table.cache_usage_options.compression_dictionary_building_buffer = Charged::Enabled;
-        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-        let cache = BlockCache::new(CacheOptions::hyper_clock(bytes))?;
-        let memtables = bytes / 4;
-        self.family.write_buffer_size = self.family.write_buffer_size.min(memtables / 3);
-        let buffer = (bytes / 256).max(64 << 10);
-        let db = &mut self.db;
-        db.compaction_readahead_size = db.compaction_readahead_size.min(buffer);
-        db.writable_file_max_buffer_size = db.writable_file_max_buffer_size.min(buffer);
-        db.db_write_buffer_size = memtables;
-        db.write_buffer_manager =
-            Some(Arc::new(WriteBufferManager::new(memtables, Some(cache.clone()), true)));
-        db.memory_budget = Some(MemoryBudget::new(bytes, cache.clone()));
+        self.family.fit_memory_budget(bytes)?;
+        let cache = self.db.make_memory_budget(bytes)?;
         self.block_cache = Some(cache);
         Ok(self)
     }

@@ -276,6 +276,11 @@ base::options! {
     /// the property `ironstone.lost-bytes` report the loss. If false, the open fails with Corruption. Only Ironstone
     /// has this option.
     unwritten open_despite_lost_writes: bool = false;
+    /// One memory limit for the database in bytes: block cache, memtables, index and filter blocks, iterators, and the buffers of
+    /// flushes and compactions draw from it. The open makes the block cache of all column families, the write buffer manager and the
+    /// budget, replaces those of other options, and lowers buffer sizes that do not fit. At least 8 MiB. 0: no limit. Only Ironstone
+    /// has this option.
+    unwritten memory_budget_bytes: u64 = 0, unit: "bytes";
     components
     /// Files, clock, random numbers and threads. Default: those of the machine.
     env: Env = Env::posix();

@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
+mod budget;
 mod check;
 mod compat;
 mod component;
@@ -34,6 +35,7 @@ mod unsupported;
 mod tests;
 
 pub use base::option::{Mutability, Release, Row, Value};
+pub use budget::BUDGET_MEMORY_MIN;
 pub use compat::Compat;
 pub use component::{AdaptiveTables, CompressionManager, FileChecksumGen, Unavailable};
 pub use compression::{CompressionOptions, CompressionType};

@@ -52,7 +52,7 @@ impl Opening {
     /// # Errors
     /// InvalidArgument and NotSupported for options; `IoError` if another process has the LOCK.
     pub fn new(request: OpenRequest, read_only: bool, overrides: Overrides) -> Result<Self> {
-        let OpenRequest { path, mut options, components, mut families, others } = request;
+        let OpenRequest { path, mut options, mut components, mut families, others } = request;
         refuse_empty_path(&path)?;
         if families.is_empty() {
             families.push(FamilyDescriptor::new("default", FamilyOptions::default()));
@@ -65,6 +65,9 @@ impl Opening {
         for family in &families {
             family.options.validate(&family.name, &options)?;
             refuse(&family_gaps(&family.name, &family.options, read_only))?;
+        }
+        if options.memory_budget_bytes > 0 && options.memory_budget.is_none() {
+            components.block_cache = Some(options.make_memory_budget(options.memory_budget_bytes)?);
         }
         // The same column family may be named twice, as in RocksDB. The first descriptor counts.
         let mut names = HashSet::default();

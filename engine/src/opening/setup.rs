@@ -153,11 +153,16 @@ pub fn request_of(
     events: &Events,
     call: FamilyUse,
 ) -> Result<RequestedFamily> {
-    let cache = match &d.block_cache {
+    // With a memory budget, all column families use the block cache of the budget.
+    let own_cache = d.block_cache.as_ref().filter(|_| db.memory_budget_bytes == 0);
+    let cache = match own_cache {
         Some(cache) => cache.clone(),
         None => caches.of(&d.options.table_factory)?,
     };
     let mut options = d.options.clone();
+    if db.memory_budget_bytes > 0 {
+        options.fit_memory_budget(db.memory_budget_bytes)?;
+    }
     match call {
         FamilyUse::Create => options.validate_without_table(&d.name, db)?,
         FamilyUse::Open | FamilyUse::OpenForReading => options.validate(&d.name, db)?,

@@ -232,7 +232,16 @@ impl Snapshots {
         drop(live);
         let (owner, sequence) = (owner.clone(), sequence.clone());
         let checked_above = None;
-        Arc::new(Snapshot { seq, visibility, time_s: now_s, is_counted: true, owner, sequence, checked_above, _base: None })
+        Arc::new(Snapshot {
+            seq,
+            visibility,
+            time_s: now_s,
+            is_counted: true,
+            owner,
+            sequence,
+            checked_above,
+            _base: None,
+        })
     }
 
     /// Takes a snapshot for an iterator with a share of the memory budget. Compactions keep what the snapshot needs, but it does not
@@ -266,7 +275,16 @@ impl Snapshots {
         drop(live);
         let (owner, sequence) = (owner.clone(), sequence.clone());
         let checked_above = Some(certain);
-        Arc::new(Snapshot { seq, visibility, time_s: now_s, is_counted: true, owner, sequence, checked_above, _base: None })
+        Arc::new(Snapshot {
+            seq,
+            visibility,
+            time_s: now_s,
+            is_counted: true,
+            owner,
+            sequence,
+            checked_above,
+            _base: None,
+        })
     }
 
     /// Returns the view of a transaction: the entries that `base` shows, and the sections of the transaction. Each
@@ -299,7 +317,16 @@ impl Snapshots {
         let visibility = sequence.undecided.view_at(seq);
         let (owner, sequence) = (owner.clone(), sequence.clone());
         let checked_above = None;
-        Arc::new(Snapshot { seq, visibility, time_s: now_s, is_counted: true, owner, sequence, checked_above, _base: None })
+        Arc::new(Snapshot {
+            seq,
+            visibility,
+            time_s: now_s,
+            is_counted: true,
+            owner,
+            sequence,
+            checked_above,
+            _base: None,
+        })
     }
 
     /// Makes compactions keep what readers at `seq` need, until the result is dropped. Does not count as a

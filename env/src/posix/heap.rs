@@ -10,7 +10,7 @@
 //! for each arena.
 //!
 //! Returning memory walks over all free chunks and locks each arena in turn. So the call happens only when
-//! no other database is open.
+//! no other database is open. A database with a memory budget calls [`super::return_free_memory`] while it is open.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -122,8 +122,9 @@ pub fn process_id() -> u32 {
     std::process::id()
 }
 
-/// Returns the free memory of the C library's allocator to the system.
-pub(super) fn return_free_memory() {
+/// Returns the free memory of the C library's allocator to the system. Walks over all free chunks, and locks each arena in turn:
+/// about a millisecond for 60 MiB. Does nothing for other allocators.
+pub fn return_free_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
     // SAFETY: the call takes a number, locks the data that it uses, and returns only pages without allocated memory.
     unsafe {

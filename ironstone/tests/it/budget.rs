@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use ironstone::{
-    BUDGET_MEMORY_MIN, BlockCache, BudgetGoal, CacheOptions, CompactRangeOptions, Db, MemoryBudget, Options,
-    explain_options,
+    BUDGET_MEMORY_MIN, BlockCache, BudgetGoal, CacheOptions, CompactRangeOptions, Db, FamilyDescriptor,
+    IngestExternalFileOptions, Iter, MemoryBudget, Options, SstFileWriter, Statistics, explain_options,
 };
 
 const GOALS: [BudgetGoal; 2] = [BudgetGoal::Latency, BudgetGoal::Throughput];
@@ -116,13 +116,12 @@ fn write_generation(db: &Db, made: u64) {
 }
 
 /// Makes iterators at many states of a database with a budget, moves all of them after each entry was overwritten and compacted,
-/// and checks each answer. Returns the bytes of all memtables before the iterators are dropped.
-fn check_iterators(mut options: Options, budget: Option<Arc<MemoryBudget>>) -> u64 {
-    const GENERATIONS: u64 = 40;
+/// and checks each answer. Returns the bytes of all memtables before the iterators are moved.
+fn check_iterators(mut options: Options, budget: Option<Arc<MemoryBudget>>, generations: u64) -> u64 {
     options.db.memory_budget = budget.or(options.db.memory_budget);
     let db = Db::open("data", options).unwrap();
     let mut open = Vec::new();
-    for made in 0..GENERATIONS {
+    for made in 0..generations {
         write_generation(&db, made);
         for i in 0..10 {
             let from = (made * 37 + i * 51) % KEYS;
@@ -159,7 +158,7 @@ fn check_iterators(mut options: Options, budget: Option<Arc<MemoryBudget>>) -> u
         assert_eq!((iter.key(), iter.value()), (&key(second.0)[..], &second.1[..]));
         iter.refresh().unwrap();
         iter.seek_to_first();
-        assert_eq!(iter.value(), entries(GENERATIONS - 1, 0).next().unwrap().1);
+        assert_eq!(iter.value(), entries(generations - 1, 0).next().unwrap().1);
     }
     memtables
 }
@@ -167,20 +166,138 @@ fn check_iterators(mut options: Options, budget: Option<Arc<MemoryBudget>>) -> u
 #[test]
 fn iterators_without_room_in_the_budget_keep_their_answers_and_no_memtable() {
     let cache = BlockCache::new(CacheOptions::lru(1 << 20)).unwrap();
-    let none = check_iterators(Options::in_memory(), None);
+    let none = check_iterators(Options::in_memory(), None, 40);
     assert!(none > 2_000_000, "iterators without a budget keep {none} bytes of memtables");
     for bytes in [1, 64 << 10, 4 << 20] {
-        let kept = check_iterators(Options::in_memory(), Some(MemoryBudget::new(bytes, cache.clone())));
+        let kept = check_iterators(Options::in_memory(), Some(MemoryBudget::new(bytes, cache.clone())), 40);
         assert!(kept < bytes as u64 / 4 + 500_000, "a budget of {bytes} bytes: {kept} bytes of memtables");
     }
 }
 
 #[test]
 fn iterators_with_a_small_memory_budget_keep_their_answers() {
+    let none = check_iterators(Options::in_memory(), None, 60);
     let mut options = Options::in_memory();
     options.memory_budget(BUDGET_MEMORY_MIN).unwrap();
-    let kept = check_iterators(options, None);
-    assert!(kept < BUDGET_MEMORY_MIN / 2, "{kept} bytes of memtables");
+    let kept = check_iterators(options, None, 60);
+    // A quarter of the budget, and the memtable whose flush exceeded the quarter.
+    let most = BUDGET_MEMORY_MIN / 4 + 200_000;
+    assert!(kept < most && most < none, "{kept} bytes of memtables; {none} bytes without a budget");
+}
+
+/// Writes an SST file with these keys.
+fn sst_file(path: &str, options: &Options, numbers: &[u64]) {
+    let mut file = SstFileWriter::create(path, &options.db, &options.family).unwrap();
+    numbers.iter().for_each(|number| file.put(&key(*number), b"ingested").unwrap());
+    file.finish().unwrap();
+}
+
+/// Returns options with a budget in which no iterator has room.
+fn without_room() -> Options {
+    let cache = BlockCache::new(CacheOptions::lru(1 << 20)).unwrap();
+    let mut options = Options::in_memory();
+    options.db.memory_budget = Some(MemoryBudget::new(1, cache));
+    options
+}
+
+fn numbers(iter: &mut Iter) -> Vec<u64> {
+    let mut found = Vec::new();
+    iter.seek_to_first();
+    while iter.valid() {
+        found.push(u64::from_be_bytes(iter.key().try_into().unwrap()));
+        iter.next();
+    }
+    iter.status().unwrap();
+    found
+}
+
+#[test]
+fn an_ingestion_that_snapshots_see_is_hidden_from_open_iterators() {
+    let options = without_room();
+    sst_file("5.sst", &options, &[5]);
+    sst_file("6.sst", &options, &[6]);
+    let db = Db::open("data", options).unwrap();
+    [1, 9].iter().for_each(|number| db.put(&key(*number), b"v").unwrap());
+    let mut before = db.iter().unwrap();
+    before.seek(&key(1));
+    let how = IngestExternalFileOptions {
+        snapshot_consistency: false,
+        allow_global_seqno: false,
+        ..IngestExternalFileOptions::default()
+    };
+    // The file overlaps the range of the memtable, so the memtable is flushed, and the iterator has its entries from an SST file.
+    db.ingest_external_files(["5.sst"], &how).unwrap();
+    let mut between = db.iter().unwrap();
+    db.ingest_external_files(["6.sst"], &how).unwrap();
+    before.next();
+    assert_eq!(before.key(), key(9));
+    db.compact_range(None, None, &CompactRangeOptions::default()).unwrap();
+    assert_eq!(numbers(&mut before), [1, 9]);
+    assert_eq!(numbers(&mut between), [1, 5, 9]);
+    assert_eq!(numbers(&mut db.iter().unwrap()), [1, 5, 6, 9]);
+    before.refresh().unwrap();
+    assert_eq!(numbers(&mut before), [1, 5, 6, 9]);
+}
+
+#[test]
+fn an_iterator_with_a_budget_is_no_snapshot_for_ingestions_and_properties() {
+    let options = without_room();
+    sst_file("5.sst", &options, &[5]);
+    let db = Db::open("data", options).unwrap();
+    [1, 9].iter().for_each(|number| db.put(&key(*number), b"v").unwrap());
+    db.flush().unwrap();
+    let mut iter = db.iter().unwrap();
+    assert_eq!(db.int_property("rocksdb.num-snapshots"), Some(0));
+    assert_eq!(db.int_property("rocksdb.oldest-snapshot-time"), Some(0));
+    let how = IngestExternalFileOptions { allow_global_seqno: false, ..IngestExternalFileOptions::default() };
+    db.ingest_external_files(["5.sst"], &how).unwrap();
+    assert_eq!(numbers(&mut iter), [1, 9]);
+}
+
+#[test]
+fn files_that_are_deleted_stay_visible_to_open_iterators_with_a_budget() {
+    let db = Db::open("data", without_room()).unwrap();
+    [1, 2].iter().for_each(|number| db.put(&key(*number), b"v").unwrap());
+    db.flush().unwrap();
+    db.compact_range(None, None, &CompactRangeOptions::default()).unwrap();
+    let files: Vec<_> = db.live_files().iter().map(|file| file.number).collect();
+    db.compact_files(&files, 6, None, &Default::default()).unwrap();
+    let mut iter = db.iter().unwrap();
+    db.delete_files_in_ranges(&[(None, None)], true).unwrap();
+    assert!(db.live_files().is_empty());
+    assert_eq!(numbers(&mut iter), [1, 2]);
+    iter.refresh().unwrap();
+    assert!(numbers(&mut iter).is_empty());
+}
+
+/// Each step of a parked iterator pins a super version, so the number of pins shows whether an iterator is parked.
+#[test]
+fn iterators_of_many_families_with_large_buffers_have_room() {
+    let mut options = Options::in_memory();
+    options.memory_budget(BUDGET_MEMORY_MIN).unwrap();
+    let statistics = Arc::new(Statistics::new());
+    options.db.statistics = Some(statistics.clone());
+    let db = Db::open("data", options.clone()).unwrap();
+    let mut family_options = options.family.clone();
+    family_options.write_buffer_size = 64 << 20;
+    let families: Vec<_> = (0..6)
+        .map(|i| db.create_family(FamilyDescriptor::new(format!("f{i}"), family_options.clone())).unwrap())
+        .collect();
+    for family in &families {
+        (0..100).for_each(|number| family.put(&key(number), b"v").unwrap());
+    }
+    let mut iters: Vec<_> = families.iter().map(|family| family.iter().unwrap()).collect();
+    iters.iter_mut().for_each(|iter| iter.seek_to_first());
+    let acquires = || {
+        let mut tickers = statistics.tickers();
+        tickers.find(|(name, _)| *name == "rocksdb.number.superversion_acquires").unwrap().1
+    };
+    let before = acquires();
+    for iter in &mut iters {
+        (0..50).for_each(|_| iter.next());
+        assert_eq!(iter.key(), key(50));
+    }
+    assert_eq!(acquires(), before);
 }
 
 #[test]
@@ -197,7 +314,32 @@ fn a_memory_budget_names_the_memory_of_its_iterators() {
     let mut iter = db.iter().unwrap();
     iter.seek_to_first();
     assert!(iterators() > 1000, "{}", iterators());
+    assert_eq!(db.property("ironstone.memory"), Some(db.memory().to_string()));
     drop(iter);
     assert_eq!(iterators(), 0);
     assert!(Options::in_memory().memory_budget(BUDGET_MEMORY_MIN - 1).is_err());
+}
+
+#[test]
+fn a_memory_budget_from_text_holds_for_all_families() {
+    let mut options = Options::in_memory();
+    options.block_cache = Some(BlockCache::new(CacheOptions::lru(1 << 30)).unwrap());
+    options.update("memory_budget_bytes=16M").unwrap();
+    let db = Db::open("data", options.clone()).unwrap();
+    let mut descriptor = FamilyDescriptor::new("more", options.family.clone());
+    descriptor.block_cache = options.block_cache.clone();
+    let more = db.create_family(descriptor).unwrap();
+    for family in [&db.default_family(), &more] {
+        assert_eq!(family.int_property("rocksdb.block-cache-capacity"), Some(13 << 20));
+        assert_eq!(family.options().write_buffer_size, (4 << 20) / 3);
+    }
+    write_generation(&db, 0);
+    let mut iter = db.iter().unwrap();
+    iter.seek_to_first();
+    let memory = db.memory();
+    assert!(memory.parts.iter().any(|part| part.name.starts_with("iterators") && part.bytes > 1000));
+    drop((iter, more, db));
+    options.update("memory_budget_bytes=1000").unwrap();
+    let error = Db::open("data", options).err().unwrap();
+    assert!(error.message().contains("a memory budget of 1000 bytes"), "{error}");
 }

@@ -86,6 +86,9 @@ impl DbOptions {
                 "{name} is {count}; at most {BACKGROUND_JOBS_MAX} background jobs are supported"
             )));
         }
+        if self.memory_budget_bytes > 0 {
+            crate::budget::check(self.memory_budget_bytes)?;
+        }
         if self.db_paths.len() > 4 {
             return not_supported("More than four DB paths are not supported yet. ");
         }
