@@ -5,9 +5,9 @@
 //!         outstanding               needed with c               p is not needed
 //! ```
 //! A prepared section is needed until its transaction is rolled back, or until no column family replays the WAL of
-//! its commit: the commit record names the section and does not repeat its records. Only the write leader adds a
-//! section, so every flush sees it. Facts: RocksDB `db/logs_with_prep_tracker.h`, which counts references of
-//! memtables instead.
+//! its commit: the commit record names the section and does not repeat its records. A write adds its section before the
+//! write is published, and a WAL is closed only after all its writes are published. So the section of a closed WAL is
+//! known. Facts: RocksDB `db/logs_with_prep_tracker.h`, which counts references of memtables instead.
 //!
 //! The lock is a leaf: no other lock is taken and no I/O happens while it is held.
 
