@@ -6,7 +6,6 @@
 //! Facts: RocksDB `db/write_batch.cc` (`WriteBatchInternal::Iterate`), `java/rocksjni/writebatchhandlerjnicallback.cc`.
 
 use base::Error;
-use engine::batch::WriteBatch;
 use format::batch::{Batch, Marker, Record};
 
 use crate::batch::BatchObject;
@@ -115,11 +114,12 @@ mod content {
     pub const TIMED_PUT: i64 = 1 << 13;
 }
 
-/// Returns the content flags of the first `count` records. Markers and log data do not count as records.
-fn flags(batch: &WriteBatch, count: usize) -> Outcome<i64> {
+/// Returns the content flags of the first `count` records of the bytes of a batch. Markers and log data do not count as records. Ends
+/// before the first record that does not decode, as RocksDB does.
+fn flags(bytes: &[u8], count: usize) -> i64 {
     let (mut flags, mut seen) = (0, 0);
-    for record in batch.iter() {
-        let record = record?;
+    let batch = Batch::new(bytes).ok();
+    for record in batch.iter().flat_map(|batch| batch.records().map_while(Result::ok)) {
         if record.family().is_some() {
             if seen == count {
                 break;
@@ -143,7 +143,7 @@ fn flags(batch: &WriteBatch, count: usize) -> Outcome<i64> {
             Record::Marker(Marker::Noop) | Record::LogData(_) => 0,
         };
     }
-    Ok(flags)
+    flags
 }
 
 /// Declares `WriteBatch.hasX`.
@@ -152,7 +152,7 @@ macro_rules! conditions {
         natives! {
             fn $name[_](handle: Handle) -> bool {
                 let object = handle.shared::<BatchObject>()?;
-                flags(&object.batch, usize::MAX)? & content::$bit != 0
+                flags(object.bytes(), usize::MAX) & content::$bit != 0
             }
         }
     )*};
@@ -208,7 +208,7 @@ natives! {
     fn WriteBatch_getWalTerminationPoint[java](handle: Handle) -> JObject<'j> {
         let object = handle.shared::<BatchObject>()?;
         let (len, count) = object.batch.wal_termination_point().unwrap_or((0, 0));
-        let flags = if count == 0 { 0 } else { flags(&object.batch, count as usize)? };
+        let flags = if count == 0 { 0 } else { flags(object.bytes(), count as usize) };
         NEW_SAVE_POINT.construct(java, &[Value::long(len as i64), Value::long(i64::from(count)), Value::long(flags)])?
     }
 }

@@ -246,6 +246,7 @@ class BatchesTest extends InDirectory {
           assertEquals(bytes[8], batch.count());
           assertArrayEquals(bytes, batch.data());
           assertEquals(bytes.length, batch.getDataSize());
+          assertTrue(batch.hasPut());
           final String text = bytes == cut ? "bad WriteBatch Put" : "WriteBatch has wrong count";
           assertEquals(text, assertThrows(RocksDBException.class, () -> db.write(write, batch)).getMessage());
           assertEquals(text, assertThrows(RocksDBException.class, () -> batch.iterate(log)).getMessage());
