@@ -157,7 +157,12 @@ impl KeyLock {
         let id = request.owner.id();
         let may_pass = self.waiters.is_empty() || self.is_held_by(id);
         if self.admits(id, request.mode) && may_pass {
+            let lowers = self.mode == LockMode::Exclusive && request.mode == LockMode::Shared;
             self.hold(request.owner, request.mode);
+            if lowers {
+                // The lock now admits the shared waiters at the front of the queue.
+                self.grant_waiters();
+            }
             return Attempt::Granted;
         }
         if self.steal_expired(id, now_us) && self.waiters.is_empty() {
@@ -190,4 +195,33 @@ pub(super) struct Waiter {
     pub mode: LockMode,
     pub granted: AtomicBool,
     pub woken: Condvar,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::txn::locks::Patience;
+
+    fn owner() -> Arc<Owner> {
+        Arc::new(Owner::new(0, Patience { lock_timeout_us: 0, deadlock_timeout_us: 0, detect_depth: None }))
+    }
+
+    #[test]
+    fn shared_waiters_get_a_lock_that_its_holder_lowers() {
+        let (holder, waiter) = (owner(), owner());
+        let mut lock = KeyLock { mode: LockMode::Shared, holders: Vec::new(), waiters: Default::default() };
+        lock.hold(&holder, LockMode::Exclusive);
+        let queued = Arc::new(Waiter {
+            owner: waiter.clone(),
+            mode: LockMode::Shared,
+            granted: AtomicBool::new(false),
+            woken: Condvar::new(),
+        });
+        lock.waiters.push_back(queued.clone());
+        let request =
+            Request { owner: &holder, family: FamilyId::DEFAULT, key: b"k", mode: LockMode::Shared };
+        assert!(matches!(lock.attempt(&request, 0), Attempt::Granted));
+        assert!(queued.granted.load(Ordering::Relaxed) && lock.waiters.is_empty());
+        assert!(lock.is_held_by(waiter.id()));
+    }
 }

@@ -3,9 +3,12 @@
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ironstone::{Kind, Subcode, TransactionDb, TransactionDbOptions, TransactionOptions, WriteOptions};
+use ironstone::{
+    Kind, LockMode, ReadOptions, Subcode, TransactionDb, TransactionDbOptions, TransactionOptions,
+    Validation, WriteOptions,
+};
 
-use super::{options, with};
+use super::{impatient, options, with};
 
 fn patient(per_key: bool) -> TransactionDbOptions {
     TransactionDbOptions {
@@ -93,8 +96,17 @@ fn search_deeper_than_its_depth_counts_as_a_deadlock() {
             }
         }
         let shallow = with(TransactionOptions { deadlock_detect_depth: 2, ..detecting() }, &db);
+        shallow.put(b"s", b"1").unwrap();
+        // There is a search only if another transaction that looks for deadlocks waits for `shallow`.
+        let waiting = with(detecting(), &db);
+        let other = waiting.clone();
+        scope.spawn(move || waiting.put(b"s", b"2").unwrap());
+        while other.waiting_for().transactions.is_empty() {
+            std::thread::yield_now();
+        }
         assert_eq!(shallow.put(b"k0", b"3").unwrap_err().subcode(), Subcode::Deadlock);
         assert!(db.deadlock_info_buffer()[0].limit_exceeded);
+        shallow.rollback().unwrap();
         for transaction in chain.iter().rev() {
             // The transaction before this transaction waits until now.
             transaction.rollback().unwrap();
@@ -158,5 +170,25 @@ fn transfer(db: &TransactionDb, from: usize, to: usize) -> u64 {
             Err(error) => assert_eq!(error.subcode(), Subcode::Deadlock, "{error}"),
         }
         deadlocks += 1;
+    }
+}
+
+#[test]
+fn a_wait_of_a_transaction_on_which_nobody_waits_is_no_deadlock() {
+    for per_key in [false, true] {
+        let scratch = tempfile::tempdir().unwrap();
+        let db = TransactionDb::open(scratch.path(), options(), impatient(per_key)).unwrap();
+        let holders: Vec<_> = (0..60).map(|_| db.begin()).collect();
+        for holder in &holders {
+            let (family, read) = (db.default_family(), ReadOptions::default());
+            holder.lock_for_update_in(&family, b"k", &read, LockMode::Shared, Validation::Check).unwrap();
+        }
+        // More holders than the search may visit, and a search that may visit one.
+        for depth in [50, 1] {
+            let options = TransactionOptions { deadlock_detect_depth: depth, lock_timeout: 5, ..detecting() };
+            let error = with(options, &db).put(b"k", b"1").unwrap_err();
+            assert_eq!((error.kind(), error.subcode()), (Kind::TimedOut, Subcode::LockTimeout));
+        }
+        assert!(db.deadlock_info_buffer().is_empty());
     }
 }
