@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use base::stats::Ticker;
 use base::{Error, Kind, Result};
 use engine::db::{LiveFileKind, LiveFileStorageInfo, LiveFilesStorageInfoOptions};
-use env::sync::{AtomicU64, Mutex, Ordering};
+use env::sync::{AtomicBool, AtomicU64, Mutex, Ordering};
 use std::sync::Arc;
 
 use super::meta::{APP_METADATA_BYTES_MAX, Meta, MetaFile};
@@ -123,28 +123,34 @@ impl BackupEngine {
 
 impl Inner {
     fn check_stopped(&self) -> Result<()> {
-        match self.stopped.load(Ordering::Acquire) {
-            true => Err(Error::new(Kind::Incomplete, "Backup stopped")),
-            false => Ok(()),
-        }
+        check_stopped(&self.stopped)
     }
 
-    /// `calling` is locked during each call of the progress callback.
+    /// A copy with these settings looks after each buffer whether the backup is stopped. `calling` is locked during each call
+    /// of the progress callback.
     fn settings_of(&self, options: &CreateBackupOptions, calling: Arc<Mutex<()>>) -> CopySettings {
         let mut settings = self.copy_settings(&self.backup_limiter);
-        if let Some(progress) = options.progress_callback.clone() {
-            let interval = self.options.callback_trigger_interval_size.max(1);
-            let copied = AtomicU64::new(0);
-            settings.on_bytes = Some(Arc::new(move |bytes| {
-                let before = copied.fetch_add(bytes, Ordering::AcqRel);
-                let calls = (before + bytes) / interval - before / interval;
-                (0..calls).try_for_each(|_| {
-                    let _calling = calling.lock();
-                    progress()
-                })
-            }));
-        }
+        let (progress, stopped) = (options.progress_callback.clone(), self.stopped.clone());
+        let interval = self.options.callback_trigger_interval_size.max(1);
+        let copied = AtomicU64::new(0);
+        settings.on_bytes = Some(Arc::new(move |bytes| {
+            check_stopped(&stopped)?;
+            let Some(progress) = &progress else { return Ok(()) };
+            let before = copied.fetch_add(bytes, Ordering::AcqRel);
+            let calls = (before + bytes) / interval - before / interval;
+            (0..calls).try_for_each(|_| {
+                let _calling = calling.lock();
+                progress()
+            })
+        }));
         settings
+    }
+}
+
+fn check_stopped(stopped: &AtomicBool) -> Result<()> {
+    match stopped.load(Ordering::Acquire) {
+        true => Err(Error::new(Kind::Incomplete, "Backup stopped")),
+        false => Ok(()),
     }
 }
 

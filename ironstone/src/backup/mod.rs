@@ -127,7 +127,7 @@ struct Inner {
     read_only: bool,
     backup_limiter: Option<Arc<RateLimiter>>,
     restore_limiter: Option<Arc<RateLimiter>>,
-    stopped: AtomicBool,
+    stopped: Arc<AtomicBool>,
     /// Held during each operation, I/O included: for reading by operations that do not change the directory. A thread that takes
     /// the locks of several engines takes all of them for reading, in the order of their addresses.
     state: RwLock<State>,
@@ -210,7 +210,7 @@ impl BackupEngine {
             db_env: db_env.clone(),
             env: env.clone(),
             read_only,
-            stopped: AtomicBool::new(false),
+            stopped: Arc::default(),
             state: RwLock::default(),
             options,
         };

@@ -340,6 +340,27 @@ fn progress_is_reported_and_a_backup_can_be_stopped() {
 }
 
 #[test]
+fn stop_ends_the_copy_of_a_file_in_its_middle() {
+    let w = World::new();
+    w.fill(0, 50_000);
+    let how = BackupEngineOptions { callback_trigger_interval_size: 4096, io_buffer_size: 4096, ..w.how() };
+    let engine = Arc::new(BackupEngine::open(how, &options().db.env).unwrap());
+    let calls = Arc::new(AtomicU64::new(0));
+    let (counted, stopping) = (calls.clone(), Arc::downgrade(&engine));
+    let options = CreateBackupOptions {
+        progress_callback: Some(Arc::new(move || {
+            counted.fetch_add(1, Ordering::Relaxed);
+            stopping.upgrade().expect("the engine is in use").stop_backup();
+            Ok(())
+        })),
+        ..CreateBackupOptions::default()
+    };
+    assert_eq!(engine.create_new_backup_with(w.db(), &options).unwrap_err().kind(), Kind::Incomplete);
+    // The SST file has more than 100 buffers.
+    assert_eq!(calls.load(Ordering::Relaxed), 1);
+}
+
+#[test]
 fn backups_are_deleted_at_open_if_asked() {
     let w = World::new();
     w.fill(0, 10);
