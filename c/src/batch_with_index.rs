@@ -231,7 +231,8 @@ c_api! {
 
     /// Adds bytes that are written to the WAL but not to memtables.
     fn rocksdb_writebatch_wi_put_log_data(batch: mut rocksdb_writebatch_wi_t, blob: bytes) {
-        batch.batch.put_log_data(blob);
+        // As in RocksDB, a record that exceeds the largest size of the batch is left out.
+        let _ = batch.batch.put_log_data(blob);
     }
 
     /// Calls a function for each put and each deletion of the default column family.

@@ -191,7 +191,7 @@ natives! {
 
     fn WriteBatchWithIndex_putLogData | WriteBatchWithIndex_putLogDataJni[java](handle: Handle, blob: JBytes, len: i32) {
         let blob = java.copy_first(blob, len)?;
-        batch(handle)?.batch.put_log_data(&blob);
+        batch(handle)?.batch.put_log_data(&blob)?;
     }
 
     fn WriteBatchWithIndex_clear0 | WriteBatchWithIndex_clear0Jni[_](handle: Handle) {

@@ -172,7 +172,8 @@ c_api! {
 
     /// Adds bytes that are written to the WAL but not to memtables.
     fn rocksdb_transaction_put_log_data(txn: at rocksdb_transaction_t, blob: bytes) {
-        txn.txn.put_log_data(blob);
+        // As in RocksDB, a record that exceeds `max_write_batch_size` is left out.
+        let _ = txn.txn.put_log_data(blob);
     }
 
     /// Adds the records of a batch, each as a write of the transaction.

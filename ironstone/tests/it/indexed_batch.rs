@@ -179,3 +179,16 @@ fn a_record_of_an_indexed_batch_allocates_nothing() {
         }
     }
 }
+
+#[test]
+fn a_log_record_beyond_the_largest_size_is_refused() {
+    let mut batch = WriteBatchWithIndex::new();
+    batch.set_max_bytes(60);
+    batch.put(b"a", b"1").unwrap();
+    let error = batch.put_log_data(&[b'x'; 60]).unwrap_err();
+    assert_eq!(error.subcode(), ironstone::Subcode::MemoryLimit);
+    // The refused record takes no place.
+    batch.put_log_data(b"short").unwrap();
+    batch.put(b"b", b"2").unwrap();
+    assert_eq!(batch.count(), 2);
+}

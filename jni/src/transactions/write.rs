@@ -229,6 +229,7 @@ natives! {
     }
 
     fn Transaction_putLogData[java](txn: Handle, blob: JBytes, len: i32) {
-        transaction(txn)?.txn.put_log_data(&java.copy_first(blob, len)?);
+        // As in RocksDB, a record that exceeds `max_write_batch_size` is left out.
+        let _ = transaction(txn)?.txn.put_log_data(&java.copy_first(blob, len)?);
     }
 }

@@ -182,7 +182,7 @@ impl World for Indexed {
             82..90 => self.save_points(chance),
             90..96 => self.finish(chance),
             96 => {
-                self.batch.put_log_data(b"words for the WAL");
+                self.batch.put_log_data(b"words for the WAL").map_err(|e| e.to_string())?;
                 Ok(())
             }
             _ => self.families[chance.below(2) as usize].flush().map_err(told("flush")),

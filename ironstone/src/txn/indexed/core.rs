@@ -78,6 +78,32 @@ impl Core {
         self.orders.of(FamilyId::DEFAULT).clone()
     }
 
+    /// Adds bytes that are written only to the WAL.
+    ///
+    /// # Errors
+    /// Aborted with `MemoryLimit` if the batch would exceed its largest size. The batch is then unchanged.
+    pub fn put_log_data(&mut self, blob: &[u8]) -> Result<()> {
+        if self.bytes_max > 0 {
+            self.batch.set_save_point();
+        }
+        self.batch.put_log_data(blob);
+        self.keep_or_take_back()
+    }
+
+    /// With a largest size: takes the last record back if the batch exceeds the size.
+    fn keep_or_take_back(&mut self) -> Result<()> {
+        if self.bytes_max == 0 {
+            return Ok(());
+        }
+        if self.batch.data_size() > self.bytes_max {
+            self.batch.rollback_to_save_point()?;
+            return Err(
+                Error::aborted("the write batch reached max_bytes").with_subcode(Subcode::MemoryLimit)
+            );
+        }
+        self.batch.pop_save_point()
+    }
+
     /// Adds a record. If the column family has timestamps, the record gets a timestamp of zero bytes, which the commit
     /// replaces.
     ///
@@ -122,15 +148,7 @@ impl Core {
                 Write::Merge(operand) => self.batch.merge_at(family, key, zeros, operand),
             };
         }
-        if self.bytes_max > 0 {
-            if self.batch.data_size() > self.bytes_max {
-                self.batch.rollback_to_save_point()?;
-                return Err(
-                    Error::aborted("the write batch reached max_bytes").with_subcode(Subcode::MemoryLimit)
-                );
-            }
-            self.batch.pop_save_point()?;
-        }
+        self.keep_or_take_back()?;
         if indexing == Indexing::On {
             self.orders.learn(family, target.order);
             let is_merge = matches!(write, Write::Merge(_));

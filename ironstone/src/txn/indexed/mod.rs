@@ -290,17 +290,20 @@ impl WriteBatchWithIndex {
 
     /// Adds bytes that are written only to the WAL.
     ///
+    /// # Errors
+    /// Aborted with `MemoryLimit` if the batch would exceed its largest size. The batch is then unchanged.
+    ///
     /// ```
     /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex, WriteOptions};
     /// # let db = Db::open("data", Options::in_memory())?;
     /// # let family = db.default_family();
     /// # let mut batch = WriteBatchWithIndex::new();
-    /// batch.put_log_data(b"request 17");
+    /// batch.put_log_data(b"request 17")?;
     /// assert_eq!(batch.count(), 0); // no entry of the database
     /// # Ok::<(), ironstone::Error>(())
     /// ```
-    pub fn put_log_data(&mut self, blob: &[u8]) {
-        self.core.lock().batch.put_log_data(blob);
+    pub fn put_log_data(&mut self, blob: &[u8]) -> Result<()> {
+        self.core.lock().put_log_data(blob)
     }
 
     fn write_default(&mut self, key: &[u8], write: Write<'_>) -> Result<()> {

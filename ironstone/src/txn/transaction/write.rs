@@ -325,16 +325,19 @@ impl Transaction {
 
     /// Adds bytes that are written only to the WAL.
     ///
+    /// # Errors
+    /// Aborted with `MemoryLimit` if the batch would exceed its largest size. The batch is then unchanged.
+    ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
     /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
     /// let transaction = db.begin();
-    /// transaction.put_log_data(b"request 17"); // readable through `Db::updates_since`
+    /// transaction.put_log_data(b"request 17")?; // readable through `Db::updates_since`
     /// transaction.commit()?;
     /// # Ok::<(), ironstone::Error>(())
     /// ```
-    pub fn put_log_data(&self, blob: &[u8]) {
-        self.shared.core.lock().batch.put_log_data(blob);
+    pub fn put_log_data(&self, blob: &[u8]) -> Result<()> {
+        self.shared.core.lock().put_log_data(blob)
     }
 
     fn write(&self, family: &Family, key: &[u8], write: Write<'_>, tracking: Tracking) -> Result<()> {
