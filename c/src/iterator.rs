@@ -11,12 +11,37 @@ use ironstone::{BaseDeltaIter, WriteBatchWithIndex};
 use std::sync::Arc;
 
 use crate::abi::{Flag, Owned, Return, Text, arguments};
-use crate::db::{FamilyView, Open, rocksdb_column_family_handle_t, rocksdb_t};
+use crate::db::{FamilyView, Following, Open, rocksdb_column_family_handle_t, rocksdb_t};
 use crate::read_options::rocksdb_readoptions_t;
 
 /// An iterator over a column family. An iterator that could not be created reports the error.
 pub struct rocksdb_iterator_t {
     iter: Result<Kind>,
+    /// For an iterator over a secondary instance: what a refresh needs to read the newest view.
+    again: Option<Box<Again>>,
+}
+
+/// The arguments of an iterator over a secondary instance. A catch-up makes a new view, and the iterator reads the view of
+/// its creation. So a refresh makes a new iterator.
+struct Again {
+    following: Arc<Following>,
+    family: String,
+    options: ReadOptions,
+}
+
+impl Again {
+    fn of(db: &rocksdb_t, family: &Family, options: &ReadOptions) -> Option<Box<Again>> {
+        let following = db.following()?.clone();
+        Some(Box::new(Again { following, family: family.name().to_string(), options: options.clone() }))
+    }
+
+    /// # Errors
+    /// NotFound if the primary instance dropped the column family; the errors of a new iterator.
+    fn make(&self) -> Result<Kind> {
+        let open = self.following.view();
+        let iter = Box::new(open.db.iter(&self.following.family(&self.family)?, self.options.clone())?);
+        Ok(Kind::over(&open, iter))
+    }
 }
 
 /// The source of an iterator.
@@ -85,8 +110,14 @@ impl rocksdb_iterator_t {
         family: Result<FamilyView<'_>>,
         options: &rocksdb_readoptions_t,
     ) -> Self {
-        let create = || Self::create(db, &*family?, options.get()?.clone());
-        rocksdb_iterator_t { iter: create() }
+        let mut again = None;
+        let create = || {
+            let (family, options) = (family?, options.get()?.clone());
+            again = Again::of(db, &family, &options);
+            Self::create(db, &family, options)
+        };
+        let iter = create();
+        rocksdb_iterator_t { iter, again }
     }
 
     fn create(db: &rocksdb_t, family: &Arc<Family>, options: ReadOptions) -> Result<Kind> {
@@ -96,7 +127,7 @@ impl rocksdb_iterator_t {
     }
 
     pub(crate) fn of_transaction(iter: Result<BaseDeltaIter>) -> Self {
-        rocksdb_iterator_t { iter: iter.map(|iter| Kind::Batch(Box::new(iter))) }
+        rocksdb_iterator_t { iter: iter.map(|iter| Kind::Batch(Box::new(iter))), again: None }
     }
 
     /// Returns an iterator over the entries of this iterator and the records of a batch for `family`. Without `family`, the
@@ -124,7 +155,7 @@ impl rocksdb_iterator_t {
                 Err(Error::invalid_argument("the base iterator is over a batch already"))
             }
         });
-        rocksdb_iterator_t { iter }
+        rocksdb_iterator_t { iter, again: None }
     }
 
     fn valid(&self) -> bool {
@@ -208,9 +239,10 @@ c_api! {
         }
         let (open, read) = (db.get()?, options.get()?);
         let created = open.db.iterators(&families, read)?;
-        for (place, iter) in places.iter_mut().zip(created) {
+        for ((place, iter), family) in places.iter_mut().zip(created).zip(&families) {
             let kind = Kind::over(&open, Box::new(iter));
-            place.write(Owned(rocksdb_iterator_t { iter: Ok(kind) }).into_c());
+            let again = Again::of(db, family, read);
+            place.write(Owned(rocksdb_iterator_t { iter: Ok(kind), again }).into_c());
         }
         Ok(())
     }
@@ -306,8 +338,13 @@ c_api! {
         iter.status()
     }
 
-    /// Changes the iterator to read at the newest visible sequence number. The iterator is not valid afterwards.
+    /// Changes the iterator to read at the newest visible sequence number. The iterator is not valid afterwards. An iterator of
+    /// a secondary instance then reads what the last catch-up found.
     fn rocksdb_iter_refresh(iter: cmut rocksdb_iterator_t, err) {
+        if let (Some(again), Ok(_)) = (&iter.again, &iter.iter) {
+            iter.iter = Ok(again.make()?);
+            return Ok(());
+        }
         match &mut iter.iter {
             Ok(Kind::Family { iter, .. } | Kind::Ttl { iter, .. }) => iter.refresh(),
             Ok(Kind::Batch(_) | Kind::TtlBatch(_)) => Err(Error::not_supported("Refresh() of an iterator over a batch")),

@@ -1806,7 +1806,8 @@ extern ROCKSDB_LIBRARY_API rocksdb_slice_t rocksdb_iter_timestamp_slice(const ro
 /* Reports the error that ended the iteration. Reports no error if the iterator reached the end. */
 extern ROCKSDB_LIBRARY_API void rocksdb_iter_get_error(const rocksdb_iterator_t* iter,
     char** errptr);
-/* Changes the iterator to read at the newest visible sequence number. The iterator is not valid afterwards. */
+/* Changes the iterator to read at the newest visible sequence number. The iterator is not valid afterwards. An iterator of
+   a secondary instance then reads what the last catch-up found. */
 extern ROCKSDB_LIBRARY_API void rocksdb_iter_refresh(const rocksdb_iterator_t* iter, char** errptr);
 
 /* ---- Descriptions of flushes, compactions and other jobs, for listeners ---- */
@@ -3599,7 +3600,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_close(rocksdb_transactiond
 /* Creates a column family. The caller destroys the handle. */
 extern ROCKSDB_LIBRARY_API rocksdb_column_family_handle_t* rocksdb_transactiondb_create_column_family(rocksdb_transactiondb_t* txn_db,
     const rocksdb_options_t* column_family_options, const char* column_family_name, char** errptr);
-/* Returns a handle of the base database. Destroy the handle with `rocksdb_transactiondb_close_base_db`. */
+/* Returns a handle of the base database. Its writes lock no keys, and it takes range deletions. Destroy the handle with `rocksdb_transactiondb_close_base_db`. */
 extern ROCKSDB_LIBRARY_API rocksdb_t* rocksdb_transactiondb_get_base_db(rocksdb_transactiondb_t* txn_db);
 /* Destroys the handle. The database stays open. */
 extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_close_base_db(rocksdb_t* base_db);

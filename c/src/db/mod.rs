@@ -29,7 +29,7 @@ pub(crate) use multi_get::{Places, families as families_of, get_families, get_ke
 pub(crate) use open::free_list;
 pub(crate) use read::copied;
 pub use read::{rocksdb_pinnable_handle_t, rocksdb_pinnableslice_t};
-use view::Following;
+pub(crate) use view::Following;
 pub(crate) use view::{Open, View};
 
 /// An open database.
@@ -179,13 +179,18 @@ impl rocksdb_t {
         }
     }
 
+    /// Returns the secondary instance of this handle. `None` for any other database.
+    pub(crate) fn following(&self) -> Option<&Arc<Following>> {
+        match &self.target {
+            Target::Secondary(following) => Some(following),
+            _ => None,
+        }
+    }
+
     pub(crate) fn handle(&self, family: Arc<Family>) -> Result<rocksdb_column_family_handle_t> {
         let open = self.get()?;
         let front = open.front.family_from_engine(family.clone());
-        let secondary = match &self.target {
-            Target::Secondary(following) => Some(following.clone()),
-            _ => None,
-        };
+        let secondary = self.following().cloned();
         Ok(rocksdb_column_family_handle_t {
             held: Held::Counted { db: open.db.clone(), family, front, secondary },
         })
@@ -197,10 +202,7 @@ impl rocksdb_t {
     /// As [`Self::get`].
     pub(crate) fn default_handle(&self) -> Result<rocksdb_column_family_handle_t> {
         let open = self.get()?;
-        let secondary = match &self.target {
-            Target::Secondary(following) => Some(Arc::downgrade(following)),
-            _ => None,
-        };
+        let secondary = self.following().map(Arc::downgrade);
         Ok(rocksdb_column_family_handle_t {
             held: Held::Default {
                 db: WeakDb::new(&open.db),

@@ -47,7 +47,7 @@ impl Deref for View<'_> {
 }
 
 /// A secondary instance and its newest view.
-pub(super) struct Following {
+pub(crate) struct Following {
     secondary: Secondary,
     view: Mutex<Arc<Open>>,
 }
@@ -58,13 +58,13 @@ impl Following {
         Ok(Following { secondary, view })
     }
 
-    pub(super) fn view(&self) -> Arc<Open> {
+    pub(crate) fn view(&self) -> Arc<Open> {
         self.view.lock().clone()
     }
 
     /// # Errors
     /// NotFound if the primary instance dropped the column family.
-    pub(super) fn family(&self, name: &str) -> Result<Arc<Family>> {
+    pub(crate) fn family(&self, name: &str) -> Result<Arc<Family>> {
         let missing = || Error::not_found(format!("column family {name}"));
         self.view().db.family(name).ok_or_else(missing)
     }

@@ -131,6 +131,21 @@ fn time_is_the_end_of_a_stored_value() {
     }
 }
 
+/// Returns the value of the first entry of an iterator.
+///
+/// # Safety
+/// `iter` must be live.
+unsafe fn first_value(iter: *mut c_void) -> String {
+    // SAFETY: the iterator is live and, after the assertion, valid; the value has `len` bytes until the next move.
+    unsafe {
+        rocksdb_iter_seek_to_first(iter);
+        assert_eq!(rocksdb_iter_valid(iter), 1);
+        let mut len = 0;
+        let value = rocksdb_iter_value(iter, &raw mut len);
+        String::from_utf8_lossy(std::slice::from_raw_parts(value.cast::<u8>(), len)).into_owned()
+    }
+}
+
 #[test]
 fn secondary_sees_the_writes_of_a_column_family_after_a_catch_up() {
     let dir = tempfile::tempdir().unwrap();
@@ -159,11 +174,16 @@ fn secondary_sees_the_writes_of_a_column_family_after_a_catch_up() {
             )
         }));
         assert_eq!(reader.get_cf(handles[1], "1").unwrap().as_deref(), Some("Ada"));
+        let iter = rocksdb_create_iterator_cf(reader.handle, reader.read, handles[1]);
 
         writer.put_cf(users, "1", "Grace");
         assert_eq!(reader.get_cf(handles[1], "1").unwrap().as_deref(), Some("Ada"));
         ok(|err| rocksdb_try_catch_up_with_primary(reader.handle, err));
         assert_eq!(reader.get_cf(handles[1], "1").unwrap().as_deref(), Some("Grace"));
+        assert_eq!(first_value(iter), "Ada");
+        ok(|err| rocksdb_iter_refresh(iter, err));
+        assert_eq!(first_value(iter), "Grace");
+        rocksdb_iter_destroy(iter);
         assert!(dir.path().join("secondary/LOG").exists());
 
         let wrong = reader.get_cf(users, "1").unwrap_err();
@@ -195,6 +215,7 @@ fn only_a_secondary_instance_catches_up() {
 
 unsafe extern "C" {
     fn rocksdb_options_set_max_open_files(options: *mut rocksdb_options_t, value: i32);
+    fn rocksdb_iter_refresh(iter: *mut c_void, err: *mut *mut c_char);
     fn rocksdb_writebatch_create_with_params(
         reserved: usize,
         max: usize,
