@@ -234,14 +234,17 @@ impl Family {
         let smallest = files.iter().map(|file| &file.smallest_key).min_by(|a, b| order.compare(a, b));
         let largest = files.iter().map(|file| &file.largest_key).max_by(|a, b| order.compare(a, b));
         let (Some(smallest), Some(largest)) = (smallest, largest) else { return Ok(()) };
+        // In a transaction database, the range deletions lock no keys. RocksDB's `StackableDB::ClipColumnFamily` goes to the
+        // database below the transactions too.
+        let unguarded = Family::new(engine::db::unguarded(self.engine()), self.inner().clone());
         // Write the range tombstones first. If the files were deleted first, older entries of the deleted keys would
         // become visible.
         if order.compare(smallest, begin).is_lt() {
-            self.delete_range(smallest, begin)?;
+            unguarded.delete_range(smallest, begin)?;
         }
         if order.compare(end, largest).is_le() {
-            self.delete_range(end, largest)?;
-            self.delete(largest)?;
+            unguarded.delete_range(end, largest)?;
+            unguarded.delete(largest)?;
         }
         self.flush()?;
         self.delete_files_in_ranges(&[(None, Some(begin)), (Some(end), None)], false)?;

@@ -74,7 +74,7 @@ fn open(
     let descriptors = std::mem::take(&mut families.descriptors);
     let transactions = options_of(transactions)?;
     let db = TransactionDb::open_with(path, options.front_options()?, transactions, Some(descriptors))?;
-    let base = rocksdb_t::new(db.base().engine().clone())?;
+    let base = rocksdb_t::new(db.engine().clone())?;
     families.write_handles(&names, &base)?;
     Ok(Owned(rocksdb_transactiondb_t { db, base }))
 }
@@ -140,9 +140,9 @@ c_api! {
         Ok(Owned(txn_db.base.handle(family)?))
     }
 
-    /// Returns a handle of the base database. Destroy the handle with `rocksdb_transactiondb_close_base_db`.
+    /// Returns a handle of the base database. Its writes lock no keys, and it takes range deletions. Destroy the handle with `rocksdb_transactiondb_close_base_db`.
     fn rocksdb_transactiondb_get_base_db(txn_db: at rocksdb_transactiondb_t) -> Owned<rocksdb_t> {
-        Owned(rocksdb_t::new(txn_db.engine()?.clone())?)
+        Owned(rocksdb_t::new(txn_db.db.base().engine().clone())?)
     }
 
     /// Destroys the handle. The database stays open.

@@ -46,7 +46,7 @@ pub use remove_table::{RemovedTable, remove_table};
 pub use repair::{fsck, repair};
 pub use sections::{SectionOwner, SectionWriter, WrittenSection};
 pub use tree::{delete_file, running_compactions};
-pub use two_phase::{BeforeVisible, PreparedName, WriteGuard, snapshot_for_conflicts};
+pub use two_phase::{BeforeVisible, PreparedName, WriteGuard, snapshot_for_conflicts, unguarded};
 pub use verify::{verify_checksum, verify_file_checksums};
 pub use wal_files::{Update, Updates, WalFile, WalFileType};
 pub use weak::{WeakDb, listeners, warn};
@@ -79,6 +79,8 @@ use crate::write::WriteHook;
 #[derive(Clone)]
 pub struct Db {
     inner: Arc<Inner>,
+    /// True if the writes of this handle pass the write guard by.
+    unguarded: bool,
 }
 
 /// The parts of an open database. The drop of this struct closes the database.
@@ -108,6 +110,12 @@ struct Inner {
     shares_tables: AtomicBool,
     /// Declared last, so that this field is dropped after all others. `None` if the executor has no threads.
     tenant: Option<Tenant>,
+}
+
+/// Returns the write guard of the writes of a handle.
+#[inline]
+fn guard_of(db: &Db) -> Option<&Arc<dyn WriteGuard>> {
+    if db.unguarded { None } else { db.inner.guard.get() }
 }
 
 impl Db {
@@ -197,7 +205,7 @@ impl Db {
     #[inline]
     pub fn write(&self, batch: &mut WriteBatch, options: &WriteOptions) -> Result<()> {
         let writing = self.writing()?;
-        match self.inner.guard.get() {
+        match guard_of(self) {
             None => writing.writer.write(batch, options, None),
             Some(guard) => guard.write(self, batch, options),
         }
@@ -257,7 +265,7 @@ impl Db {
         self.own(family)?;
         // Checked here as in RocksDB's `DBImpl::Merge`. In a database with pessimistic transactions, the write of the
         // batch fails with InvalidArgument, as in RocksDB. In a database that is open for reading, each write fails.
-        let checks = self.inner.writing.is_some() && self.inner.guard.get().is_none();
+        let checks = self.inner.writing.is_some() && guard_of(self).is_none();
         if checks && family.options().merge_operator.is_none() {
             return Err(Error::not_supported("Provide a merge_operator when opening DB"));
         }
@@ -280,7 +288,7 @@ impl Db {
         options: &WriteOptions,
     ) -> Result<()> {
         self.own(family)?;
-        if self.inner.guard.get().is_some() {
+        if guard_of(self).is_some() {
             return Err(Error::not_supported("range deletions in a database with pessimistic transactions"));
         }
         self.single(options, |batch| {

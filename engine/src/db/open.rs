@@ -73,5 +73,6 @@ pub(super) fn assemble(opened: Opened) -> Db {
             shares_tables: AtomicBool::new(false),
             tenant: opened.tenant,
         }),
+        unguarded: false,
     }
 }

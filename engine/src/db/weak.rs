@@ -19,7 +19,7 @@ impl WeakDb {
 
     /// Returns the database, or `None` after the drop of its last handle.
     pub fn upgrade(&self) -> Option<Db> {
-        self.inner.upgrade().map(|inner| Db { inner })
+        self.inner.upgrade().map(|inner| Db { inner, unguarded: false })
     }
 }
 

@@ -32,7 +32,8 @@ static INFO_CLASS: Class = Class::new(DEADLOCK_INFO);
 static PATH_CLASS: Class = Class::new(DEADLOCK_PATH);
 
 fn pessimistic(db: TransactionDb) -> Result<DatabaseObject> {
-    DatabaseObject::of_kind(db.base().clone(), Kind::Pessimistic(db))
+    // The plain calls of Java's `TransactionDB` lock their keys.
+    DatabaseObject::of_kind((*db).clone(), Kind::Pessimistic(db))
 }
 
 fn optimistic(

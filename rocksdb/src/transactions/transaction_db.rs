@@ -117,7 +117,7 @@ impl<T: ThreadMode> TransactionDB<T> {
         let (options, transactions) = (opts.for_descriptors()?, txn_db_opts.inner.clone());
         create_directory(&options.db, path.as_ref())?;
         let db = TransactionDb::open_with(path.as_ref(), options, transactions, Some(families))?;
-        let base = Base::of_db(db.base().clone());
+        let base = Base::of_db((*db).clone());
         let cfs = handles(&base, names)?;
         let prepared = Mutex::new(db.all_prepared_transactions());
         Ok(TransactionDB { db, base, cfs, path: path.as_ref().to_path_buf(), prepared })

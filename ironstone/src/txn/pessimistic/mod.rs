@@ -51,7 +51,10 @@ use guard::{KeyGuard, check_timestamps};
 /// ```
 #[derive(Clone)]
 pub struct TransactionDb {
+    /// Its writes lock their keys.
     db: Db,
+    /// The same database. Its writes lock no keys.
+    base: Db,
     registry: Arc<Registry>,
     locks: Arc<LockManager>,
     options: Arc<TransactionDbOptions>,
@@ -134,7 +137,8 @@ impl TransactionDb {
             skip_concurrency_control: options.skip_concurrency_control,
         }));
         let recovered = db.engine().take_recovered();
-        let db = TransactionDb { db, registry: Arc::default(), locks, options: Arc::new(options) };
+        let base = Db::new(engine::db::unguarded(db.engine()))?;
+        let db = TransactionDb { db, base, registry: Arc::default(), locks, options: Arc::new(options) };
         recovered.into_iter().try_for_each(|section| db.restore(section))?;
         Ok(db)
     }
@@ -552,17 +556,23 @@ impl TransactionDb {
         self.db.engine().write_unguarded(batch, options, None)
     }
 
-    /// Returns the database without transactions. Its writes lock their keys.
+    /// Returns the database without transactions. Its writes lock no keys and wait for no transaction, and it takes range
+    /// deletions. A transaction finds a conflict with such a write only if the transaction reads or writes the key after
+    /// the write and has a snapshot from before the write. RocksDB's `GetBaseDB`.
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
     /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
-    /// let plain = db.base(); // reads and maintenance, without transactions
-    /// plain.flush()?;
+    /// let transaction = db.begin();
+    /// transaction.put(b"k", b"1")?; // locks the key
+    /// db.base().put(b"k", b"2")?; // does not wait for the lock
+    /// db.base().delete_range(b"a", b"z")?;
+    /// transaction.commit()?;
+    /// assert_eq!(db.get(b"k")?.as_deref(), Some(&b"1"[..]));
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn base(&self) -> &Db {
-        &self.db
+        &self.base
     }
 }
 

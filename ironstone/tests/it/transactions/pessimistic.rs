@@ -410,3 +410,37 @@ fn a_value_and_its_single_deletion_after_the_snapshot_conflict_after_their_flush
         assert_eq!(db.get(b"k").unwrap().as_deref(), Some(&b"3"[..]));
     }
 }
+
+#[test]
+fn writes_of_the_base_database_lock_no_keys_and_delete_ranges() {
+    both(|db| {
+        let transaction = db.begin();
+        transaction.put(b"k", b"1").unwrap();
+        assert_eq!(db.put(b"k", b"2").unwrap_err().kind(), Kind::TimedOut);
+        let base = db.base();
+        base.put(b"k", b"2").unwrap();
+        assert_eq!(db.get(b"k").unwrap().as_deref(), Some(&b"2"[..]));
+        base.delete_range(b"a", b"z").unwrap();
+        assert!(db.get(b"k").unwrap().is_none());
+        let mut batch = WriteBatch::new();
+        batch.put(b"x", b"1").delete_range(b"a", b"m");
+        base.write(&mut batch).unwrap();
+        assert_eq!(db.delete_range(b"a", b"z").unwrap_err().kind(), Kind::NotSupported);
+        transaction.commit().unwrap();
+        assert_eq!(db.get(b"k").unwrap().as_deref(), Some(&b"1"[..]));
+    });
+}
+
+#[test]
+fn a_family_of_a_transaction_database_is_clipped_without_locks() {
+    both(|db| {
+        for key in [b"a", b"m", b"z"] {
+            db.put(key, b"v").unwrap();
+        }
+        let transaction = db.begin();
+        transaction.put(b"z", b"1").unwrap();
+        db.clip(b"b", b"n").unwrap();
+        let left = [b"a", b"m", b"z"].map(|key| db.get(key).unwrap().is_some());
+        assert_eq!(left, [false, true, false]);
+    });
+}
