@@ -55,6 +55,7 @@ impl Holds {
             [list(self.imm), list(Vec::new())],
             version,
             parts,
+            Arc::new(crate::Era),
             release_notifier.clone(),
         ))
     }
