@@ -65,7 +65,7 @@ pub(crate) fn update(s: &mut Session, io: &mut Io<'_>) -> Outcome {
         files.sort_unstable();
         for (number, path_id) in files {
             let at = paths.and_then(|paths| paths.get(path_id as usize).or(paths.last()));
-            let at = at.map_or(&dir, |path| &path.path).join(names::table(FileNumber(number)));
+            let at = at.map_or(&dir, |path| &path.path).join(names::table(number));
             s.env.fs.open_sequential(&at).map_err(failed)?;
             count += 1;
         }
