@@ -15,7 +15,7 @@ use base::{Error, FileNumber, Result, SequenceNumber};
 use env::fs::{RandomRead, ReadHints};
 use format::batch::{self, Batch, Marker, Record};
 use format::names::{self, FileName};
-use format::wal::{Item, Reader, ReaderOptions, is_mark};
+use format::wal::{Item, Reader, ReaderOptions, without_marks};
 
 use super::Db;
 use super::reading::no_active_wal;
@@ -361,16 +361,4 @@ fn next_batch(reader: &mut Reader<FileSource>) -> Result<Found> {
             Item::TimestampSizes { .. } | Item::Predecessor { .. } => continue,
         });
     }
-}
-
-/// Returns the batch without the log data that a WAL adds at the end of a batch (`format::wal::Marks`).
-fn without_marks(bytes: &[u8]) -> &[u8] {
-    if !is_mark(bytes) {
-        return bytes;
-    }
-    let last = Batch::new(bytes).ok().and_then(|batch| batch.records().last());
-    let Some(Ok(Record::LogData(blob))) = last else { return bytes };
-    let mut encoded = Vec::new();
-    batch::log_data(&mut encoded, blob);
-    bytes.strip_suffix(&encoded[..]).unwrap_or(bytes)
 }

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use base::{Error, FileNumber, Result};
 use format::batch::{self, Batch};
+use format::wal::without_marks;
 
 use crate::components::{WalFilter, WalFilterDecision};
 use crate::family::FamilySet;
@@ -31,7 +32,8 @@ impl Filtering {
     }
 
     /// Returns the batch to replay in place of `bytes`, which is a batch that decodes. `None` means that the filter
-    /// did not change the record. A skipped record becomes an empty batch.
+    /// did not change the record. A skipped record becomes an empty batch. The filter gets the batch as the application
+    /// wrote it, without marks. The filter gets no batch that has marks only.
     ///
     /// # Errors
     /// Corruption if the filter reports damage, or if the new batch does not decode. NotSupported if the new batch
@@ -40,7 +42,11 @@ impl Filtering {
         if self.stopped {
             return Ok(Some(empty(bytes)));
         }
-        match self.filter.record(wal, path, &Batch::new(bytes)?) {
+        let written = without_marks(bytes);
+        if written.len() == batch::HEADER_LEN && bytes.len() > written.len() {
+            return Ok(None);
+        }
+        match self.filter.record(wal, path, &Batch::new(written)?) {
             WalFilterDecision::ContinueProcessing => Ok(None),
             WalFilterDecision::IgnoreCurrentRecord => Ok(Some(empty(bytes))),
             WalFilterDecision::StopReplay => {

@@ -89,6 +89,18 @@ pub fn is_mark(bytes: &[u8]) -> bool {
     bytes.ends_with(&MARK_MAGIC)
 }
 
+/// Returns a batch without the marks at its end: the batch as the application wrote it.
+pub fn without_marks(bytes: &[u8]) -> &[u8] {
+    if !is_mark(bytes) {
+        return bytes;
+    }
+    let last = Batch::new(bytes).ok().and_then(|batch| batch.records().last());
+    let Some(Ok(Record::LogData(blob))) = last else { return bytes };
+    let mut encoded = Vec::new();
+    batch::log_data(&mut encoded, blob);
+    bytes.strip_suffix(&encoded[..]).unwrap_or(bytes)
+}
+
 /// The marks in one record of log data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
