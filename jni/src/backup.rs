@@ -5,7 +5,7 @@ use ironstone::{BackupEngine, BackupEngineOptions, BackupInfo, CreateBackupOptio
 use crate::class::{Class, Method, Value};
 use crate::collections;
 use crate::db::database;
-use crate::fault::{Fault, Outcome};
+use crate::fault::Outcome;
 use crate::handle::Handle;
 use crate::java::{JInts, JObject, JString, Java};
 use crate::logger::LoggerObject;
@@ -70,9 +70,9 @@ fn create(engine: Handle, db: Handle, flush_before_backup: bool, app_metadata: V
     Ok(())
 }
 
-/// Returns the number of a backup.
-fn backup_id(id: i32) -> Outcome<u32> {
-    u32::try_from(id).map_err(|_| Fault::illegal_argument(format!("{id} is not the number of a backup")))
+/// Converts a number of backups, or the number of a backup, as RocksDB does: a negative number becomes a large number.
+fn unsigned(number: i32) -> u32 {
+    number as u32
 }
 
 natives! {
@@ -138,12 +138,13 @@ natives! {
         engine.shared::<EngineObject>()?.0.garbage_collect()?;
     }
 
+    /// Deletes all backups except the newest `keep` backups. A negative number keeps all backups.
     fn BackupEngine_purgeOldBackups[_](engine: Handle, keep: i32) {
-        engine.shared::<EngineObject>()?.0.purge_old_backups(usize::try_from(keep).unwrap_or(0))?;
+        engine.shared::<EngineObject>()?.0.purge_old_backups(unsigned(keep) as usize)?;
     }
 
     fn BackupEngine_deleteBackup[_](engine: Handle, id: i32) {
-        engine.shared::<EngineObject>()?.0.delete_backup(backup_id(id)?)?;
+        engine.shared::<EngineObject>()?.0.delete_backup(unsigned(id))?;
     }
 
     fn BackupEngine_restoreDbFromBackup[java](
@@ -151,7 +152,7 @@ natives! {
     ) {
         let (engine, options) = (engine.shared::<EngineObject>()?, options.shared::<Restore>()?);
         let (db_dir, wal_dir) = (java.text(db_dir)?, java.text(wal_dir)?);
-        engine.0.restore_db_from_backup(backup_id(id)?, db_dir, wal_dir, &options.0)?;
+        engine.0.restore_db_from_backup(unsigned(id), db_dir, wal_dir, &options.0)?;
     }
 
     fn BackupEngine_restoreDbFromLatestBackup[java](
