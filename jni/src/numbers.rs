@@ -35,22 +35,17 @@ fn renumbered(number: i8, old: &[Same]) -> Option<i8> {
     i8::try_from(number + more).ok()
 }
 
-/// Returns the ticker of a `TickerType`.
+/// Returns the ticker of a `TickerType`. Returns `None` for `TICKER_ENUM_MAX`.
 pub fn ticker(number: i8) -> Option<Ticker> {
     let number = newest(number, OLD_TICKERS)?;
     TICKERS.iter().find(|(java, _)| *java == number).map(|(_, ticker)| *ticker)
 }
 
-/// Returns the histogram of a `HistogramType`.
+/// Returns the histogram of a `HistogramType`. Returns `None` for `HISTOGRAM_ENUM_MAX`, and for `BYTES_COMPRESSED` and
+/// `BYTES_DECOMPRESSED` of release 8.10.0, which RocksDB 11.8.1 does not have.
 pub fn histogram(number: i8) -> Option<HistogramKind> {
     let number = newest(number, OLD_HISTOGRAMS)?;
     HISTOGRAMS.iter().find(|(java, _)| *java == number).map(|(_, kind)| *kind)
-}
-
-/// Returns true for `BYTES_COMPRESSED` and `BYTES_DECOMPRESSED` of release 8.10.0. RocksDB 11.8.1 does not have these
-/// histograms.
-pub fn is_removed_histogram(number: i8) -> bool {
-    ARE_OLD.load(Ordering::Relaxed) && matches!(number, 26 | 27)
 }
 
 /// A range of numbers of 8.10.0: the first number, the last number, and the difference that gives the number in 11.8.1.

@@ -4,14 +4,14 @@
 
 use std::sync::Arc;
 
-use base::stats::{HistogramKind, Statistics, StatsLevel, Ticker};
+use base::stats::{HistogramKind, Statistics, StatsLevel};
 
 use crate::class::{Class, Method, Value};
 use crate::fault::{Fault, Outcome};
 use crate::handle::Handle;
 use crate::java::{JBytes, JObject, JString};
 use crate::native::{disposers, natives};
-use crate::numbers::is_removed_histogram;
+use crate::numbers::{histogram, ticker};
 
 /// Statistics that databases share.
 pub struct StatisticsObject(pub Arc<Statistics>);
@@ -22,25 +22,14 @@ disposers! {
 
 static HISTOGRAM_DATA: Method = Class::new("org/rocksdb/HistogramData").method("<init>", "(DDDDDDJJD)V");
 
-fn ticker(number: i8) -> Outcome<Ticker> {
-    crate::numbers::ticker(number)
-        .ok_or_else(|| Fault::illegal_argument(format!("{number} is not a TickerType")))
-}
-
-fn histogram(number: i8) -> Outcome<HistogramKind> {
-    crate::numbers::histogram(number)
-        .ok_or_else(|| Fault::illegal_argument(format!("{number} is not a HistogramType")))
-}
-
-/// The library reads this histogram from new, empty statistics, if a program asks for a histogram that no longer exists.
+/// The library reads this histogram from new, empty statistics, if a program asks for a histogram that does not exist:
+/// `HISTOGRAM_ENUM_MAX`, or a histogram of release 8.10.0 that RocksDB 11.8.1 no longer has.
 const EMPTY: HistogramKind = HistogramKind::BytesPerRead;
 
 /// Makes statistics. Ignored histograms are not collected.
 fn create(ignored: JBytes<'_>, java: crate::java::Java<'_>) -> Outcome<Handle> {
     let numbers = if ignored.is_null() { Vec::new() } else { java.bytes(ignored)? };
-    let numbers =
-        numbers.into_iter().map(|number| number as i8).filter(|number| !is_removed_histogram(*number));
-    let ignored = numbers.map(histogram).collect::<Outcome<Vec<_>>>()?;
+    let ignored: Vec<_> = numbers.into_iter().filter_map(|number| histogram(number as i8)).collect();
     Ok(Handle::new(StatisticsObject(Arc::new(Statistics::without(&ignored)))))
 }
 
@@ -85,19 +74,24 @@ natives! {
         statistics.shared::<StatisticsObject>()?.0.set_level(level);
     }
 
+    /// Returns 0 for a ticker that does not exist: `TICKER_ENUM_MAX`.
     fn Statistics_getTickerCount[_](statistics: Handle, number: i8) -> i64 {
-        statistics.shared::<StatisticsObject>()?.0.ticker(ticker(number)?) as i64
+        let statistics = statistics.shared::<StatisticsObject>()?;
+        ticker(number).map_or(0, |ticker| statistics.0.ticker(ticker) as i64)
     }
 
+    /// Returns 0 for a ticker that does not exist: `TICKER_ENUM_MAX`.
     fn Statistics_getAndResetTickerCount[_](statistics: Handle, number: i8) -> i64 {
-        statistics.shared::<StatisticsObject>()?.0.take_ticker(ticker(number)?) as i64
+        let statistics = statistics.shared::<StatisticsObject>()?;
+        ticker(number).map_or(0, |ticker| statistics.0.take_ticker(ticker) as i64)
     }
 
-    /// Returns empty data for a histogram that RocksDB 11.8.1 no longer has.
+    /// Returns empty data for a histogram that does not exist.
     fn Statistics_getHistogramData[java](statistics: Handle, number: i8) -> JObject<'j> {
-        let data = match is_removed_histogram(number) {
-            true => Statistics::without(&[]).histogram_data(EMPTY),
-            false => statistics.shared::<StatisticsObject>()?.0.histogram_data(histogram(number)?),
+        let statistics = statistics.shared::<StatisticsObject>()?;
+        let data = match histogram(number) {
+            Some(kind) => statistics.0.histogram_data(kind),
+            None => Statistics::without(&[]).histogram_data(EMPTY),
         };
         let double = Value::double;
         HISTOGRAM_DATA.construct(java, &[
@@ -107,10 +101,12 @@ natives! {
         ])?
     }
 
+    /// Returns the text of an empty histogram for a histogram that does not exist.
     fn Statistics_getHistogramString[java](statistics: Handle, number: i8) -> JString<'j> {
-        let text = match is_removed_histogram(number) {
-            true => Statistics::without(&[]).histogram(EMPTY).to_string(),
-            false => statistics.shared::<StatisticsObject>()?.0.histogram(histogram(number)?).to_string(),
+        let statistics = statistics.shared::<StatisticsObject>()?;
+        let text = match histogram(number) {
+            Some(kind) => statistics.0.histogram(kind).to_string(),
+            None => Statistics::without(&[]).histogram(EMPTY).to_string(),
         };
         java.new_text(&text)?
     }
