@@ -114,8 +114,11 @@ natives! {
         Handle::new(FileSettings::default())
     }
 
+    /// Copies the options that concern files. Direct writes stay off, as in RocksDB: only the flushes and compactions of a database
+    /// use `use_direct_io_for_flush_and_compaction`.
     fn EnvOptions_newEnvOptions__J[_](options: Handle) -> Handle {
-        let db = options.shared::<OptionSet>()?.db.clone();
+        let mut db = options.shared::<OptionSet>()?.db.clone();
+        db.use_direct_io_for_flush_and_compaction = false;
         Handle::new(FileSettings { db, ..FileSettings::default() })
     }
 
