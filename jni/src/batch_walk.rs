@@ -55,8 +55,8 @@ fn call(
     answer
 }
 
-/// Calls the method of the handler for a record.
-fn show(java: Java<'_>, object: JObject<'_>, record: &Record<'_>, is_first: bool) -> Outcome<()> {
+/// Calls the method of the handler for a record. `is_empty`: no record of the current part of the batch was shown yet.
+fn show(java: Java<'_>, object: JObject<'_>, record: &Record<'_>, is_empty: bool) -> Outcome<()> {
     let family = record.family().map(|family| family.0);
     match *record {
         Record::Put { key, value, .. } => call(java, object, &PUT, family, &[key, value]),
@@ -79,9 +79,18 @@ fn show(java: Java<'_>, object: JObject<'_>, record: &Record<'_>, is_first: bool
                 call(java, object, &COMMIT_WITH_TIMESTAMP, None, &[xid, timestamp])
             }
             Marker::Rollback(xid) => call(java, object, &ROLLBACK, None, &[xid]),
-            Marker::Noop => NOOP.call(java, object, &[Value::bool(is_first)]),
+            Marker::Noop => NOOP.call(java, object, &[Value::bool(is_empty)]),
         },
     }
+}
+
+/// Returns true if the next record begins a new part of the batch.
+fn ends_part(record: &Record<'_>) -> bool {
+    use Marker::{Commit, CommitWithTimestamp, EndPrepare, Noop, Rollback};
+    matches!(
+        record,
+        Record::Marker(EndPrepare(_) | Commit(_) | CommitWithTimestamp { .. } | Rollback(_) | Noop)
+    )
 }
 
 /// The bits of RocksDB's `ContentFlags`.
@@ -183,15 +192,16 @@ natives! {
         };
         let handler = handler.shared::<HandlerObject>()?;
         let object = handler.0.object(java);
-        let (mut is_first, mut continues) = (true, true);
+        let (mut is_empty, mut continues) = (true, true);
         let batch = Batch::new(&bytes).map_err(|error| fault.clone().unwrap_or(error))?;
         for record in batch.records() {
             continues = SHOULD_CONTINUE.call_bool(java, object, &[])?;
             if !continues {
                 break;
             }
-            show(java, object, &record?, is_first)?;
-            is_first = false;
+            let record = record?;
+            show(java, object, &record, is_empty)?;
+            is_empty = ends_part(&record);
         }
         // RocksDB checks the count of the batch only if the handler saw all records.
         if let Some(error) = fault.filter(|_| continues) {
