@@ -161,7 +161,7 @@ natives! {
     fn ReadOptions_setSnapshot[_](options: Handle, snapshot: Handle) {
         let snapshot = match snapshot.is_null() {
             true => None,
-            false => snapshot.shared::<SnapshotObject>()?.0.clone(),
+            false => Some(snapshot.shared::<SnapshotObject>()?.0.clone()),
         };
         let mut options = options.exclusive::<ReadObject>()?;
         options.options.snapshot = snapshot;
@@ -172,7 +172,7 @@ natives! {
     fn ReadOptions_snapshot[_](options: Handle) -> Handle {
         let options = options.shared::<ReadObject>()?;
         let snapshot = options.options.snapshot.clone();
-        options.snapshot.get(snapshot.map(|snapshot| SnapshotObject(Some(snapshot))))
+        options.snapshot.get(snapshot.map(SnapshotObject))
     }
 
     fn ReadOptions_setIterateUpperBound[_](options: Handle, key: Handle) {

@@ -127,7 +127,7 @@ struct JavaNotifier {
 
 impl TransactionNotifier for JavaNotifier {
     fn snapshot_created(&self, snapshot: &ironstone::Snapshot) {
-        let handle = Handle::new(SnapshotObject(Some(snapshot.held())));
+        let handle = Handle::new(SnapshotObject(snapshot.held()));
         std::mem::replace(&mut *self.last.lock(), handle).close();
         let outer = NOTIFYING.replace(true);
         callback(|java| SNAPSHOT_CREATED.call(java, self.object.object(java), &[Value::long(handle.0)]));

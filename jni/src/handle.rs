@@ -187,6 +187,16 @@ impl Handle {
         })
     }
 
+    /// Returns true if the handle is open and its object has this type. Does not wait for an exclusive call.
+    pub fn is_of_type<T: 'static>(self) -> bool {
+        let Some((slot, number)) = self.join() else { return false };
+        // SAFETY: this thread is a user of a live slot, so the object is written and is not written again before this thread
+        // leaves.
+        let kind = unsafe { (*slot.object.get()).kind };
+        leave(slot, number, 1);
+        kind == Some(TypeId::of::<T>())
+    }
+
     /// Closes the handle of an object of any type. A handle that is already closed is accepted. Does not wait: if running calls
     /// use the object, the last of these calls drops the object.
     pub fn close(self) {

@@ -310,7 +310,7 @@ natives! {
             return refresh(iter, None);
         }
         let snapshot = snapshot.shared::<SnapshotObject>()?.0.clone();
-        refresh(iter, snapshot)?;
+        refresh(iter, Some(snapshot))?;
     }
 
     fn RocksIterator_key0 | SstFileReaderIterator_key0[java](iter: Handle) -> JBytes<'j> {

@@ -38,6 +38,12 @@ impl Children {
         handle
     }
 
+    /// Returns the handles of the open objects of a type, oldest first. Does not wait for running calls.
+    pub fn of_type<T: 'static>(&self) -> Vec<Handle> {
+        let handles = self.0.lock().handles.clone();
+        handles.into_iter().filter(|handle| handle.is_of_type::<T>()).collect()
+    }
+
     /// Closes the objects, newest first, so that an iterator is closed before its transaction.
     pub fn close(&self) {
         let handles = {

@@ -62,9 +62,8 @@ pub struct FamilyObject {
     listeners: Arc<[Arc<Bound>]>,
 }
 
-/// A snapshot. `None`: the database has a column family with `inplace_update_support`. Such a column family overwrites values
-/// in memtables, so older entries do not exist.
-pub struct SnapshotObject(pub Option<Arc<Snapshot>>);
+/// A snapshot.
+pub struct SnapshotObject(pub Arc<Snapshot>);
 
 impl DatabaseObject {
     /// # Errors
@@ -313,11 +312,15 @@ natives! {
         family.shared::<FamilyObject>()?.family.id().0 as i32
     }
 
+    /// Returns 0, which Java turns into null, if a column family has `inplace_update_support`: such a column family overwrites values
+    /// in memtables, so older entries do not exist.
     fn RocksDB_getSnapshot[_](db: Handle) -> Handle {
         let db = database(db)?;
         let in_place = db.db.families().iter().any(|family| family.options().inplace_update_support);
-        let snapshot = (!in_place).then(|| db.db.snapshot());
-        db.child(SnapshotObject(snapshot))
+        if in_place {
+            return Ok(Handle::NULL);
+        }
+        db.child(SnapshotObject(db.db.snapshot()))
     }
 
     /// Closes the handle of a snapshot. Read options and iterators that use the snapshot keep it alive.
@@ -326,8 +329,7 @@ natives! {
     }
 
     fn Snapshot_getSequenceNumber[_](snapshot: Handle) -> i64 {
-        let snapshot = snapshot.shared::<SnapshotObject>()?;
-        snapshot.0.as_ref().map_or(0, |snapshot| snapshot.sequence() as i64)
+        snapshot.shared::<SnapshotObject>()?.0.sequence() as i64
     }
 
     fn RocksDB_getLatestSequenceNumber[_](db: Handle) -> i64 {

@@ -4,7 +4,7 @@ use base::{Error, Result};
 use ironstone::binding::check_no_wal;
 use ironstone::{Db, FamilyDescriptor};
 
-use super::{DatabaseObject, database};
+use super::{DatabaseObject, SnapshotObject, database};
 use crate::fault::{Fault, Outcome};
 use crate::handle::Handle;
 use crate::java::{JLongs, JObjects, JString, Java};
@@ -119,9 +119,16 @@ natives! {
         families.handles(java, DatabaseObject::new(db)?)?
     }
 
+    /// Closes the database. If the program did not release each snapshot, the database is closed too, and the native fails: `closeE`
+    /// throws the exception, and `close` ignores the exception.
     fn RocksDB_closeDatabase | TtlDB_closeDatabase | TransactionDB_closeDatabase
         | OptimisticTransactionDB_closeDatabase[_](db: Handle) {
-        database(db)?.close()?;
+        let db = database(db)?;
+        let holds_snapshot = !db.children.of_type::<SnapshotObject>().is_empty();
+        db.close()?;
+        if holds_snapshot {
+            return Err(Error::aborted("Cannot close DB with unreleased snapshot.").into());
+        }
     }
 
     fn RocksDB_destroyDB[java](path: JString, options: Handle) {

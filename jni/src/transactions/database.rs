@@ -1,5 +1,7 @@
 //! Databases with transactions: `TransactionDB`, `OptimisticTransactionDB`.
 
+use std::collections::HashMap;
+
 use base::{Error, Result};
 use ironstone::{
     DeadlockInfo, DeadlockPath, FamilyDescriptor, KeyLockInfo, OptimisticTransactionDb,
@@ -84,6 +86,18 @@ fn begin_in_place(db: Handle, write: Handle, options: Handle, old: Handle) -> Ou
     let txn = begin(&db, write, options)?;
     *old.exclusive::<TransactionObject>()? = TransactionObject::new(&db, txn);
     Ok(old)
+}
+
+/// Returns the handles of transactions. A transaction has one handle: if the program began the transaction, or asked for the
+/// transaction before, returns the handle that the program has already.
+fn handles_of(db: &DatabaseObject, transactions: Vec<Transaction>) -> Vec<Handle> {
+    let id_of = |handle: &Handle| Some(handle.shared::<TransactionObject>().ok()?.txn.id());
+    let open = db.children.of_type::<TransactionObject>();
+    let known: HashMap<_, _> = open.iter().filter_map(|handle| Some((id_of(handle)?, *handle))).collect();
+    let handle = |txn: Transaction| {
+        known.get(&txn.id()).copied().unwrap_or_else(|| db.child(TransactionObject::new(db, txn)))
+    };
+    transactions.into_iter().map(handle).collect()
 }
 
 /// Converts bytes to text, as RocksDB does for Java.
@@ -196,14 +210,13 @@ natives! {
     fn TransactionDB_getTransactionByName[java](db: Handle, name: JString) -> Handle {
         let (db, name) = (database(db)?, java.text(name)?);
         let found = with_locks(&db)?.transaction_by_name(name.as_bytes());
-        found.map_or(Handle::NULL, |txn| db.child(TransactionObject::new(&db, txn)))
+        found.map_or(Handle::NULL, |txn| handles_of(&db, vec![txn])[0])
     }
 
     fn TransactionDB_getAllPreparedTransactions[java](db: Handle) -> JLongs<'j> {
         let db = database(db)?;
-        let prepared = with_locks(&db)?.all_prepared_transactions();
-        let handles = prepared.into_iter().map(|txn| db.child(TransactionObject::new(&db, txn)).0);
-        java.new_longs(&handles.collect::<Vec<_>>())?
+        let handles = handles_of(&db, with_locks(&db)?.all_prepared_transactions());
+        java.new_longs(&handles.into_iter().map(|handle| handle.0).collect::<Vec<_>>())?
     }
 
     /// Returns one lock for each column family that has locks. The result cannot hold all locks, because the key of the Java map

@@ -1,5 +1,7 @@
 //! The state of a transaction: snapshots, save points, names, prepare, commit, rollback, and the properties of a transaction.
 
+use std::sync::Arc;
+
 use super::{TransactionObject, transaction};
 use crate::batch::BatchObject;
 use crate::call_options::WriteObject;
@@ -28,11 +30,25 @@ impl TransactionObject {
         }
         Ok(())
     }
+
+    /// Closes the handle of a snapshot that is no longer the snapshot of the transaction. An open handle would keep the snapshot
+    /// alive, and compactions would keep the entries that the snapshot needs.
+    fn release_old_snapshot(&self) {
+        let current = self.txn.snapshot().map(|snapshot| snapshot.held());
+        let mut handles = self.handles.lock();
+        let known = handles.snapshot.shared::<SnapshotObject>().ok().map(|known| known.0.clone());
+        let same = matches!((&current, &known), (Some(current), Some(known)) if Arc::ptr_eq(current, known));
+        if !same {
+            std::mem::replace(&mut handles.snapshot, Handle::NULL).close();
+        }
+    }
 }
 
 natives! {
     fn Transaction_setSnapshot[_](txn: Handle) {
-        transaction(txn)?.txn.set_snapshot();
+        let object = transaction(txn)?;
+        object.txn.set_snapshot();
+        object.release_old_snapshot();
     }
 
     fn Transaction_setSnapshotOnNextOperation__J[_](txn: Handle) {
@@ -47,21 +63,22 @@ natives! {
     }
 
     /// Returns the handle of the snapshot. Returns 0 if the transaction has no snapshot. Returns a new handle if the snapshot
-    /// changed since the last call. The handles are closed together with the transaction.
+    /// changed since the last call. The handle is closed when the transaction has this snapshot no longer.
     fn Transaction_getSnapshot[_](txn: Handle) -> Handle {
         let object = transaction(txn)?;
+        object.release_old_snapshot();
         let Some(snapshot) = object.txn.snapshot() else { return Ok(Handle::NULL) };
-        let held = snapshot.held();
         let mut handles = object.handles.lock();
-        let same = |known: &SnapshotObject| known.0.as_ref().is_some_and(|known| std::sync::Arc::ptr_eq(known, &held));
-        if !handles.snapshot.shared::<SnapshotObject>().is_ok_and(|known| same(&known)) {
-            handles.snapshot = object.parts.add(SnapshotObject(Some(held)));
+        if !handles.snapshot.is_live() {
+            handles.snapshot = object.parts.add(SnapshotObject(snapshot.held()));
         }
         handles.snapshot
     }
 
     fn Transaction_clearSnapshot[_](txn: Handle) {
-        transaction(txn)?.txn.clear_snapshot();
+        let object = transaction(txn)?;
+        object.txn.clear_snapshot();
+        object.release_old_snapshot();
     }
 
     fn Transaction_prepare[_](txn: Handle) {
@@ -76,10 +93,13 @@ natives! {
         let object = transaction(txn)?;
         object.take_changes()?;
         object.txn.commit()?;
+        object.release_old_snapshot();
     }
 
     fn Transaction_rollback[_](txn: Handle) {
-        transaction(txn)?.txn.rollback()?;
+        let object = transaction(txn)?;
+        object.txn.rollback()?;
+        object.release_old_snapshot();
     }
 
     fn Transaction_setSavePoint[_](txn: Handle) {
