@@ -52,7 +52,7 @@ impl Opening {
         let is_fatal = |place: usize, error: &Error| {
             let (_, _, file) = loading.files[place];
             self.options.paranoid_checks
-                || (error.is_not_found() && self.is_compacted_away(recovered, file.number))
+                || (error.is_not_found() && self.other_writer().compacted_away(recovered, file.number))
         };
         let before = self.before.as_ref().filter(|before| before.db_id == shared.tools.db_id);
         let open = || {
@@ -76,11 +76,18 @@ impl Opening {
             let jobs = (0..threads).map(|_| Box::new(open) as Box<dyn FnOnce() + Send>).collect();
             self.env.executor.run_all(jobs);
         }
+        base::invariant!(
+            loading.stop.load(Ordering::Relaxed)
+                || loading.next.load(Ordering::Relaxed) >= loading.files.len(),
+            "an open read {} of {} SST files",
+            loading.next.load(Ordering::Relaxed),
+            loading.files.len()
+        );
         let mut errors = std::mem::take(&mut *loading.errors.lock());
         errors.sort_by_key(|(place, _)| *place);
         for (place, error) in errors {
             let (_, _, file) = loading.files[place];
-            if error.is_not_found() && self.is_compacted_away(recovered, file.number) {
+            if error.is_not_found() && self.other_writer().compacted_away(recovered, file.number) {
                 return Err(Error::try_again(
                     "another process deleted obsolete SST files before this process opened them; try again",
                 ));
@@ -114,7 +121,9 @@ impl Opening {
                 continue;
             }
             match shared.tables.blobs().get(&pin.parts, family.id(), *number, usize::MAX) {
-                Err(error) if error.is_not_found() && self.is_blob_dropped(recovered, *number) => {
+                Err(error)
+                    if error.is_not_found() && self.other_writer().dropped_blob(recovered, *number) =>
+                {
                     return Err(Error::try_again(
                         "another process deleted obsolete blob files before this process opened them; try again",
                     ));

@@ -41,7 +41,7 @@ impl Opening {
             None => recover_proved(&self.env, &self.paths.db, number, claim),
             Some(tail) => recover_following(&self.env, &self.paths.db, number, claim, tail),
         };
-        let mut recovered = recovered.map_err(|error| self.unless_rolled(number, error))?;
+        let mut recovered = recovered.map_err(|error| self.other_writer().unless_rolled(number, error))?;
         base::invariant!(
             recovered.number == number,
             "MANIFEST {} was recovered, and CURRENT names MANIFEST {}",
@@ -49,7 +49,7 @@ impl Opening {
             number
         );
         if let Err(error) = self.nothing_followed(&recovered) {
-            let overtaken = self.is_overtaken(&recovered);
+            let overtaken = self.other_writer().has_overtaken(&recovered);
             return Err(if overtaken {
                 Error::try_again("another process wrote to the MANIFEST during the read; try again")
             } else {
@@ -122,10 +122,11 @@ impl Opening {
         let Some(mark) = mark else { return Ok(None) };
         let size = self.env.fs.file_size(&self.paths.manifest(recovered.number));
         // A writer may have rolled the MANIFEST and deleted this file: the read-only open then reads the new MANIFEST.
-        if size.map_err(|error| self.unless_rolled(recovered.number, error))? <= recovered.size {
+        if size.map_err(|error| self.other_writer().unless_rolled(recovered.number, error))? <= recovered.size
+        {
             return Ok(None);
         }
-        if self.read_only && self.is_overtaken(recovered) {
+        if self.read_only && self.other_writer().has_overtaken(recovered) {
             return Err(Error::try_again(
                 "another process wrote to the MANIFEST during the read of the WALs; try again",
             ));

@@ -122,7 +122,7 @@ impl Opening {
         }
         let wals = self.wals_to_replay(&recovered, &shared);
         let oldest = min_wal(&recovered, &shared);
-        if self.needs_newer_than(&recovered, oldest) {
+        if self.other_writer().needs_newer_than(&recovered, oldest) {
             return Err(Error::try_again(
                 "another process deleted obsolete WALs before this process read them; try again",
             ));
@@ -134,10 +134,10 @@ impl Opening {
         let overtaken = match &replayed {
             // Records of the WAL `in_doubt` may be missing. If the WAL is still needed, the writer has not written these
             // records yet, and the open succeeds without them.
-            Ok(replayed) => {
-                replayed.in_doubt.is_some_and(|wal| self.needs_newer_than(&recovered, wal.max(oldest)))
-            }
-            Err(_) => self.is_overtaken(&recovered),
+            Ok(replayed) => replayed
+                .in_doubt
+                .is_some_and(|wal| self.other_writer().needs_newer_than(&recovered, wal.max(oldest))),
+            Err(_) => self.other_writer().has_overtaken(&recovered),
         };
         if overtaken {
             return Err(Error::try_again(
