@@ -183,8 +183,10 @@ impl FileMetaData {
         }
     }
 
-    /// Returns the MANIFEST record that adds this file to `level`.
+    /// Returns the MANIFEST record that adds this file to `level`. Boundary keys lose their last `timestamp_size` bytes, if the
+    /// file stores no timestamps.
     pub fn to_record(&self, level: usize, timestamp_size: usize) -> format::edit::NewFile {
+        base::invariant!(level < crate::version::MAX_LEVELS, "file {} is on level {level}", self.number);
         let strip = |internal: &[u8]| {
             if self.user_defined_timestamps_persisted || timestamp_size == 0 {
                 return internal.to_vec();

@@ -8,10 +8,8 @@
 //! A version that breaks a rule is rejected before a byte is written. RocksDB opens a MANIFEST with such a version,
 //! but with an empty column family, and deletes its files.
 
-mod convert;
 mod records;
 
-pub use convert::{file_from, new_file};
 pub use records::of_new_family;
 
 use std::collections::BTreeMap;

@@ -2,44 +2,28 @@
 
 use base::{FamilyId, FileNumber, SequenceNumber};
 use format::edit::{BlobFileGarbage, VersionEdit, WalAddition};
-use lsm::version::{BlobFile, BlobGarbage, Version};
+use lsm::version::{BlobGarbage, Version};
 
-use super::{Change, new_file};
+use super::Change;
 use crate::family::{Family, Parts};
 use crate::manifest::Record;
 use crate::sync::Arc;
 
 pub(super) fn of_change(change: &Change) -> VersionEdit {
-    VersionEdit {
+    let mut record = VersionEdit {
         wal_number: change.flushed.as_ref().map(|pick| pick.next_wal()),
-        compact_cursors: change
-            .edit
-            .cursors
-            .iter()
-            .map(|(level, key)| (*level as u32, key.clone()))
-            .collect(),
-        deleted_files: change.edit.deleted.iter().map(|(level, n)| (*level as u32, *n)).collect(),
-        new_files: change.edit.added.iter().map(|(level, f)| new_file(*level, f)).collect(),
         full_history_ts_low: change.full_history_ts_low.clone(),
-        blob_file_additions: change.edit.blobs_added.iter().map(BlobFile::to_record).collect(),
-        blob_file_garbages: change.edit.blob_garbage.iter().map(garbage).collect(),
         ..VersionEdit::default()
-    }
-}
-
-fn garbage(garbage: &BlobGarbage) -> BlobFileGarbage {
-    BlobFileGarbage {
-        blob_file_number: garbage.number,
-        garbage_blob_count: garbage.count,
-        garbage_blob_bytes: garbage.bytes,
-    }
+    };
+    change.edit.into_record(&mut record);
+    record
 }
 
 /// Returns the garbage of all blob files of a version.
 fn garbage_of(version: &Version) -> Vec<BlobFileGarbage> {
     let all = version.blobs().values().filter(|blob| blob.garbage_count > 0);
     all.map(|blob| {
-        garbage(&BlobGarbage { number: blob.number, count: blob.garbage_count, bytes: blob.garbage_bytes })
+        BlobGarbage { number: blob.number, count: blob.garbage_count, bytes: blob.garbage_bytes }.to_record()
     })
     .collect()
 }
@@ -105,7 +89,7 @@ pub(super) fn snapshot(
             column_family: family.id(),
             blob_file_additions: version.blobs().values().map(|blob| blob.to_record()).collect(),
             blob_file_garbages: garbage_of(version),
-            new_files: version.files().map(|(level, f)| new_file(level, f)).collect(),
+            new_files: version.files().map(|(level, f)| f.to_record(level, 0)).collect(),
             compact_cursors: (0..version.num_levels())
                 .filter_map(|level| Some((level as u32, version.cursor(level)?.to_vec())))
                 .collect(),

@@ -5,7 +5,7 @@ use format::edit::VersionEdit;
 use lsm::version::{Edit, Version};
 
 use super::Db;
-use crate::commit::{new_file, of_new_family};
+use crate::commit::of_new_family;
 use crate::components::FamilyDescriptor;
 use crate::family::Family;
 use crate::ingest::{ImportRequest, Imported, import};
@@ -92,7 +92,7 @@ impl Db {
                 VersionEdit { remaining_entries: Some(1), ..of_new_family(id, &descriptor.name, parts, wal) };
             let filled = VersionEdit {
                 column_family: id,
-                new_files: imported.files.iter().map(|(level, file)| new_file(*level, file)).collect(),
+                new_files: imported.files.iter().map(|(level, file)| file.to_record(*level, 0)).collect(),
                 remaining_entries: Some(0),
                 ..VersionEdit::default()
             };

@@ -15,7 +15,6 @@ use base::key::InternalOrder;
 use base::map::{HashMap, HashSet};
 
 use super::{BlobFile, BlobFiles, BlobGarbage, LevelFiles, MAX_LEVELS, Version};
-use crate::file_meta::FileMetaData;
 use crate::table_file::TableFile;
 
 /// A version edit. The parts are applied in this order: blob files, garbage, deletions, additions, cursors.
@@ -34,42 +33,13 @@ pub struct Edit {
 }
 
 impl Edit {
-    /// Returns the part of a MANIFEST record that changes versions. If boundary keys were stored without
-    /// timestamps, they are extended by `timestamp_size` bytes, the timestamp size of the order.
-    pub fn from_record(record: &format::edit::VersionEdit, timestamp_size: usize) -> Edit {
-        Edit {
-            blobs_added: record.blob_file_additions.iter().map(BlobFile::from_record).collect(),
-            blob_garbage: record
-                .blob_file_garbages
-                .iter()
-                .map(|g| BlobGarbage {
-                    number: g.blob_file_number,
-                    count: g.garbage_blob_count,
-                    bytes: g.garbage_blob_bytes,
-                })
-                .collect(),
-            deleted: record.deleted_files.iter().map(|&(l, n)| (l as usize, n)).collect(),
-            added: record
-                .new_files
-                .iter()
-                .map(|f| {
-                    (f.level as usize, Arc::new(TableFile::new(FileMetaData::from_record(f, timestamp_size))))
-                })
-                .collect(),
-            cursors: record.compact_cursors.iter().map(|(l, key)| (*l as usize, key.clone())).collect(),
-        }
-    }
-
-    /// Adds this edit to a MANIFEST record, which may already have other content.
-    pub fn into_record(&self, record: &mut format::edit::VersionEdit, timestamp_size: usize) {
+    /// Adds this edit to a MANIFEST record, which may already have other content. Boundary keys keep their timestamps:
+    /// `VersionEdit::encode` removes the timestamps that are not stored.
+    pub fn into_record(&self, record: &mut format::edit::VersionEdit) {
         record.blob_file_additions.extend(self.blobs_added.iter().map(BlobFile::to_record));
-        record.blob_file_garbages.extend(self.blob_garbage.iter().map(|g| format::edit::BlobFileGarbage {
-            blob_file_number: g.number,
-            garbage_blob_count: g.count,
-            garbage_blob_bytes: g.bytes,
-        }));
+        record.blob_file_garbages.extend(self.blob_garbage.iter().map(BlobGarbage::to_record));
         record.deleted_files.extend(self.deleted.iter().map(|&(l, n)| (l as u32, n)));
-        record.new_files.extend(self.added.iter().map(|(l, f)| f.to_record(*l, timestamp_size)));
+        record.new_files.extend(self.added.iter().map(|(l, f)| f.to_record(*l, 0)));
         record.compact_cursors.extend(self.cursors.iter().map(|(l, key)| (*l as u32, key.clone())));
     }
 }

@@ -86,6 +86,17 @@ pub struct BlobGarbage {
     pub bytes: u64,
 }
 
+impl BlobGarbage {
+    /// Returns the record that adds the garbage to the MANIFEST.
+    pub fn to_record(&self) -> format::edit::BlobFileGarbage {
+        format::edit::BlobFileGarbage {
+            blob_file_number: self.number,
+            garbage_blob_count: self.count,
+            garbage_blob_bytes: self.bytes,
+        }
+    }
+}
+
 /// Sums over the blob files of a version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlobTotals {
