@@ -4,10 +4,9 @@
 //! Older sources then skip the key ranges of newer tombstones, and deleted entries cost nothing. Most iterators have no
 //! range tombstone and pay nothing.
 
-use base::iter::InternalIterator;
+use base::Result;
 use base::key::SequenceNumber;
 use base::stats::HistogramKind;
-use base::{Pinned, Result};
 use lsm::merging::Merging;
 use lsm::range_del::{FragmentCover, LevelCover, Uncovered};
 use lsm::version::LevelFiles;
@@ -18,7 +17,7 @@ use super::context::IteratorContext;
 use super::walk::Walk;
 use crate::family::SuperVersion;
 use crate::options::{ReadOptions, ReadTier};
-use crate::source::{BucketsIter, LevelIter, LevelTombstones, Source, SourceCover};
+use crate::source::{BucketsIter, LevelIter, LevelTombstones, Source, SourceCover, forward_iterator};
 use crate::sync::Arc;
 
 /// One source, several merged sources, or several merged sources without the entries that range tombstones delete.
@@ -34,9 +33,6 @@ pub enum Tree {
 }
 
 macro_rules! each {
-    ($self:ident, $inner:ident => $call:expr) => {
-        each!($self, $inner => $call, ())
-    };
     ($self:ident, $inner:ident => $call:expr, $none:expr) => {
         match $self {
             Tree::Unopened => $none,
@@ -47,59 +43,7 @@ macro_rules! each {
     };
 }
 
-impl InternalIterator for Tree {
-    #[inline]
-    fn valid(&self) -> bool {
-        each!(self, i => i.valid(), false)
-    }
-    fn seek_to_first(&mut self) {
-        each!(self, i => i.seek_to_first())
-    }
-    fn seek_to_last(&mut self) {
-        each!(self, i => i.seek_to_last())
-    }
-    fn seek(&mut self, target: &[u8]) {
-        each!(self, i => i.seek(target))
-    }
-    fn seek_for_prev(&mut self, target: &[u8]) {
-        each!(self, i => i.seek_for_prev(target))
-    }
-    fn seek_total(&mut self, target: &[u8]) {
-        each!(self, i => i.seek_total(target))
-    }
-    fn seek_total_for_prev(&mut self, target: &[u8]) {
-        each!(self, i => i.seek_total_for_prev(target))
-    }
-    #[inline]
-    fn next(&mut self) {
-        each!(self, i => i.next())
-    }
-    #[inline]
-    fn prev(&mut self) {
-        each!(self, i => i.prev())
-    }
-    #[inline]
-    fn key(&self) -> &[u8] {
-        each!(self, i => i.key(), &[])
-    }
-    #[inline]
-    fn value(&self) -> &[u8] {
-        each!(self, i => i.value(), &[])
-    }
-    fn status(&self) -> Result<()> {
-        each!(self, i => i.status(), Ok(()))
-    }
-    #[inline]
-    fn pin_value(&self) -> Pinned {
-        each!(self, i => i.pin_value(), Pinned::from_vec(Vec::new()))
-    }
-    fn pin_key(&self) -> Option<Pinned> {
-        each!(self, i => i.pin_key(), None)
-    }
-    fn value_shown(&mut self) {
-        each!(self, i => i.value_shown())
-    }
-}
+forward_iterator!(Tree, each);
 
 /// Merges all sources of a super version, for a reader at `seq`. With `ReadTier::Memtable`, merges the memtables only.
 ///
