@@ -450,6 +450,10 @@ impl WriteBatch {
 
     #[inline]
     pub(crate) fn set_sequence(&mut self, seq: SequenceNumber) {
+        base::invariant!(
+            seq <= base::key::MAX_SEQUENCE,
+            "a batch begins at the sequence number {seq}, of more than 56 bits"
+        );
         encoding::set_sequence(&mut self.bytes, seq);
     }
 
@@ -517,6 +521,7 @@ impl WriteBatch {
     pub fn clear(&mut self) {
         self.bytes.clear();
         encoding::begin(&mut self.bytes);
+        base::invariant!(self.bytes.len() == HEADER_LEN, "an empty batch has {} bytes", self.bytes.len());
         self.contents = Contents::default();
         self.timestamps = None;
         self.save_points.clear();

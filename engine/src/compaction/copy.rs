@@ -51,6 +51,12 @@ pub(super) fn copy_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted
         edit.added.push((task.output_level, Arc::new(copied.into())));
         copies.push((job.parts.table_path(pending.number, task.output_path_id), pending));
     }
+    base::invariant!(
+        edit.added.len() == edit.deleted.len(),
+        "{} SST files are replaced by {} copies",
+        edit.deleted.len(),
+        edit.added.len()
+    );
     let outputs: Vec<_> = edit.added.iter().map(|(level, f)| finish::job_file(job, *level, f)).collect();
     let sizes: Vec<u64> = edit.added.iter().map(|(_, f)| f.size).collect();
     let written = sizes.iter().sum();
@@ -90,6 +96,7 @@ fn copy(
     file: &TableFile,
     number: base::FileNumber,
 ) -> Result<FileMetaData> {
+    base::invariant!(file.number < number, "SST file {} is copied to the older file {number}", file.number);
     let (parts, fs) = (&job.parts, &t.tools.env.fs);
     let from = parts.table_path(file.number, file.path_id);
     let to = parts.table_path(number, job.task.output_path_id);

@@ -234,6 +234,7 @@ pub(super) fn finished(
         event.total_output_size + event.stats.blobs.output_bytes
     ));
     if let Some(proximal) = proximal_output(job, done) {
+        base::invariant!(job.task.output_level > 0, "a compaction to level 0 has output on the level before");
         t.tools.events.info(format_args!(
             "[{}] has Proximal Level output: {}, level {}, number of files: {}, number of records: {}",
             job.family.name(),

@@ -61,6 +61,7 @@ impl WriteHook for Write<'_> {
         if self.owner.wal.is_none() {
             self.prepared.add(wal);
         }
+        base::invariant!(first > 0 && seqs > 0, "a section has {seqs} sequence numbers from {first} on");
         let last = (first + seqs).saturating_sub(1);
         Snapshots::add_undecided(self.snapshots, self.sequence, first, last, self.owner.decision);
         *self.written.lock() = Some(WrittenSection { wal, first, last });
@@ -85,6 +86,11 @@ impl WriteHook for Decide<'_> {
     }
 
     fn logged(&self, wal: FileNumber, _first_seq: SequenceNumber, _seqs: u64) {
+        base::invariant!(
+            self.wal <= wal,
+            "a decision is in WAL {wal}, and its section is in the newer WAL {}",
+            self.wal
+        );
         self.prepared.committed(self.wal, wal);
     }
 

@@ -100,6 +100,11 @@ impl WriteHook for Commit<'_> {
     }
 
     fn logged(&self, wal: FileNumber, _first_seq: SequenceNumber, _seqs: u64) {
+        base::invariant!(
+            self.wal <= wal,
+            "a commit is in WAL {wal}, and its section is in the newer WAL {}",
+            self.wal
+        );
         self.prepared.committed(self.wal, wal);
     }
 
@@ -151,7 +156,9 @@ impl Db {
             wal: AtomicFileNumber::new(FileNumber::ZERO),
         };
         self.write_with_hook(&mut section, &options, &hook)?;
-        Ok(hook.wal.load())
+        let wal = hook.wal.load();
+        base::invariant!(wal > FileNumber::ZERO, "a section is written, and no WAL holds the section");
+        Ok(wal)
     }
 
     /// Commits a prepared transaction. The records of `commit_time` go to the WAL and to the memtables. The records

@@ -285,6 +285,7 @@ impl Updates {
             match record? {
                 Record::Marker(Marker::BeginPrepare) => (inside, open) = (0, true),
                 Record::Marker(Marker::EndPrepare(name)) => {
+                    // A damaged WAL can count fewer entries than its section has.
                     seqs = seqs.saturating_sub(inside);
                     self.sections.insert(name.to_vec(), inside);
                     open = false;

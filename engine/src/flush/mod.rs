@@ -206,6 +206,7 @@ fn write_and_commit(
         let raw = |f: &OutputFile| f.properties.raw_key_size + f.properties.raw_value_size;
         let kept: u64 = part.files.iter().map(raw).sum();
         t.tools.stats.add(Ticker::MemtablePayloadBytesAtFlush, outputs.input_bytes);
+        // A merge can make the output larger than the input.
         t.tools.stats.add(Ticker::MemtableGarbageBytesAtFlush, outputs.input_bytes.saturating_sub(kept));
         part.numbers = LevelNumbers {
             micros: clock.now_nanos().saturating_sub(start_nanos) / 1000,

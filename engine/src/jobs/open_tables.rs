@@ -40,7 +40,8 @@ impl TableOpener {
         let super_versions: Vec<_> =
             self.context.families.all().into_iter().map(|family| (family.pin_owned(), family)).collect();
         self.schedule.pool().spawn(Pool::High, &self.me, move |me| {
-            me.opening.store(true, Ordering::Release);
+            let is_second = me.opening.swap(true, Ordering::AcqRel);
+            base::invariant!(!is_second, "the SST files of a database are opened twice at the same time");
             let tables = super_versions.iter().flat_map(|(super_version, family)| {
                 super_version.version.files().map(move |(level, file)| (super_version, family, level, file))
             });

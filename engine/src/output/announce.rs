@@ -31,6 +31,14 @@ pub(super) fn begun(s: &OutputSettings, number: FileNumber, path: &Path) {
 pub(super) fn finished(s: &OutputSettings, file: &OutputFile) {
     let Some((events, job)) = &s.events else { return };
     let meta = &file.meta;
+    base::invariant!(
+        meta.size > 0 && meta.smallest_seq <= meta.largest_seq,
+        "SST file {} of {} bytes has the sequence numbers {} to {}",
+        meta.number,
+        meta.size,
+        meta.smallest_seq,
+        meta.largest_seq
+    );
     if s.purpose == Purpose::Compaction {
         events.info(format_args!(
             "[{}] [JOB {job}] Generated table #{}: {} keys, {} bytes, temperature: {}",

@@ -599,6 +599,7 @@ fn verify_file(s: &OutputSettings, path: &Path, size: u64, expected: u32) -> Res
 
 fn writer_options(s: &OutputSettings, file_number: FileNumber, now_s: u64) -> WriterOptions {
     let parts = &s.parts;
+    base::invariant!(s.level < lsm::version::MAX_LEVELS, "an SST file is written for level {}", s.level);
     let last_level = s.level + 1 == parts.pick.num_levels;
     WriterOptions {
         table: parts.table.clone(),

@@ -30,6 +30,11 @@ pub fn write_memtables(
     pick: &FlushPick,
     purpose: Purpose,
 ) -> Result<Outputs> {
+    base::invariant!(
+        !pick.memtables.is_empty() && pick.memtables.is_sorted_by(|a, b| a.id < b.id),
+        "the {} memtables of a flush of {family:?} are not in the order of their ids",
+        pick.memtables.len()
+    );
     let parts = family.parts();
     let order = parts.internal_order();
     let compression = flush_compression(&parts);

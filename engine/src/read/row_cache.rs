@@ -70,14 +70,16 @@ impl RowCache {
         put_varint64(&mut identity, view);
         put_bytes(&mut identity, full);
         let (high, low) = hash128_with_seed(&identity, self.seed);
-        Some(Row {
+        let row = Row {
             rows: self,
             key: CacheKey::new(high, low),
             identity,
             covering: 0,
             entries: Vec::new(),
             whole: true,
-        })
+        };
+        base::invariant!(row.full() == full, "the identity of a row has another key than the look-up");
+        Some(row)
     }
 
     fn count(&self, ticker: Ticker) {
@@ -115,6 +117,12 @@ impl Row<'_> {
             answer.cover(covering);
         }
         while let Some(entry) = reader.entry() {
+            base::invariant!(
+                entry.value.end == reader.at && reader.at <= bytes.len(),
+                "an entry of a row ends at {}, and the row has {} bytes",
+                reader.at,
+                bytes.len()
+            );
             let stored = entry.stored_key.map_or_else(|| self.full(), |range| &bytes[range]);
             let pin = || Pinned::bytes(bytes.clone(), entry.value.clone());
             if answer.version((key, stored), entry.seq, entry.kind, pin).is_break() {

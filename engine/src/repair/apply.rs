@@ -395,6 +395,11 @@ impl<'a> Repair<'a> {
             };
             records.push((content, order.timestamp_size()));
         }
+        base::invariant!(
+            files.is_empty(),
+            "SST files belong to {} column families that the new MANIFEST does not have",
+            files.len()
+        );
         Ok(records)
     }
 
@@ -439,6 +444,11 @@ fn with_epochs(mut files: Vec<NewFile>) -> Vec<NewFile> {
             file.epoch_number = if file.level == 0 { next } else { 1 };
         }
     }
+    base::invariant!(
+        files.iter().all(|file| file.epoch_number > 0),
+        "one of {} SST files has no epoch number",
+        files.len()
+    );
     files
 }
 

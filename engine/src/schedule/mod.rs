@@ -243,6 +243,7 @@ impl Schedule {
     }
 
     fn stall_changed(&self, family: &Family, from: StallCondition, to: StallCondition, load: &Load) {
+        base::invariant!(from != to, "the write stall of {family:?} changes from {from:?} to {to:?}");
         let events = &self.tools.events;
         if to != StallCondition::Normal {
             events.warn(format_args!(

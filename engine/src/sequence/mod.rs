@@ -313,6 +313,10 @@ impl Snapshots {
         seq: SequenceNumber,
         now_s: u64,
     ) -> Arc<Snapshot> {
+        base::invariant!(
+            seq <= base::key::MAX_SEQUENCE,
+            "a snapshot is taken at the sequence number {seq}, of more than 56 bits"
+        );
         owner.live.lock().hold(seq, now_s);
         let visibility = sequence.undecided.view_at(seq);
         let (owner, sequence) = (owner.clone(), sequence.clone());
@@ -351,6 +355,7 @@ impl Snapshots {
         last: SequenceNumber,
         decision: &Arc<Decision>,
     ) {
+        // A damaged WAL can have a section of sequence number 0.
         let ends = [first.saturating_sub(1), last];
         base::invariant!(first <= last, "an undecided range begins at {first} and ends at {last}");
         let mut live = owner.live.lock();

@@ -251,6 +251,12 @@ impl Visibility {
             return false;
         }
         let behind = self.ranges.partition_point(|range| range.first <= seq);
+        base::invariant!(
+            behind == 0
+                || behind == self.ranges.len()
+                || self.ranges[behind - 1].first < self.ranges[behind].first,
+            "the undecided ranges are out of order around the sequence number {seq}"
+        );
         match behind.checked_sub(1).map(|at| &self.ranges[at]) {
             Some(range) if seq <= range.last => range.decision.is_seen_at(self.seq),
             _ => true,

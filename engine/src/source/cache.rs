@@ -328,6 +328,7 @@ impl TableCache {
         file: &TableFile,
         how: HowToOpen,
     ) -> Result<AnyReader> {
+        base::invariant!(level < lsm::version::MAX_LEVELS, "SST file {} is on level {level}", file.number);
         let path = parts.table_path(file.number, file.path_id);
         let opened = handle.and_then(|handle| {
             let size = handle.size()?;

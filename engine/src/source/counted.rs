@@ -32,7 +32,11 @@ impl CountedRead {
 
 impl RandomRead for CountedRead {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
-        self.file.read_at(offset, buffer).inspect(|&bytes| self.add(bytes))
+        let len = buffer.len();
+        let read = self.file.read_at(offset, buffer)?;
+        base::invariant!(read <= len, "a read into {len} bytes returned {read} bytes");
+        self.add(read);
+        Ok(read)
     }
 
     fn read_to(&self, offset: u64, length: usize, buffer: &mut Vec<u8>) -> Result<()> {

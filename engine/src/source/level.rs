@@ -131,6 +131,13 @@ impl LevelIter {
             if current.valid() || current.status().is_err() {
                 return;
             }
+            base::invariant!(
+                self.at < self.files.len(),
+                "file {} of {} in level {} is open",
+                self.at,
+                self.files.len(),
+                self.level
+            );
             let next = self.at + 1;
             if let (Some(bound), Some(file)) = (&self.ctx.upper_bound, self.files.get(next))
                 && self.is_past(file.smallest_user_key(), bound)

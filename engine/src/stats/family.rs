@@ -156,6 +156,8 @@ impl FamilyNumbers {
 
     /// Adds a job of pool number `pool` with output on `level`.
     pub fn add(&mut self, level: usize, pool: usize, numbers: &LevelNumbers) {
+        base::invariant!(level < lsm::version::MAX_LEVELS, "a job has its output on level {level}");
+        base::invariant!(pool < self.by_pool.len(), "a job ran in pool {pool}, which does not exist");
         if self.levels.len() <= level {
             self.levels.resize(level + 1, LevelNumbers::default());
         }

@@ -95,7 +95,8 @@ impl Quiet {
 
 impl Drop for Quiet {
     fn drop(&mut self) {
-        IS_QUIET.with(|quiet| quiet.set(self.before));
+        let was_quiet = IS_QUIET.with(|quiet| quiet.replace(self.before));
+        base::invariant!(was_quiet, "calls of a thread were recorded while the thread must not record");
     }
 }
 
@@ -134,6 +135,12 @@ impl Trace {
         {
             return false;
         }
+        base::invariant!(
+            self.skipped < self.options.sampling_frequency.max(1),
+            "{} calls are skipped, and one of {} is recorded",
+            self.skipped,
+            self.options.sampling_frequency
+        );
         self.skipped += 1;
         if self.skipped < self.options.sampling_frequency {
             return false;

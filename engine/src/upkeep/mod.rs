@@ -148,6 +148,10 @@ impl Upkeep {
 
     fn run(&self, index: usize, number: u64) {
         let (task, plan) = (&TASKS[index], &self.plans[index]);
+        base::invariant!(
+            number <= plan.number.load(Ordering::Acquire),
+            "plan {number} of task {index} runs, and it was not made"
+        );
         if plan.number.load(Ordering::Acquire) != number {
             return;
         }

@@ -61,7 +61,8 @@ impl Publisher {
 
     /// Adds a group whose leader hands the lead over before the sync. The leader calls this before it hands the lead over.
     pub fn begin_overlapping(&self) {
-        self.overlapping.fetch_add(1, Ordering::AcqRel);
+        let before = self.overlapping.fetch_add(1, Ordering::AcqRel);
+        base::invariant!(before < usize::MAX, "more overlapping write groups end than began");
     }
 
     /// Publishes a group of [`Publisher::begin_overlapping`] as [`Publisher::publish`] does.

@@ -77,6 +77,7 @@ impl Window {
     }
 
     fn set(&mut self, bytes: Arc<[u8]>, start: u64) {
+        base::invariant!(start.checked_add(bytes.len() as u64).is_some(), "a window begins at {start}");
         (self.start, self.end) = (start, start + bytes.len() as u64);
         self.bytes = Some(bytes);
     }
@@ -173,6 +174,7 @@ impl FileBytes {
         }
         if window.access == Access::Scan && !ctx.cache_only {
             let piece = PIECE.max(len as u64).min(self.size - offset);
+            base::invariant!(len as u64 <= piece, "a window of {piece} bytes is loaded for {len} bytes");
             window.set(self.read(offset, piece as usize, ctx)?, offset);
             return Ok(0..len);
         }
@@ -194,6 +196,11 @@ impl FileBytes {
 
     fn page(&self, number: u64, ctx: &ReadCtx) -> Result<Arc<[u8]>> {
         let offset = number * PAGE;
+        base::invariant!(
+            offset <= self.size,
+            "page {number} begins at {offset}, and the file has {} bytes",
+            self.size
+        );
         let len = PAGE.min(self.size.saturating_sub(offset)) as usize;
         let key = self.keys.at(offset);
         if let Some(handle) = self.cache.as_ref().and_then(|cache| cache.lookup(&key))
@@ -217,6 +224,11 @@ impl FileBytes {
     }
 
     fn read(&self, offset: u64, len: usize, ctx: &ReadCtx) -> Result<Arc<[u8]>> {
+        base::invariant!(
+            offset.checked_add(len as u64).is_some_and(|end| end <= self.size),
+            "{len} bytes at {offset} are read, and the file has {} bytes",
+            self.size
+        );
         let mut bytes: Arc<[u8]> = std::iter::repeat_n(0, len).collect();
         let Some(buffer) = Arc::get_mut(&mut bytes) else {
             return Err(Error::corruption("a new buffer is shared"));

@@ -74,7 +74,8 @@ impl InSink {
 
 impl Drop for InSink {
     fn drop(&mut self) {
-        IN_SINK.with(|inside| inside.set(self.before));
+        let was_inside = IN_SINK.with(|inside| inside.replace(self.before));
+        base::invariant!(was_inside, "accesses of a sink were recorded");
     }
 }
 
@@ -100,6 +101,7 @@ impl AccessTracer {
         if trace.is_some() {
             return false;
         }
+        base::invariant!(!self.is_on(), "a trace of accesses runs without its sink");
         *trace = Some(Trace { sink, sampling_frequency });
         self.gets.store(0, Ordering::Relaxed);
         self.is_on.store(true, Ordering::Release);

@@ -110,6 +110,10 @@ impl EmbeddedIter {
     }
 
     fn moved(&mut self, go: impl FnOnce(&mut TableIter)) {
+        base::invariant!(
+            self.resolved.is_none() || self.error.is_none(),
+            "an iterator has the value of a blob and the error of reading the blob"
+        );
         (self.resolved, self.error) = (None, None);
         go(&mut self.rows);
         if !self.rows.valid() {

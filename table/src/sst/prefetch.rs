@@ -197,6 +197,11 @@ impl ReadAhead {
             scratch::give(std::mem::take(&mut self.bytes));
             self.bytes = scratch::take(len);
         }
+        base::invariant!(
+            self.bytes.capacity() >= len,
+            "a buffer for {len} bytes has room for {} bytes",
+            self.bytes.capacity()
+        );
         self.bytes.resize(len, 0);
     }
 

@@ -144,6 +144,11 @@ impl Reader {
         ctx: &ReadCtx,
         mut visit: impl FnMut(Entry<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
+        base::invariant!(
+            seek_key.len() >= base::key::TRAILER_LEN,
+            "a look-up seeks {} bytes, which is no internal key",
+            seek_key.len()
+        );
         if self.source.traced().is_some() {
             access_trace::seek(seek_key);
         }
