@@ -122,8 +122,8 @@ impl Opening {
         let Some(mark) = mark else { return Ok(None) };
         let size = self.env.fs.file_size(&self.paths.manifest(recovered.number));
         // A writer may have rolled the MANIFEST and deleted this file: the read-only open then reads the new MANIFEST.
-        if size.map_err(|error| self.other_writer().unless_rolled(recovered.number, error))? <= recovered.size
-        {
+        let size = size.map_err(|error| self.other_writer().unless_rolled(recovered.number, error))?;
+        if size <= recovered.size {
             return Ok(None);
         }
         if self.read_only && self.other_writer().has_overtaken(recovered) {
