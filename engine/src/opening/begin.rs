@@ -343,7 +343,7 @@ impl Opening {
         });
         let blobs = shared.families.all().into_iter().flat_map(|f| {
             let version = f.pin().version.clone();
-            version.blobs().keys().map(|number| *number).collect::<Vec<_>>()
+            version.blobs().keys().copied().collect::<Vec<_>>()
         });
         let oldest_wal = shared.families.all().iter().map(|f| f.state().wal_number).min().unwrap_or_default();
         let by_families = oldest_wal.max(committer.min_wal_to_keep());

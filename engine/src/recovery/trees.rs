@@ -184,7 +184,7 @@ fn tree(record: &FamilyRecord, parts: &Parts, stored: StoredTimestamps) -> Resul
         blob_garbage: record
             .blob_garbage
             .iter()
-            .map(|(&number, &(count, bytes))| BlobGarbage { number: number, count, bytes })
+            .map(|(&number, &(count, bytes))| BlobGarbage { number, count, bytes })
             .collect(),
         added,
         cursors,

@@ -196,8 +196,8 @@ impl Writer {
         // Also a short insert can be slow: the first touch of a huge page of the memtable took 6 ms on a virtual machine.
         let _step = Step::begin(Cause::MemtableInsert);
         // If groups insert concurrently, an earlier group may still be inserting older merge operands of the key.
-        let in_order = !(self.settings.pipelined && self.settings.concurrent_memtable)
-            && !self.publisher.any_overlapping();
+        let by_settings = self.settings.pipelined && self.settings.concurrent_memtable;
+        let in_order = !by_settings && !self.publisher.any_overlapping();
         // With `PerBatch`, a merge at the write could use an entry of an undecided transaction as its base.
         let numbering = self.settings.numbering;
         let merger = (in_order && numbering == Numbering::PerEntry).then_some(&*self.merger);

@@ -524,5 +524,5 @@ fn destroy_deletes_no_sst_file_of_another_database_in_shared_db_paths() {
     assert_eq!(get(&one, "k").as_deref(), Some("/one"));
     drop(one);
     destroy(Path::new("/one"), &with_shared_tables(&env), &[]).unwrap();
-    assert_eq!(env.fs.exists(Path::new("/shared")).unwrap(), false, "its own files go");
+    assert!(!env.fs.exists(Path::new("/shared")).unwrap(), "its own files go");
 }

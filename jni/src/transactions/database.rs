@@ -1,6 +1,6 @@
 //! Databases with transactions: `TransactionDB`, `OptimisticTransactionDB`.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use base::{Error, Result};
 use ironstone::{
@@ -93,7 +93,7 @@ fn begin_in_place(db: Handle, write: Handle, options: Handle, old: Handle) -> Ou
 fn handles_of(db: &DatabaseObject, transactions: Vec<Transaction>) -> Vec<Handle> {
     let id_of = |handle: &Handle| Some(handle.shared::<TransactionObject>().ok()?.txn.id());
     let open = db.children.of_type::<TransactionObject>();
-    let known: HashMap<_, _> = open.iter().filter_map(|handle| Some((id_of(handle)?, *handle))).collect();
+    let known: BTreeMap<_, _> = open.iter().filter_map(|handle| Some((id_of(handle)?, *handle))).collect();
     let handle = |txn: Transaction| {
         known.get(&txn.id()).copied().unwrap_or_else(|| db.child(TransactionObject::new(db, txn)))
     };

@@ -11,7 +11,9 @@ use super::{View, Walk, misplaced};
 #[test]
 #[should_panic(expected = "an iterator stands on the key c at or above its upper bound")]
 fn a_place_outside_of_the_bounds_is_a_fault_of_the_walk_and_no_damage() {
-    assert!(base::invariant::INVARIANTS, "an iterator stands on the key c at or above its upper bound");
+    if !base::invariant::INVARIANTS {
+        panic!("without checks: an iterator stands on the key c at or above its upper bound");
+    }
     let order = InternalOrder::new(Order::Bytewise);
     let mut key = Vec::new();
     append_internal(&mut key, b"c", 1, ValueType::Value);
