@@ -49,7 +49,7 @@ pub struct WalSet {
     /// Held while closed WALs are synced or released, before `closed`. A sync of a WAL can take a second: the leader that
     /// begins a WAL takes `closed` only, and never waits for this sync.
     syncing: RankedMutex<()>,
-    /// Held while a thread syncs for itself and for the threads that wait for the lock ([`WalSet::sync_up_to`]).
+    /// Held while a thread syncs the active WAL. Threads of [`WalSet::sync_up_to`] that wait for the lock share the sync.
     shared_sync: RankedMutex<()>,
     /// How many file names were made in the directory, and how many of them are durable.
     names_made: AtomicU64,

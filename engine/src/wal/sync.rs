@@ -40,6 +40,13 @@ impl WalSet {
     }
 
     fn sync_if(&self, wanted: impl FnOnce(&mut Active) -> bool) -> Result<()> {
+        let _turn = self.shared_sync.lock();
+        self.sync_in_turn(wanted)
+    }
+
+    /// Syncs. The caller holds `shared_sync`. Of two concurrent syncs of one file, one can report a lost write and the other
+    /// success. So only one thread syncs the active WAL at a time, and a thread first looks whether an earlier sync failed.
+    fn sync_in_turn(&self, wanted: impl FnOnce(&mut Active) -> bool) -> Result<()> {
         self.check()?;
         // A resume has started and not finished: its flushes failed, or have not run yet.
         if let Some(error) = self.closed.lock().iter().find_map(Closed::failure) {
@@ -94,6 +101,9 @@ impl WalSet {
     /// the sync of another thread, and syncs only if its records are not durable afterwards. Other threads may append
     /// meanwhile.
     pub fn sync_up_to(&self, end: WalPosition) -> SharedSync {
+        if self.is_durable(end) {
+            return SharedSync::Durable;
+        }
         let _turn = self.shared_sync.lock();
         if self.is_durable(end) {
             return SharedSync::Durable;
@@ -101,7 +111,7 @@ impl WalSet {
         if let Err(error) = self.check() {
             return SharedSync::FailedBefore(error);
         }
-        match self.sync() {
+        match self.sync_in_turn(|wal| wal.reserved.before_sync(&mut *wal.file, wal.writer.offset())) {
             Ok(()) => SharedSync::Synced,
             Err(error) => SharedSync::Failed(error),
         }

@@ -387,6 +387,10 @@ impl Writer {
                 applied
             }
             Ok(first) => {
+                if self.settings.pipelined && !self.settings.concurrent_memtable {
+                    // A group that handed over the lead may still insert older entries of the same keys.
+                    self.publisher.wait_for(leader_state.ticket - 1);
+                }
                 let merged = std::mem::take(&mut leader_state.scratch);
                 let applied = self.memtables(&group, first, batch, &merged, hook);
                 let (ticket, last) =
