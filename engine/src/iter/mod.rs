@@ -396,12 +396,17 @@ impl Iter {
     /// # Errors
     /// The errors of [`Iter::new`].
     pub fn refresh_at(&mut self, snapshot: Option<Arc<Snapshot>>) -> Result<()> {
-        self.options.snapshot = match &self.lease {
+        let snapshot = match &self.lease {
             Some(_) => snapshot.or_else(|| Lease::snapshot(&self.context)),
             None => snapshot,
         };
+        let before = std::mem::replace(&mut self.options.snapshot, snapshot);
+        if let Err(error) = check(&self.context, &self.options) {
+            // A parked iterator may open again: it needs the snapshot that it had.
+            self.options.snapshot = before;
+            return Err(error);
+        }
         self.follows = false;
-        check(&self.context, &self.options)?;
         self.renew(acquire(&self.context))?;
         if self.lease.is_some() {
             self.settle(false);
