@@ -9,6 +9,7 @@
 //! positioning call. An error ends the iteration. After damage or a failed file-system call, the error stays until
 //! a refresh.
 
+mod build;
 mod context;
 mod convert;
 mod count;
@@ -23,6 +24,7 @@ mod view;
 mod walk;
 mod watch;
 
+use build::{build, check, collect};
 pub use context::IteratorContext;
 use context::Target;
 pub use versions::Versions;
@@ -30,7 +32,6 @@ pub(crate) use view::View;
 pub(crate) use walk::Walk;
 use walk::{internal_key, stopped_key, will_leave_entry};
 
-use base::key::MAX_SEQUENCE;
 use base::stats::{OperationKind, PerfCounter, PerfLevel, Ticker, begin_operation, perf_timing};
 use base::{Error, Pinned, Result};
 use env::clock::CpuTimer;
@@ -38,17 +39,13 @@ use kernel::ticks;
 use lsm::version::ReaderKind;
 
 use crate::family::SuperVersion;
-use crate::family::empty_ranges::Reader;
-use crate::options::{FamilyOptions, ReadOptions, ReadTier};
+use crate::options::ReadOptions;
 use crate::sequence::Snapshot;
-use crate::source::{BlobContext, WideColumns};
+use crate::source::WideColumns;
 use crate::sync::{Arc, OnceLock};
-use convert::Converter;
 use count::{Counts, Step};
 use lease::Lease;
-use skip::RangeSkipper;
-use tree::{Tree, gather};
-use watch::Watch;
+use tree::Tree;
 
 /// A position in a column family. The iterator is `Send`, owns its view, and is not valid before it is positioned.
 pub struct Iter {
@@ -605,149 +602,6 @@ fn count_release(context: &IteratorContext, super_version: &Arc<SuperVersion>) {
     if Arc::strong_count(super_version) == 1 {
         statistics.tick(Ticker::NumberSuperversionCleanups);
     }
-}
-
-fn check(context: &IteratorContext, options: &ReadOptions) -> Result<()> {
-    context.family.check_read(&context.sequence, options)?;
-    if let Some(start) = &options.iter_start_ts {
-        let size = context.family.order().user.timestamp_size();
-        if size == 0 || start.len() != size {
-            return Err(Error::invalid_argument(format!(
-                "iter_start_ts has {} bytes; a timestamp of column family {} has {size}",
-                start.len(),
-                context.family.name()
-            )));
-        }
-    }
-    if options.tailing && context.sequence.undecided().is_enabled() {
-        return Err(Error::not_supported(
-            "tailing iterators with the write policies WritePrepared and WriteUnprepared",
-        ));
-    }
-    if options.read_tier == ReadTier::Persisted {
-        return Err(Error::not_supported("ReadTier::kPersistedData is not yet supported in iterators."));
-    }
-    Ok(())
-}
-
-/// Returns how an iterator reads values in blob files; `None` if there are no blob files.
-fn blobs(
-    context: &IteratorContext,
-    options: &ReadOptions,
-    super_version: &SuperVersion,
-) -> Option<Box<BlobContext>> {
-    if super_version.version.blobs().is_empty() {
-        return None;
-    }
-    // Reads of blob files need no bounds and no snapshot, and copies of them would cost memory.
-    let options = ReadOptions {
-        snapshot: None,
-        iterate_lower_bound: None,
-        iterate_upper_bound: None,
-        ..options.clone()
-    };
-    Some(Box::new(BlobContext {
-        tables: context.tables.clone(),
-        version: super_version.version.clone(),
-        parts: super_version.parts.clone(),
-        family: context.family.id(),
-        options,
-    }))
-}
-
-/// Collects the sources and gives them to the walk.
-fn collect(
-    walk: &mut Walk<Tree>,
-    context: &IteratorContext,
-    options: &ReadOptions,
-    super_version: &Arc<SuperVersion>,
-) -> Result<()> {
-    walk.skip_ranges(skipper(walk, context, options, super_version));
-    walk.set_source(gather(context, options, super_version, walk.seq())?);
-    Ok(())
-}
-
-/// Returns the object that skips key ranges without keys. Returns `None` if the options change which keys are
-/// shown, or need each hidden entry. Called just before the sources are collected: an iterator that is never
-/// positioned needs no such object.
-fn skipper(
-    walk: &Walk<Tree>,
-    context: &IteratorContext,
-    options: &ReadOptions,
-    super_version: &SuperVersion,
-) -> Option<RangeSkipper> {
-    // Between the tombstones of a run there may be undecided entries, which are hidden now and visible later.
-    if context.sequence.undecided().is_enabled() || walk.follows_hidden() {
-        return None;
-    }
-    let parts = &super_version.parts;
-    let all_keys = options.total_order_seek
-        || parts.prefix_extractor.is_none()
-        || (parts.prefix_seek_opt_in_only && !options.prefix_same_as_start && !options.auto_prefix_mode);
-    let follows_hidden = options.max_skippable_internal_keys > 0 || options.iter_start_ts.is_some();
-    if !all_keys
-        || follows_hidden
-        || options.ignore_range_deletions
-        || options.table_filter.is_some()
-        // The SST files, which this iterator does not read, may have keys in the range.
-        || options.read_tier == ReadTier::Memtable
-        || parts.order.timestamp_size() > 0
-    {
-        return None;
-    }
-    let reader = Reader { seq: walk.snapshot_seq(), super_version: super_version.number };
-    let ranges = context.family.empty_ranges().clone();
-    Some(RangeSkipper::new(ranges, reader, !options.tailing, &super_version.mem))
-}
-
-/// Makes a walk without sources. Takes the options of the column family: each load of them costs 60 instructions.
-fn build(
-    context: &IteratorContext,
-    family: &FamilyOptions,
-    options: &ReadOptions,
-    super_version: &Arc<SuperVersion>,
-) -> Result<Box<Walk<Tree>>> {
-    super_version.check_history(options.timestamp.as_deref())?;
-    let (seq, visibility) = match &options.snapshot {
-        Some(snapshot) => (snapshot.sequence(), snapshot.visibility().cloned()),
-        None if options.tailing => (MAX_SEQUENCE, None),
-        // Load the number after the super version is pinned: see `Family::pin`.
-        None => context.sequence.view(),
-    };
-    base::invariant!(seq <= MAX_SEQUENCE, "the sequence number {seq} has more than 56 bits");
-    let order = context.family.order();
-    let parts = &super_version.parts;
-    let extractor = parts.prefix_extractor.clone();
-    let view = View {
-        order: order.user.clone(),
-        seq,
-        visibility,
-        blobs: blobs(context, options, super_version),
-        shows_blob_indexes: false,
-        lazy_blobs: options.allow_unprepared_value,
-        timestamp: options.timestamp.clone().unwrap_or_default(),
-        start_timestamp: options.iter_start_ts.clone(),
-        merge_operator: parts.merge_operator.clone(),
-        statistics: context.stats.statistics().cloned(),
-        lower: options.iterate_lower_bound.clone(),
-        upper: options.iterate_upper_bound.clone(),
-        may_miss_prefixes: extractor.is_some() && !options.total_order_seek && !options.auto_prefix_mode,
-        prefix: if options.prefix_same_as_start { extractor } else { None },
-        max_sequential_skip: match options.iter_start_ts {
-            // A seek past a key would skip its entries with older timestamps.
-            Some(_) => u64::MAX,
-            None => family.max_sequential_skip_in_iterations,
-        },
-        max_skippable: options.max_skippable_internal_keys,
-    };
-    let mut walk = Box::new(Walk::new(Tree::Unopened, view));
-    let watch = Watch::new(family, &super_version.mem);
-    // Between the tombstones of a run there may be undecided entries, which are hidden now and visible later.
-    if !context.sequence.undecided().is_enabled() {
-        walk.convert(Converter::new(family, options, super_version, seq, &context.stats));
-    }
-    walk.watch(watch);
-    Ok(walk)
 }
 
 #[cfg(test)]

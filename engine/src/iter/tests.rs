@@ -76,22 +76,11 @@ fn model(versions: &Versions, seq: u64) -> Vec<(Vec<u8>, Vec<u8>)> {
 
 fn walk(versions: &Versions, seq: u64, skip: u64, bounds: (Option<u8>, Option<u8>)) -> Walk<VecIterator> {
     let view = View {
-        order: Order::Bytewise,
-        seq,
-        visibility: None,
-        blobs: None,
-        shows_blob_indexes: false,
-        may_miss_prefixes: false,
-        lazy_blobs: false,
-        timestamp: Vec::new(),
-        start_timestamp: None,
         merge_operator: Some(Arc::new(Join)),
-        statistics: None,
         lower: bounds.0.map(|b| vec![b]),
         upper: bounds.1.map(|b| vec![b]),
-        prefix: None,
         max_sequential_skip: skip,
-        max_skippable: 0,
+        ..View::plain(Order::Bytewise, seq)
     };
     let order = InternalOrder::new(Order::Bytewise);
     let mut entries: Vec<(Vec<u8>, Vec<u8>)> = versions
