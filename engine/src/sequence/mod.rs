@@ -230,18 +230,7 @@ impl Snapshots {
         let (seq, visibility) = sequence.view();
         live.hold(seq, now_s);
         drop(live);
-        let (owner, sequence) = (owner.clone(), sequence.clone());
-        let checked_above = None;
-        Arc::new(Snapshot {
-            seq,
-            visibility,
-            time_s: now_s,
-            is_counted: true,
-            owner,
-            sequence,
-            checked_above,
-            _base: None,
-        })
+        Arc::new(Snapshot::plain((owner, sequence), (seq, visibility), now_s))
     }
 
     /// Takes a snapshot for an iterator with a share of the memory budget. Compactions keep what the snapshot needs, but it does not
@@ -251,17 +240,9 @@ impl Snapshots {
         let (seq, visibility) = sequence.view();
         add_holder(&mut live.ends, seq);
         drop(live);
-        let (owner, sequence) = (owner.clone(), sequence.clone());
-        Arc::new(Snapshot {
-            seq,
-            visibility,
-            time_s: now_s,
-            is_counted: false,
-            owner,
-            sequence,
-            checked_above: None,
-            _base: None,
-        })
+        let mut snapshot = Snapshot::plain((owner, sequence), (seq, visibility), now_s);
+        snapshot.is_counted = false;
+        Arc::new(snapshot)
     }
 
     /// Takes a snapshot as [`Snapshots::take`] does, for conflict checks of a transaction: a flush or a compaction keeps an entry
@@ -273,18 +254,9 @@ impl Snapshots {
         let certain = visibility.as_ref().map_or(seq, |visibility| visibility.certain_up_to());
         add_holder(&mut live.conflicts, certain);
         drop(live);
-        let (owner, sequence) = (owner.clone(), sequence.clone());
-        let checked_above = Some(certain);
-        Arc::new(Snapshot {
-            seq,
-            visibility,
-            time_s: now_s,
-            is_counted: true,
-            owner,
-            sequence,
-            checked_above,
-            _base: None,
-        })
+        let mut snapshot = Snapshot::plain((owner, sequence), (seq, visibility), now_s);
+        snapshot.checked_above = Some(certain);
+        Arc::new(snapshot)
     }
 
     /// Returns the view of a transaction: the entries that `base` shows, and the sections of the transaction. Each
@@ -319,18 +291,7 @@ impl Snapshots {
         );
         owner.live.lock().hold(seq, now_s);
         let visibility = sequence.undecided.view_at(seq);
-        let (owner, sequence) = (owner.clone(), sequence.clone());
-        let checked_above = None;
-        Arc::new(Snapshot {
-            seq,
-            visibility,
-            time_s: now_s,
-            is_counted: true,
-            owner,
-            sequence,
-            checked_above,
-            _base: None,
-        })
+        Arc::new(Snapshot::plain((owner, sequence), (seq, visibility), now_s))
     }
 
     /// Makes compactions keep what readers at `seq` need, until the result is dropped. Does not count as a
@@ -472,6 +433,25 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    /// Makes a counted snapshot without a base. The caller adds it to the lists of its owner.
+    fn plain(
+        (owner, sequence): (&Arc<Snapshots>, &Arc<LastSequence>),
+        (seq, visibility): (SequenceNumber, Option<Arc<Visibility>>),
+        time_s: u64,
+    ) -> Snapshot {
+        let (owner, sequence) = (owner.clone(), sequence.clone());
+        Snapshot {
+            seq,
+            visibility,
+            time_s,
+            is_counted: true,
+            owner,
+            sequence,
+            checked_above: None,
+            _base: None,
+        }
+    }
+
     /// Returns the sequence number of the snapshot. Readers see only entries at or below this number.
     #[inline]
     pub fn sequence(&self) -> SequenceNumber {
