@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "merge_all.h"
+
 static char* error = NULL;
 static char path[1024];
 static rocksdb_writeoptions_t* write_options;
@@ -31,20 +33,6 @@ static void print_bytes(const char* text, size_t length) {
 }
 
 static void destroyed(void* state) { (void)state; }
-
-static char* merge_all(void* state, const char* key, size_t key_len, const char* value, size_t value_len,
-                       const char* const* operands, const size_t* lengths, int count, unsigned char* success,
-                       size_t* new_len) {
-  (void)state, (void)key, (void)key_len;
-  size_t total = value == NULL ? 0 : value_len;
-  for (int at = 0; at < count; at++) total += lengths[at];
-  char* merged = malloc(total + 1);
-  size_t end = 0;
-  if (value != NULL) memcpy(merged, value, value_len), end = value_len;
-  for (int at = 0; at < count; at++) memcpy(merged + end, operands[at], lengths[at]), end += lengths[at];
-  *success = 1, *new_len = end;
-  return merged;
-}
 
 static char* merge_some(void* state, const char* key, size_t key_len, const char* const* operands, const size_t* lengths,
                         int count, unsigned char* success, size_t* new_len) {
