@@ -207,8 +207,8 @@ base::options! {
     mutable avoid_flush_during_shutdown: bool = false;
     /// Allows the ingestion of files below all existing data. Compactions then leave the last level free.
     fixed allow_ingest_behind: bool = false;
-    /// RocksDB: writes that change no memtable have their own queue. Here, all writes have one queue, and a synced prepare,
-    /// commit or rollback leaves the queue before its sync, with both values. With `enable_pipelined_write`, each write
+    /// In RocksDB, writes that change no memtable have their own queue. In Ironstone, all writes have one queue. With both values,
+    /// a synced prepare, commit or rollback leaves the queue before its sync. With `enable_pipelined_write`, each write
     /// is refused.
     fixed two_write_queues: bool = false;
     /// Keeps WAL records in a buffer until the application calls `flush_wal`.

@@ -353,7 +353,8 @@ fn rows(library: &Library, make: impl FnOnce(Raw) -> Raw) -> Result<Vec<(Vec<u8>
     let options = unsafe { (t.readoptions_create)() };
     let iter = make(options);
     let mut found = Vec::new();
-    // SAFETY: a live handle; it stands somewhere when it is read, and both slices are copied before it moves.
+    // SAFETY: the iterator is a live handle. The loop reads the iterator only while it is valid. The loop copies both slices
+    // before the next move of the iterator.
     unsafe {
         (t.iter_seek_to_first)(iter);
         while (t.iter_valid)(iter) != 0 {

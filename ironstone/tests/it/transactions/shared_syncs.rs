@@ -129,7 +129,8 @@ fn prepares_and_commits_of_eight_threads_need_two_syncs_each() {
         let world = World::new(policy);
         let db = world.open();
         let all = transactions(&db);
-        // The first sync is of the first writer. All other records are in the WAL then, and the second sync is for them.
+        // The first writer makes the first sync. During this sync, the other writers append their records. The second sync makes
+        // these records durable.
         let syncs = world.together(&all, |transaction| transaction.prepare());
         assert!(syncs <= 2, "{policy:?}: {syncs} syncs of {THREADS} prepares");
         assert_eq!(values(&db), 0, "{policy:?}");

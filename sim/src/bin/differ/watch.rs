@@ -1,5 +1,5 @@
-//! Reports where a worker stands if one operation does not end: the operation, the engine that runs it, and what each
-//! thread of the process waits for.
+//! Reports an operation that does not end. The report names the operation, the engine that runs the operation, and the
+//! function of the kernel in which each thread of the process waits.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -36,8 +36,8 @@ pub fn begin(number: usize, op: Option<&Op>) {
     *now = Some((Instant::now(), number, op.cloned()));
 }
 
-/// Starts the thread that calls `tell` with one line for each operation that takes longer than [`LATE`]: `H`, the engine,
-/// the number of the operation, the operation and the threads.
+/// Starts a thread that watches the operations. If an operation takes longer than [`LATE`], the thread calls `tell` with one
+/// line: `H`, the name of the engine, the number of the operation, the operation, and the threads of the process.
 pub fn start(tell: fn(&str)) {
     std::thread::spawn(move || {
         let mut told = None;
