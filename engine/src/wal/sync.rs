@@ -24,6 +24,11 @@ pub enum SharedSync {
     FailedBefore(Error),
 }
 
+/// Reserves space of the active WAL before a sync, if the reserved space is used up. Returns true: the sync is always wanted.
+fn begin_sync(active: &mut Active) -> bool {
+    active.reserved.before_sync(&mut *active.file, active.writer.offset())
+}
+
 impl WalSet {
     /// Makes every record appended so far durable: syncs all live WALs and the directory with their names. Other
     /// threads may append to the active WAL meanwhile.
@@ -31,7 +36,7 @@ impl WalSet {
     /// # Errors
     /// An error of the file system, which poisons the WALs. The error of a failed WAL that is still needed.
     pub fn sync(&self) -> Result<()> {
-        self.sync_if(|wal| wal.reserved.before_sync(&mut *wal.file, wal.writer.offset()))
+        self.sync_if(begin_sync)
     }
 
     /// Makes every record durable as [`WalSet::sync`] does, but skips the active WAL if it is already durable.
@@ -111,7 +116,7 @@ impl WalSet {
         if let Err(error) = self.check() {
             return SharedSync::FailedBefore(error);
         }
-        match self.sync_in_turn(|wal| wal.reserved.before_sync(&mut *wal.file, wal.writer.offset())) {
+        match self.sync_in_turn(begin_sync) {
             Ok(()) => SharedSync::Synced,
             Err(error) => SharedSync::Failed(error),
         }
