@@ -67,7 +67,7 @@ fn rocksdbs_blocks_decompress() {
 }
 
 #[test]
-fn blocks_come_back_at_every_level_and_size() {
+fn blocks_decompress_to_their_input_at_every_level_and_size() {
     for (kind, options) in variants() {
         let mut compressor = Compressor::new(kind, &options, None).unwrap();
         let mut payload = Vec::new();
@@ -93,7 +93,7 @@ fn blocks_come_back_at_every_level_and_size() {
 }
 
 #[test]
-fn dictionaries_shorten_and_come_back() {
+fn dictionaries_shorten_blocks_that_decompress_to_their_input() {
     let dict = text(5000);
     let block = text(3000);
     for (kind, options) in variants() {
@@ -135,7 +135,7 @@ fn noise_is_not_worth_it() {
 }
 
 #[test]
-fn a_row_of_blocks_that_do_not_compress_leaves_nothing_behind() {
+fn incompressible_blocks_leave_no_state_in_the_compressor() {
     let mut x = 1u64;
     let mut noise = |len: usize| -> Vec<u8> {
         let byte = |_| {

@@ -18,7 +18,7 @@ use world::{Lines, World, synced};
 /// Crash seeds 194 and 232. A recovery kept a WAL although its end was torn. Later synced writes went to a newer WAL.
 /// The next open, with another recovery mode, stopped at the torn end and dropped the synced writes.
 #[test]
-fn a_torn_log_is_not_kept_for_another_mode_to_stop_at() {
+fn a_torn_wal_is_not_kept_by_a_recovery() {
     for bytes in [1, 5, 9, 20] {
         let world = World::new();
         let db = world.open("");
@@ -41,7 +41,7 @@ fn a_torn_log_is_not_kept_for_another_mode_to_stop_at() {
 /// Crash seeds 28 and 448. A manual flush waited forever if its job failed with an error that did not stop the
 /// database.
 #[test]
-fn a_manual_flush_that_fails_returns_why() {
+fn a_failed_manual_flush_returns_the_error() {
     let world = World::new();
     let db = world.open("paranoid_checks=false");
     db.put(b"a", b"1").unwrap();
@@ -55,7 +55,7 @@ fn a_manual_flush_that_fails_returns_why() {
 /// State `set-options/1~synced`. A WAL held only the record that announces its compression. The open expected more in
 /// it from the record of the clean close, and failed.
 #[test]
-fn a_log_with_nothing_but_its_compression_is_closed_and_opened() {
+fn a_wal_with_only_the_compression_record_is_closed_and_opened() {
     let world = World::new();
     for _ in 0..3 {
         world.open("wal_compression=kZSTD").close().unwrap();
@@ -70,7 +70,7 @@ fn a_log_with_nothing_but_its_compression_is_closed_and_opened() {
 /// Found by the states of `set-options`. If the write of an OPTIONS file was interrupted, the temporary file was
 /// never deleted.
 #[test]
-fn temporaries_of_options_files_go_at_the_next_open() {
+fn temporary_options_files_are_deleted_by_the_next_open() {
     let world = World::new();
     let db = world.open("");
     let temp = Path::new("/db/OPTIONS-000001.dbtmp");
@@ -102,7 +102,7 @@ fn manual_compaction_of_a_universal_tree_ends() {
 /// Crash seed 1014. The last batch of a recycled WAL was an empty range deletion. The writer gave it a sequence
 /// number, and replay did not. The later WALs then seemed to leave a hole, and their synced writes were dropped.
 #[test]
-fn an_empty_range_deletion_at_the_end_of_a_recycled_log_drops_nothing_behind_it() {
+fn an_empty_range_deletion_at_the_end_of_a_recycled_wal_loses_no_later_write() {
     let world = World::new();
     let db = world.open("recycle_log_file_num=2");
     let other = db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).unwrap();
@@ -128,7 +128,7 @@ fn an_empty_range_deletion_at_the_end_of_a_recycled_log_drops_nothing_behind_it(
 
 /// The open expected the SST files of the hidden column family of statistics, and failed without them.
 #[test]
-fn best_efforts_do_without_tables_of_the_family_of_statistics() {
+fn best_efforts_recovery_opens_without_sst_files_of_the_statistics_family() {
     let world = World::new();
     let db = world.open("persist_stats_to_disk=true");
     db.put(b"a", b"1").unwrap();
@@ -162,7 +162,7 @@ static FULL: [u8; 70_000] = [b'f'; 70_000];
 /// Crash seed 800. A WAL lost a batch, but the MANIFEST had a sequence number after this batch. So the next WAL
 /// seemed to follow without a hole.
 #[test]
-fn a_number_the_manifest_knows_does_not_stand_for_a_batch_the_log_lost() {
+fn the_last_sequence_number_of_the_manifest_does_not_hide_a_lost_batch() {
     for recycled in ["", "recycle_log_file_num=2"] {
         let world = World::new();
         let db = world.open(&format!("{SMALL}{recycled}"));
@@ -184,7 +184,7 @@ fn a_number_the_manifest_knows_does_not_stand_for_a_batch_the_log_lost() {
 /// WAL, while an older WAL was not synced. After a crash tore the older WAL, the SST files of the column family
 /// seemed to be newer than the end of the WALs, and the open failed.
 #[test]
-fn a_family_is_not_ahead_of_a_log_that_a_power_cut_tears() {
+fn no_family_is_newer_than_the_torn_end_of_a_wal() {
     let world = World::new();
     let db = world.open(&format!("{SMALL}max_manifest_file_size=1;max_manifest_space_amp_pct=0"));
     let other = db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).unwrap();
@@ -217,7 +217,7 @@ fn fail_to_get_over_a_log(world: &World, db: &Db) {
 /// stopped before the second was. The first column family was then newer than the torn end of the WAL, and the open
 /// failed.
 #[test]
-fn families_get_over_a_failed_log_together() {
+fn families_resume_from_a_failed_wal_in_one_commit() {
     let world = World::new();
     let db = world.open("paranoid_checks=false");
     let other = db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).unwrap();
@@ -235,7 +235,7 @@ fn families_get_over_a_failed_log_together() {
 
 /// After such a failed resume, the memtables stay in memory. The next resume or close flushes them.
 #[test]
-fn what_is_kept_for_one_commit_is_flushed_when_the_disk_is_well_again() {
+fn memtables_kept_for_one_commit_are_flushed_after_the_disk_works_again() {
     for closes in [false, true] {
         let world = World::new();
         let db = world.open("paranoid_checks=false;max_bgerror_resume_count=0");
@@ -266,7 +266,7 @@ fn what_is_kept_for_one_commit_is_flushed_when_the_disk_is_well_again() {
 /// WAL, and kept the WAL. Later synced writes made the WAL durable with its hole. Then point-in-time
 /// recovery stopped at the hole, before acknowledged writes.
 #[test]
-fn a_log_with_zeros_between_its_records_is_not_kept() {
+fn a_wal_with_zeros_between_its_records_is_not_kept() {
     let (world, _) = World::with_a_hole(&[b"2", b"3"]);
     let db = world.open("wal_recovery_mode=kSkipAnyCorruptedRecords;avoid_flush_during_recovery=true");
     assert!(db.get(b"3").unwrap().is_some());
@@ -280,7 +280,7 @@ fn a_log_with_zeros_between_its_records_is_not_kept() {
 /// Crash seed 7303861: without `track_and_verify_wals`, an open did not compare a WAL with the predecessor
 /// record of the next WAL, and kept both. A later open with the option stopped there, before synced writes.
 #[test]
-fn logs_that_do_not_follow_are_not_kept_for_an_opening_that_asks() {
+fn wals_that_do_not_match_their_predecessor_records_are_not_kept() {
     let world = World::new();
     let db = world.open("track_and_verify_wals=true");
     let other = db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).unwrap();
@@ -343,7 +343,7 @@ fn a_mode_that_skips_a_record_of_an_older_wal_reports_the_record() {
 /// Crash seeds 1490 and 2271. An unsynced WAL lost its end at a record boundary, or became zeros, but the next WAL
 /// existed. The older WAL did not look torn, and the recovery replayed the newer WAL across the hole.
 #[test]
-fn a_log_that_lost_whole_records_stops_what_was_written_behind_it() {
+fn a_wal_that_lost_complete_records_stops_the_replay_of_newer_wals() {
     for zeros in [false, true] {
         let world = World::new();
         let db = world.open(SMALL);
@@ -381,7 +381,7 @@ fn a_log_that_lost_whole_records_stops_what_was_written_behind_it() {
 /// A repair wrote a WAL again without its corrupt record. The WAL was then shorter than the next WAL said, and the
 /// recovery dropped the next WAL as if there were a hole.
 #[test]
-fn a_repaired_log_holds_back_no_later_one() {
+fn a_repaired_wal_does_not_stop_the_replay_of_newer_wals() {
     let world = World::new();
     let db = world.open(SMALL);
     db.put(b"a", b"damaged").unwrap();
@@ -424,7 +424,7 @@ fn closing_reports_buffered_writes_that_never_reached_the_wal() {
 /// The same fault after a failed resume: a new WAL was active, and neither a WAL flush nor the close reported the
 /// lost writes.
 #[test]
-fn gathered_writes_of_a_log_that_failed_are_missed_until_they_are_in_tables() {
+fn buffered_writes_of_a_failed_wal_are_reported_as_lost_until_they_are_flushed() {
     for resumed in [false, true] {
         let world = World::new();
         let db = world.open("manual_wal_flush=true");
@@ -447,7 +447,7 @@ fn gathered_writes_of_a_log_that_failed_are_missed_until_they_are_in_tables() {
 /// Crash seed 1022511. A recovery mode that skips such a hole kept the WALs. The next open, with another mode,
 /// stopped at the hole and dropped the writes that were synced since.
 #[test]
-fn logs_with_a_hole_are_not_kept_for_another_mode_to_stop_at() {
+fn wals_with_a_hole_are_not_kept_by_a_recovery() {
     for mode in ["kSkipAnyCorruptedRecords", "kTolerateCorruptedTailRecords"] {
         let world = World::new();
         let db = world.open(SMALL);
@@ -474,7 +474,7 @@ fn logs_with_a_hole_are_not_kept_for_another_mode_to_stop_at() {
 /// Crash seed 1004006. An append failed, and the resume started a new WAL but its flushes failed. Then a sync of the
 /// WALs reported success, although the failed WAL was never synced.
 #[test]
-fn a_sync_says_so_while_a_log_that_failed_is_needed() {
+fn a_sync_fails_while_a_failed_wal_is_needed() {
     let world = World::new();
     let db = world.open("");
     db.put(b"a", b"1").unwrap();
@@ -493,7 +493,7 @@ fn a_sync_says_so_while_a_log_that_failed_is_needed() {
 
 /// The counterpart: WALs without a lost record, recycled or not, are all replayed.
 #[test]
-fn logs_that_are_whole_are_all_replayed() {
+fn complete_wals_are_all_replayed() {
     for text in ["", "recycle_log_file_num=2"] {
         let world = World::new();
         let db = world.open(&format!("{SMALL}{text}"));

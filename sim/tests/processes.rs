@@ -16,7 +16,7 @@ fn passes(program: &str, arguments: &[&str]) {
 }
 
 #[test]
-fn what_a_killed_process_acknowledged_is_there() {
+fn acknowledged_writes_of_a_killed_process_survive() {
     passes(env!("CARGO_BIN_EXE_kills"), &["--kills", "12", "--seconds", "600", "--seed", "7"]);
 }
 

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn advice_stands_below_the_error() {
+    fn advice_is_printed_below_the_error() {
         let io = |file: &str, kind: ErrorKind| Error::io("while trying", Path::new(file), kind.into());
         for (error, words) in [
             (io("db/CURRENT", ErrorKind::NotFound), "Check the path"),

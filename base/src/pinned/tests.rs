@@ -20,7 +20,7 @@ fn views() -> Vec<(&'static str, Pinned)> {
 }
 
 #[test]
-fn a_slice_is_the_part_asked_for_as_far_as_the_view_goes() {
+fn a_slice_ends_with_its_view() {
     for (name, view) in views() {
         let whole = view.to_vec();
         let at = view.as_ptr() as usize;

@@ -19,7 +19,7 @@ fn state() -> (Parts, State) {
 }
 
 #[test]
-fn a_newer_memtable_is_flushed_beside_an_older_one_and_waits_for_it() {
+fn a_flush_of_a_newer_memtable_waits_for_the_flush_of_the_older_memtable() {
     let (parts, mut state) = state();
     state.switch(parts.new_memtable(2, 0), FileNumber(5), None, None);
     let older = state.pick_flush(None);

@@ -96,7 +96,7 @@ fn walk(versions: &Versions, seq: u64, skip: u64, bounds: (Option<u8>, Option<u8
 }
 
 #[test]
-fn every_reader_sees_its_moment_in_both_directions() {
+fn every_reader_sees_its_snapshot_in_both_directions() {
     let mut chance = Chance(7);
     for round in 0..3000 {
         let versions = random_versions(&mut chance);
@@ -244,7 +244,7 @@ fn a_tombstone_after_the_readers_timestamp_hides_nothing() {
 }
 
 #[test]
-fn an_entity_that_cannot_be_decoded_is_corruption_wherever_it_is_met() {
+fn an_entity_that_does_not_decode_is_a_corruption_in_every_call() {
     let order = InternalOrder::new(Order::Bytewise);
     let (broken, _) = entry(b"b", 2, ValueType::WideColumnEntity);
     let entries = vec![

@@ -74,7 +74,7 @@ pub fn gather(
 struct Gathering<'a> {
     context: &'a IteratorContext,
     options: &'a ReadOptions,
-    moment: &'a Arc<SuperVersion>,
+    super_version: &'a Arc<SuperVersion>,
     seq: SequenceNumber,
     timestamp: Option<Arc<[u8]>>,
     ctx: Arc<ReadCtx>,
@@ -88,20 +88,20 @@ impl<'a> Gathering<'a> {
     fn new(
         context: &'a IteratorContext,
         options: &'a ReadOptions,
-        moment: &'a Arc<SuperVersion>,
+        super_version: &'a Arc<SuperVersion>,
         seq: SequenceNumber,
     ) -> Self {
-        let mut memtables = std::iter::once(&moment.mem).chain(moment.imm.iter());
+        let mut memtables = std::iter::once(&super_version.mem).chain(super_version.imm.iter());
         let covered = !options.ignore_range_deletions
-            && (memtables.any(|mem| mem.has_range_tombstones()) || moment.may_have_table_tombstones());
+            && (memtables.any(|mem| mem.has_range_tombstones()) || super_version.may_have_table_tombstones());
         Gathering {
             context,
             options,
-            moment,
+            super_version,
             seq,
             timestamp: options.timestamp.as_deref().map(Arc::from),
-            ctx: Arc::new(ctx(context, options, moment)),
-            sources: Vec::with_capacity(sources_max(moment)),
+            ctx: Arc::new(ctx(context, options, super_version)),
+            sources: Vec::with_capacity(sources_max(super_version)),
             covers: Vec::new(),
             covered,
         }
@@ -146,13 +146,13 @@ impl<'a> Gathering<'a> {
     fn follows_buckets(&self) -> bool {
         let options = self.options;
         self.context.family.options().memtable_factory.is_hashed()
-            && self.moment.parts.prefix_extractor.is_some()
+            && self.super_version.parts.prefix_extractor.is_some()
             && (options.prefix_same_as_start || !(options.total_order_seek || options.auto_prefix_mode))
     }
 
     fn level_zero(&mut self) -> Result<()> {
-        let (tables, parts) = (&self.context.tables, &self.moment.parts);
-        for file in self.moment.version.level(0).iter() {
+        let (tables, parts) = (&self.context.tables, &self.super_version.parts);
+        for file in self.super_version.version.level(0).iter() {
             if self.outside(file.smallest_user_key(), file.largest_user_key()) {
                 continue;
             }
@@ -186,7 +186,7 @@ impl<'a> Gathering<'a> {
     }
 
     fn level(&mut self, level: usize) {
-        let version = &self.moment.version;
+        let version = &self.super_version.version;
         let files = version.level(level).as_slice();
         let (Some(first), Some(last)) = (files.first(), files.last()) else { return };
         if !self.outside(first.smallest_user_key(), last.largest_user_key()) {
@@ -202,7 +202,7 @@ impl<'a> Gathering<'a> {
     /// Adds the entries of one list of files, and the range tombstones of another list, which can have more files.
     fn rows_and_tombstones(&mut self, level: usize, rows: Arc<LevelFiles>, files: Arc<LevelFiles>) {
         let order = self.context.family.order();
-        let (tables, parts) = (self.context.tables.clone(), self.moment.parts.clone());
+        let (tables, parts) = (self.context.tables.clone(), self.super_version.parts.clone());
         let source =
             LevelIter::new(order.clone(), level, rows, tables.clone(), parts.clone(), self.ctx.clone())
                 .handing_over(self.options.adaptive_readahead)
@@ -250,23 +250,24 @@ impl<'a> Gathering<'a> {
 }
 
 /// Returns the largest number of sources that an iterator over the super version can have.
-fn sources_max(moment: &SuperVersion) -> usize {
-    let levels = (1..moment.version.num_levels()).filter(|&level| !moment.version.level(level).is_empty());
-    1 + moment.imm.len() + moment.version.level(0).len() + levels.count()
+fn sources_max(super_version: &SuperVersion) -> usize {
+    let levels = (1..super_version.version.num_levels())
+        .filter(|&level| !super_version.version.level(level).is_empty());
+    1 + super_version.imm.len() + super_version.version.level(0).len() + levels.count()
 }
 
 /// Returns the bytes of blocks that an open iterator over the super version pins, and the bytes of its sources. Both are estimates: a
 /// block is a quarter larger than `block_size`.
-pub fn open_memory(moment: &SuperVersion) -> (usize, usize) {
-    let sources = sources_max(moment);
-    let block = usize::try_from(moment.parts.table.block_size).unwrap_or(usize::MAX);
+pub fn open_memory(super_version: &SuperVersion) -> (usize, usize) {
+    let sources = sources_max(super_version);
+    let block = usize::try_from(super_version.parts.table.block_size).unwrap_or(usize::MAX);
     let memory = sources * size_of::<Source>() + size_of::<Walk<Tree>>();
     (sources.saturating_mul(block / 4 * 5), memory)
 }
 
 /// Returns the options that reads of SST files use.
-fn ctx(context: &IteratorContext, options: &ReadOptions, moment: &SuperVersion) -> ReadCtx {
-    let parts = &moment.parts;
+fn ctx(context: &IteratorContext, options: &ReadOptions, super_version: &SuperVersion) -> ReadCtx {
+    let parts = &super_version.parts;
     ReadCtx {
         verify_checksums: options.verify_checksums,
         fill_cache: options.fill_cache,

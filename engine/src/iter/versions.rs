@@ -16,7 +16,7 @@ use crate::sync::Arc;
 /// A position among all entries of one super version. Moves only forward.
 pub struct Versions {
     tree: Tree,
-    _moment: Arc<SuperVersion>,
+    _super_version: Arc<SuperVersion>,
 }
 
 impl Versions {
@@ -25,10 +25,10 @@ impl Versions {
     /// # Errors
     /// An error of opening an SST file.
     pub fn new(context: &IteratorContext) -> Result<Self> {
-        let moment = context.family.pin_owned();
+        let super_version = context.family.pin_owned();
         let options = ReadOptions { total_order_seek: true, ..ReadOptions::default() };
-        let tree = gather(context, &options, &moment, MAX_SEQUENCE)?;
-        Ok(Versions { tree, _moment: moment })
+        let tree = gather(context, &options, &super_version, MAX_SEQUENCE)?;
+        Ok(Versions { tree, _super_version: super_version })
     }
 
     /// Returns true if the iterator is at an entry. False at the end, after an error, and before the first

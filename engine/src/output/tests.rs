@@ -9,7 +9,7 @@ fn turn_rows(flush_priority: &FlushPriority, first: bool) {
 }
 
 #[test]
-fn a_compaction_lets_a_flush_go_first_where_processors_are_short() {
+fn a_compaction_yields_to_a_flush_on_few_processors() {
     let flush_priority = FlushPriority::new(2);
     let order = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
@@ -33,7 +33,7 @@ fn a_compaction_continues_during_a_flush_if_all_jobs_have_processors() {
 }
 
 #[test]
-fn a_compaction_in_a_hurry_waits_for_nobody() {
+fn an_urgent_compaction_does_not_wait() {
     let flush_priority = FlushPriority::new(1);
     flush_priority.set_hurry(true);
     let _flush = flush_priority.enter(true);

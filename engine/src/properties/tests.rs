@@ -25,7 +25,7 @@ fn sizes_counts_and_times_read_as_rocksdbs() {
 }
 
 #[test]
-fn files_with_counts_stand_for_files_without_counts() {
+fn files_without_counts_are_estimated_from_files_with_counts() {
     let file = |num_entries, num_deletions| {
         Some(FileStats {
             num_entries,

@@ -15,7 +15,7 @@ use super::{
 use crate::sync::Arc;
 
 #[test]
-fn without_statistics_nothing_is_timed() {
+fn no_time_is_measured_without_statistics() {
     let env = env::Env::memory(1);
     let stats = Stats::new(None, env.clock.clone());
     stats.add(Ticker::BytesRead, 1);

@@ -219,7 +219,7 @@ fn families_continue_while_a_full_disk_stops_the_flush_of_another() {
 }
 
 #[test]
-fn an_error_that_nobody_gets_over_stops_its_family_until_the_database_is_opened_again() {
+fn an_unrecoverable_error_stops_its_family_until_the_next_open() {
     for compaction in [false, true] {
         let apart = Apart::new(|_| ());
         let db = apart.open(|o| o.disable_auto_compactions = true);
@@ -257,7 +257,7 @@ fn an_error_that_nobody_gets_over_stops_its_family_until_the_database_is_opened_
 }
 
 #[test]
-fn families_that_fail_are_got_over_each_by_itself() {
+fn each_stopped_family_is_resumed_by_itself() {
     let apart = Apart::new(|_| ());
     let db = apart.open(|_| ());
     NAMES.iter().for_each(|name| put(&db, name, "before").unwrap());
@@ -291,7 +291,7 @@ fn families_that_fail_are_got_over_each_by_itself() {
 }
 
 #[test]
-fn a_family_that_is_dropped_takes_its_error_along() {
+fn a_drop_of_a_family_clears_its_error() {
     for code in [ENOSPC, EIO] {
         let apart = Apart::new(|o| o.max_bgerror_resume_count = 0);
         let db = apart.open(|_| ());
@@ -312,7 +312,7 @@ fn a_family_that_is_dropped_takes_its_error_along() {
 /// Both memtables of a column family wait for a full disk. The column family is stopped, so it stalls no other
 /// writer.
 #[test]
-fn a_family_with_more_in_memory_than_it_may_have_holds_no_other_back() {
+fn full_memtables_of_a_stopped_family_stall_no_other_family() {
     let apart = Apart::new(|o| o.max_bgerror_resume_count = 0);
     let db = apart.open(|o| {
         o.write_buffer_size = 64 << 10;
@@ -337,7 +337,7 @@ fn a_family_with_more_in_memory_than_it_may_have_holds_no_other_back() {
 
 /// The memory of the stopped column family is not freed. The memory of the other column families is freed by flushes.
 #[test]
-fn memory_is_waited_for_as_long_as_a_flush_of_another_family_may_free_it() {
+fn a_writer_waits_for_memory_while_a_flush_of_another_family_can_free_it() {
     for (held, fits, threads) in [(3, true, false), (20, false, false), (3, true, true), (20, false, true)] {
         let buffers = Arc::new(WriteBufferManager::new(1 << 20, None, true));
         let apart = Apart::new(|o| {
@@ -368,7 +368,7 @@ fn memory_is_waited_for_as_long_as_a_flush_of_another_family_may_free_it() {
 
 /// The writer waits before another column family fails. No resume can clear this error.
 #[test]
-fn a_stalled_writer_waits_on_when_another_family_fails() {
+fn a_stalled_writer_continues_to_wait_after_another_family_fails() {
     let threads = Arc::new(Threads::new());
     let apart = Apart::new(|o| o.env.executor = threads.clone());
     let db = apart.open(|o| {
@@ -402,7 +402,7 @@ fn a_stalled_writer_waits_on_when_another_family_fails() {
 
 /// A close flushes entries without a WAL record, except the entries of the stopped column family.
 #[test]
-fn a_close_beside_a_stopped_family_flushes_what_is_in_no_log() {
+fn a_close_with_a_stopped_family_flushes_unlogged_entries_of_the_others() {
     let apart = Apart::new(|_| ());
     let db = apart.open(|_| ());
     NAMES.iter().for_each(|name| put(&db, name, "before").unwrap());
@@ -433,7 +433,7 @@ fn a_close_reports_that_it_loses_the_unlogged_writes_of_a_stopped_family() {
 
 /// A column family is created, and a column family is dropped, while another column family is stopped.
 #[test]
-fn families_come_and_go_beside_a_stopped_one() {
+fn families_are_created_and_dropped_while_another_is_stopped() {
     let apart = Apart::new(|_| ());
     let db = apart.open(|_| ());
     NAMES.iter().for_each(|name| put(&db, name, "before").unwrap());
@@ -452,7 +452,7 @@ fn families_come_and_go_beside_a_stopped_one() {
 /// Only the stopped column family needs the old WALs. The size of these WALs starts no flush of another column
 /// family.
 #[test]
-fn a_bound_on_logs_that_a_stopped_family_keeps_flushes_no_other_over_and_over() {
+fn wals_that_only_a_stopped_family_needs_start_no_flush_of_other_families() {
     let apart = Apart::new(|o| o.max_total_wal_size = 20_000);
     let db = apart.open(|_| ());
     NAMES.iter().for_each(|name| put(&db, name, "before").unwrap());
@@ -476,7 +476,7 @@ fn a_bound_on_logs_that_a_stopped_family_keeps_flushes_no_other_over_and_over() 
 }
 
 #[test]
-fn families_that_are_flushed_atomically_stop_together() {
+fn an_error_of_an_atomic_flush_stops_all_families() {
     let apart = Apart::new(|o| o.atomic_flush = true);
     let db = apart.open(|_| ());
     NAMES.iter().for_each(|name| put(&db, name, "before").unwrap());
@@ -493,7 +493,7 @@ fn families_that_are_flushed_atomically_stop_together() {
 }
 
 #[test]
-fn a_flush_of_several_families_in_one_commit_stops_those() {
+fn an_error_of_a_joint_flush_stops_the_flushed_families() {
     let apart = Apart::new(|_| ());
     let db = apart.open(|_| ());
     NAMES.iter().for_each(|name| put(&db, name, "before").unwrap());
@@ -516,7 +516,7 @@ fn a_flush_of_several_families_in_one_commit_stops_those() {
 
 /// An error of the WAL, the MANIFEST or a directory stops all column families.
 #[test]
-fn a_failure_of_what_all_share_stops_all_also_beside_a_family_that_is_stopped() {
+fn an_error_of_a_shared_file_stops_all_families_although_one_is_stopped() {
     for plan in
         ["append *.log #1 EIO", "sync *.log #1 EIO", "sync MANIFEST-* #1 ENOSPC", "sync_dir c #1 ENOSPC"]
     {
@@ -568,7 +568,7 @@ fn a_failure_of_what_all_share_stops_all_also_beside_a_family_that_is_stopped() 
 }
 
 #[test]
-fn a_log_that_fails_beside_a_stopped_family_stops_all_and_is_got_over() {
+fn a_failed_wal_stops_all_families_and_a_resume_clears_the_error() {
     let apart = Apart::new(|_| ());
     let db = apart.open(|_| ());
     NAMES.iter().for_each(|name| put(&db, name, "before").unwrap());
@@ -594,7 +594,7 @@ fn a_log_that_fails_beside_a_stopped_family_stops_all_and_is_got_over() {
 /// Writers of all column families run while an error comes and goes. A rejected write leaves nothing, and no other
 /// write is lost.
 #[test]
-fn writers_of_families_in_one_group_are_refused_or_written_each_for_itself() {
+fn each_write_of_a_group_is_rejected_or_written_by_itself() {
     for (pipelined, concurrent) in [(false, false), (false, true), (true, true)] {
         let apart = Apart::new(|o| {
             o.env.executor = Arc::new(Threads::new());

@@ -38,7 +38,7 @@ pub fn scan(db: &Db) -> Vec<(String, String)> {
 }
 
 #[test]
-fn what_was_put_is_got() {
+fn a_get_returns_the_value_of_the_put() {
     let env = env::Env::memory(1);
     let db = open(&env, FamilyOptions::default());
     put(&db, "a", "1");
@@ -50,7 +50,7 @@ fn what_was_put_is_got() {
 }
 
 #[test]
-fn the_log_is_replayed_on_open() {
+fn an_open_replays_the_wal() {
     let env = env::Env::memory(2);
     let db = open(&env, FamilyOptions::default());
     put(&db, "a", "1");
@@ -80,7 +80,7 @@ fn a_flushed_memtable_is_read_from_its_table() {
 }
 
 #[test]
-fn a_small_buffer_flushes_and_compacts_by_itself() {
+fn a_small_write_buffer_starts_flushes_and_compactions() {
     let env = env::Env::memory(4);
     let family = FamilyOptions { write_buffer_size: 64 << 10, ..FamilyOptions::default() };
     let db = open(&env, family.clone());

@@ -73,7 +73,7 @@ fn flush(db: &Db) {
 const AT_LIST: (Op, &str, bool) = (Op::List, "/db", false);
 
 #[test]
-fn a_log_that_was_deleted_before_the_reader_listed_them_is_not_missed() {
+fn a_wal_deleted_before_the_reader_lists_the_directory_is_not_missing() {
     let world = World::new();
     let db = Arc::new(world.open().unwrap());
     put(&db, "a", "1");
@@ -88,7 +88,7 @@ fn a_log_that_was_deleted_before_the_reader_listed_them_is_not_missed() {
 }
 
 #[test]
-fn a_log_whose_file_became_another_while_it_was_read_is_not_missed() {
+fn a_wal_recycled_during_its_read_is_not_missing() {
     let world = World::new();
     let request = || {
         let mut request = world.request();
@@ -113,7 +113,7 @@ fn a_log_whose_file_became_another_while_it_was_read_is_not_missed() {
 }
 
 #[test]
-fn the_torn_end_of_the_newest_log_is_no_reason_to_begin_anew_though_the_manifest_grows() {
+fn a_torn_end_of_the_newest_wal_does_not_restart_the_reader_while_the_manifest_grows() {
     let world = World::new();
     let db = Arc::new(world.open().unwrap());
     put(&db, "a", "1");
@@ -130,7 +130,7 @@ fn the_torn_end_of_the_newest_log_is_no_reason_to_begin_anew_though_the_manifest
 }
 
 #[test]
-fn tables_that_were_compacted_away_before_they_were_opened_do_not_refuse_the_reader() {
+fn sst_files_deleted_by_a_compaction_before_their_open_do_not_fail_the_reader() {
     let world = World::new();
     let db = Arc::new(world.open().unwrap());
     for key in ["a", "b"] {
@@ -151,7 +151,7 @@ fn tables_that_were_compacted_away_before_they_were_opened_do_not_refuse_the_rea
 }
 
 #[test]
-fn a_manifest_that_was_rolled_away_before_it_was_opened_does_not_refuse_the_reader() {
+fn a_manifest_replaced_before_its_open_does_not_fail_the_reader() {
     let world = World::new();
     let mut request = world.request();
     request.options.max_manifest_file_size = 1;
@@ -169,7 +169,7 @@ fn a_manifest_that_was_rolled_away_before_it_was_opened_does_not_refuse_the_read
 }
 
 #[test]
-fn a_family_that_was_dropped_while_the_reader_began_anew_is_not_asked_for() {
+fn a_family_dropped_during_a_restart_of_the_reader_is_not_required() {
     let world = World::new();
     let db = Arc::new(world.open().unwrap());
     let other = db.create_family(FamilyDescriptor::new("other", FamilyOptions::default())).unwrap();

@@ -104,7 +104,7 @@ fn every_compression_type_reads_back() {
 }
 
 #[test]
-fn the_log_of_a_crash_fills_blob_files_at_open() {
+fn replay_after_a_crash_writes_blob_files() {
     let env = Env::memory(3);
     let db = open(&env, blobs(""));
     put(&db, "a", &large("a"));
@@ -326,7 +326,7 @@ fn merges_and_deletes_work_on_blobs() {
 }
 
 #[test]
-fn values_are_prepared_only_when_asked_for() {
+fn values_are_prepared_only_on_request() {
     let env = Env::memory(13);
     let db = open(&env, blobs(""));
     put(&db, "a", &large("a"));
@@ -365,7 +365,7 @@ fn the_starting_level_keeps_values_inline_above() {
 }
 
 #[test]
-fn a_missing_or_damaged_blob_file_is_an_error_of_its_reads_alone() {
+fn a_missing_or_damaged_blob_file_fails_only_reads_of_this_file() {
     let env = Env::memory(15);
     let db = open(&env, blobs(""));
     put(&db, "a", &large("a"));
@@ -392,7 +392,7 @@ fn an_unreferenced_blob_file_is_deleted_at_open() {
 }
 
 #[test]
-fn references_to_blob_files_are_refused_in_batches_and_in_logs() {
+fn references_to_blob_files_are_rejected_in_batches_and_in_wals() {
     use ironstone_engine::batch::WriteBatch;
     let env = Env::memory(19);
     let db = open(&env, blobs(""));
@@ -482,7 +482,7 @@ fn properties_and_estimates_know_blob_files() {
 }
 
 #[test]
-fn a_dropped_family_takes_its_blob_files_along() {
+fn a_drop_of_a_family_deletes_its_blob_files() {
     use ironstone_engine::components::FamilyDescriptor;
     let env = Env::memory(18);
     let db = Db::open(OpenRequest::new("/db", options(&env), FamilyOptions::default())).unwrap();

@@ -22,7 +22,7 @@ use mem::write_buffer::WriteBufferManager;
 use crate::basic::{get, open, options, put};
 
 #[test]
-fn nothing_is_written_after_close() {
+fn a_closed_database_rejects_writes() {
     let env = env::Env::memory(1);
     let db = open(&env, FamilyOptions::default());
     put(&db, "a", "1");
@@ -48,7 +48,7 @@ fn nothing_is_written_after_close() {
 }
 
 #[test]
-fn a_paused_database_closes_and_keeps_what_was_not_logged() {
+fn a_close_of_a_paused_database_keeps_unlogged_writes() {
     let env = env::Env::memory(2);
     let db = open(&env, FamilyOptions::default());
     let family = db.default_family().unwrap();
@@ -194,7 +194,7 @@ fn the_write_buffer_manager_gets_flushed_memory_back() {
 }
 
 #[test]
-fn a_write_that_meets_a_dropped_family_does_not_stop_the_database() {
+fn a_write_to_a_dropped_family_does_not_stop_the_database() {
     let env = env::Env::memory(4);
     let db = open(&env, FamilyOptions::default());
     let family = db.create_family(FamilyDescriptor::new("x", FamilyOptions::default())).unwrap();
@@ -249,7 +249,7 @@ fn a_close_that_cannot_flush_the_writes_without_a_wal_returns_the_background_err
 }
 
 #[test]
-fn an_atomic_flush_of_one_family_takes_what_was_written_with_it() {
+fn an_atomic_flush_of_one_family_flushes_the_whole_batch() {
     let env = env::Env::memory(6);
     let options = DbOptions { atomic_flush: true, avoid_flush_during_shutdown: true, ..options(&env) };
     let request = |names: &[&str]| {
@@ -301,7 +301,7 @@ fn with_many_flush_slots_the_newest_value_is_read_and_survives() {
 }
 
 #[test]
-fn an_exclusive_compaction_that_waits_for_a_slot_is_let_go() {
+fn a_close_ends_the_wait_of_an_exclusive_compaction() {
     let mut env = env::Env::memory(8);
     env.executor = Arc::new(env::executor::Threads::new());
     let family = FamilyOptions { level0_file_num_compaction_trigger: 2, ..FamilyOptions::default() };
@@ -338,7 +338,7 @@ impl ironstone_engine::event::Listener for Ear {
 }
 
 #[test]
-fn no_job_holds_anything_of_a_closed_database() {
+fn no_job_keeps_a_closed_database_in_memory() {
     let mut env = env::Env::memory(5);
     env.executor = Arc::new(env::executor::Threads::new());
     for round in 0..300 {

@@ -41,7 +41,7 @@ fn blocks_touched() -> u64 {
 }
 
 #[test]
-fn iterators_jump_over_what_a_newer_tombstone_deletes() {
+fn iterators_skip_the_range_of_a_newer_range_tombstone() {
     for (seed, tombstone) in [(71, "memtable"), (72, "level 0")] {
         let (_env, db) = with_deleted(seed, tombstone);
         let family = db.default_family().unwrap();
@@ -119,7 +119,7 @@ fn ignored_tombstones_hide_nothing() {
 }
 
 #[test]
-fn a_table_of_tombstones_alone_counts_by_its_bounds() {
+fn a_table_with_only_range_tombstones_counts_with_its_bounds() {
     let env = env::Env::memory(74);
     let db = open(&env, FamilyOptions::default());
     let family = db.default_family().unwrap();
@@ -143,7 +143,7 @@ fn a_table_of_tombstones_alone_counts_by_its_bounds() {
 }
 
 #[test]
-fn a_get_asks_no_source_below_a_range_tombstone() {
+fn a_get_reads_no_source_below_a_range_tombstone() {
     for (seed, tombstone, blocks_max) in [(75, "memtable", 0), (76, "level 0", 1)] {
         let (_env, db) = with_deleted(seed, tombstone);
         let family = db.default_family().unwrap();

@@ -137,7 +137,7 @@ fn two_databases_with_the_same_db_paths_keep_each_others_sst_files() {
 }
 
 #[test]
-fn a_database_that_lost_current_is_not_created_anew_over_the_sst_files_in_its_db_paths() {
+fn a_database_without_current_is_not_created_again_if_its_db_paths_have_sst_files() {
     let env = Env::memory(10);
     let db = open_at("/db", with_shared_tables(&env), FamilyOptions::default()).unwrap();
     put(&db, "a", "1");
@@ -265,7 +265,7 @@ fn destroy_deletes_no_file_of_another_database() {
 }
 
 #[test]
-fn repair_takes_no_file_of_another_database() {
+fn a_repair_uses_no_file_of_another_database() {
     for which in ["wal_dir", "db_paths", "cf_paths"] {
         let env = Env::memory(4);
         let main = two_databases(&env);

@@ -98,7 +98,7 @@ impl Listener for Heard {
 }
 
 #[test]
-fn a_log_cut_anywhere_after_a_clean_close_fails_the_open_with_file_offset_and_loss() {
+fn a_wal_cut_anywhere_after_a_clean_close_fails_the_open_with_file_offset_and_loss() {
     let world = closed();
     let (wal, whole) = (world.file("", ".log"), world.bytes(&world.file("", ".log")));
     for len in 0..whole.len() {
@@ -118,7 +118,7 @@ fn a_log_cut_anywhere_after_a_clean_close_fails_the_open_with_file_offset_and_lo
 /// The records of the MANIFEST are valid records of a WAL, but they are not batches. The framing of the file has no
 /// fault.
 #[test]
-fn another_file_of_whole_records_in_a_logs_place_fails_the_open() {
+fn another_file_of_complete_records_under_the_name_of_a_wal_fails_the_open() {
     let world = closed();
     let (wal, manifest) = (world.file("", ".log"), world.bytes(&world.file("MANIFEST", "")));
     world.damage(&wal, |bytes| *bytes = manifest);
@@ -130,7 +130,7 @@ fn another_file_of_whole_records_in_a_logs_place_fails_the_open() {
 /// An edit that is lost with its seal looks like an edit that was never synced. A mark in a later record of the WAL
 /// shows that the edit was durable.
 #[test]
-fn an_edit_is_missed_with_its_seal_if_a_log_went_on_behind_it() {
+fn a_lost_edit_and_seal_are_reported_if_a_later_record_of_the_wal_has_a_mark() {
     let flushed = |db: &Db| db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
     let dropped = |db: &Db| db.drop_family(&db.family("more").unwrap()).unwrap();
     for edit in [flushed, dropped] as [fn(&Db); 2] {
@@ -170,7 +170,7 @@ fn an_edit_is_missed_with_its_seal_if_a_log_went_on_behind_it() {
 
 /// A copy of a database has each file as it was at another time. The WALs may have marks about a later MANIFEST.
 #[test]
-fn a_copy_whose_manifest_is_older_than_its_logs_opens() {
+fn a_copy_whose_manifest_is_older_than_its_wals_opens() {
     let world = World::new();
     let db = world.open().unwrap();
     let more = db.create_family(FamilyDescriptor::new("more", FamilyOptions::default())).unwrap();
@@ -189,7 +189,7 @@ fn a_copy_whose_manifest_is_older_than_its_logs_opens() {
 }
 
 #[test]
-fn open_despite_lost_writes_reports_what_it_opens_without() {
+fn open_despite_lost_writes_reports_the_lost_writes() {
     let world = closed();
     let wal = world.file("", ".log");
     let size = world.bytes(&wal).len() as u64;
@@ -212,7 +212,7 @@ fn open_despite_lost_writes_reports_what_it_opens_without() {
 }
 
 #[test]
-fn a_missing_log_is_named() {
+fn the_error_names_a_missing_wal() {
     let world = closed();
     let wal = world.file("", ".log");
     world.env.fs.unlink(Path::new(&wal)).unwrap();
@@ -273,7 +273,7 @@ fn marks_alone_separate_damage_below_the_last_sync_from_a_torn_end() {
 }
 
 #[test]
-fn only_the_first_batch_behind_a_sync_carries_a_mark() {
+fn only_the_first_batch_after_a_sync_has_a_mark() {
     let world = World::new();
     let db = world.open().unwrap();
     for (key, sync) in [("a", false), ("b", true), ("c", false), ("d", false), ("e", true), ("f", true)] {
@@ -299,7 +299,7 @@ fn only_the_first_batch_behind_a_sync_carries_a_mark() {
 
 /// Another thread appends a record during the sync. The mark is then one record after the offset that it states.
 #[test]
-fn a_mark_names_the_offset_where_its_sync_began_whatever_was_appended_meanwhile() {
+fn a_mark_states_the_offset_at_the_start_of_its_sync() {
     let world = World::new();
     let db = world.open().unwrap();
     synced(&db, "a", "1");
@@ -329,7 +329,7 @@ fn a_mark_names_the_offset_where_its_sync_began_whatever_was_appended_meanwhile(
 }
 
 #[test]
-fn what_was_not_synced_may_be_gone_after_a_crash() {
+fn a_crash_may_lose_unsynced_writes() {
     for survivors in
         [Survivors::Synced, Survivors::NamesWithoutData, Survivors::ZerosForData, Survivors::Random(3)]
     {
@@ -365,7 +365,7 @@ fn an_idle_database_is_proved_by_the_clock_and_killed_without_loss() {
 }
 
 #[test]
-fn a_proof_that_is_damaged_older_gone_or_another_databases_refuses_nothing() {
+fn a_damaged_old_missing_or_foreign_proof_does_not_fail_the_open() {
     let other = closed().bytes(&format!("/db/{PROOF}"));
     let world = closed();
     let path = format!("/db/{PROOF}");
@@ -386,7 +386,7 @@ fn a_proof_that_is_damaged_older_gone_or_another_databases_refuses_nothing() {
 }
 
 #[test]
-fn remains_behind_the_proved_end_of_a_recycled_log_are_no_inconsistency() {
+fn old_records_after_the_proved_end_of_a_recycled_wal_are_no_fault() {
     let world = World::new();
     let mut request = world.request();
     request.options.recycle_log_file_num = 2;
@@ -425,7 +425,7 @@ fn remains_behind_the_proved_end_of_a_recycled_log_are_no_inconsistency() {
 }
 
 #[test]
-fn a_recycled_log_larger_than_what_the_next_says_of_it_is_whole_if_it_was_read_up_to_there() {
+fn a_recycled_wal_larger_than_its_predecessor_record_states_is_complete_if_it_was_read_to_that_size() {
     let world = World::new();
     let request = || {
         let mut request = world.request();
@@ -461,7 +461,7 @@ fn a_recycled_log_larger_than_what_the_next_says_of_it_is_whole_if_it_was_read_u
 }
 
 #[test]
-fn files_nobody_refers_to_are_set_aside_unless_the_end_of_the_manifest_is_proved() {
+fn orphan_files_are_moved_aside_unless_the_end_of_the_manifest_is_proved() {
     let world = closed();
     let stray = |name: &str| world.env.fs.write_all(Path::new(&format!("/db/{name}")), b"x", true).unwrap();
     let lost = || world.env.fs.list(Path::new("/db/lost")).unwrap_or_default();
@@ -482,7 +482,7 @@ fn files_nobody_refers_to_are_set_aside_unless_the_end_of_the_manifest_is_proved
 }
 
 #[test]
-fn an_options_file_that_was_changed_is_told_by_its_place_and_read_only_on_request() {
+fn the_error_of_a_changed_options_file_has_its_offset_and_the_file_is_read_only_on_request() {
     let world = closed();
     let options = world.file("OPTIONS", "");
     let text = String::from_utf8(world.bytes(&options)).unwrap();
@@ -502,7 +502,7 @@ fn an_options_file_that_was_changed_is_told_by_its_place_and_read_only_on_reques
 }
 
 #[test]
-fn a_wal_whose_last_records_are_there_twice_fails_the_open_in_every_mode() {
+fn a_wal_with_repeated_last_records_fails_the_open_in_every_mode() {
     let modes = [
         WalRecoveryMode::TolerateCorruptedTailRecords,
         WalRecoveryMode::AbsoluteConsistency,

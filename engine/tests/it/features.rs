@@ -44,7 +44,7 @@ fn flush(db: &Db) {
 
 #[cfg(feature = "zstd")]
 #[test]
-fn a_compressed_log_is_smaller_and_replayed() {
+fn a_compressed_wal_is_smaller_and_is_replayed() {
     use ironstone_engine::options::CompressionType;
     let bytes_of_log = |kind: CompressionType| {
         let env = Env::memory(1);
@@ -171,7 +171,7 @@ fn paranoid_tables_are_read_through() {
 }
 
 #[test]
-fn the_archive_keeps_logs_as_long_as_it_should() {
+fn the_archive_keeps_wals_for_the_configured_time() {
     let env = Env::memory(4);
     let (db, _) = open(DbOptions { WAL_ttl_seconds: 100, ..options(&env) }, FamilyOptions::default());
     let archived = || env.fs.list(Path::new("/db/archive")).map_or(0, |names| names.len());
@@ -195,7 +195,7 @@ fn the_archive_keeps_logs_as_long_as_it_should() {
 }
 
 #[test]
-fn prefix_seek_only_where_it_is_asked_for() {
+fn prefix_seek_acts_only_on_request() {
     let env = Env::memory(5);
     let mut family = FamilyOptions::default();
     family.set("prefix_extractor", "fixed:1").unwrap();
@@ -275,7 +275,7 @@ fn long_chains_of_operands_are_merged_at_write() {
 }
 
 #[test]
-fn a_manifest_that_does_not_read_back_is_written_anew() {
+fn a_manifest_that_fails_its_verification_is_written_again() {
     let env = Env::memory(9);
     let statistics = Arc::new(base::stats::Statistics::new());
     let db = DbOptions {
@@ -361,7 +361,7 @@ fn tables_may_be_opened_after_the_database() {
 }
 
 #[test]
-fn unordered_writes_are_seen_in_order_all_the_same() {
+fn readers_see_unordered_writes_in_order() {
     let mut env = Env::memory(9);
     env.executor = Arc::new(env::executor::Threads::new());
     let (db, _) = open(DbOptions { unordered_write: true, ..options(&env) }, FamilyOptions::default());
@@ -397,7 +397,7 @@ fn unordered_writes_are_seen_in_order_all_the_same() {
 }
 
 #[test]
-fn compactions_report_their_comparisons_about_one_a_row_in_runs() {
+fn a_compaction_of_sorted_runs_makes_about_one_comparison_for_each_entry() {
     let env = Env::memory(31);
     let (db, ear) = open(
         DbOptions { ..options(&env) },

@@ -119,7 +119,7 @@ fn a_flush_is_given_up_when_the_one_before_it_fails() {
 }
 
 #[test]
-fn families_are_flushed_in_one_commit_if_asked() {
+fn a_joint_flush_commits_all_families_at_once() {
     for fails in [false, true] {
         let mut env = Env::memory(3);
         let fs = FaultFs::wrap(env.fs.clone());
@@ -161,7 +161,7 @@ fn families_are_flushed_in_one_commit_if_asked() {
 }
 
 #[test]
-fn scans_that_step_over_too_much_ask_for_a_flush() {
+fn scans_over_many_tombstones_request_a_flush() {
     // Columns: entries skipped by one operation, entries skipped on average, deleted keys between two visible keys,
     // flush expected.
     for (by_one, by_average, deleted, asked) in
@@ -269,7 +269,7 @@ impl Listener for Order {
 }
 
 #[test]
-fn a_flush_that_waits_for_an_older_one_takes_no_younger_one_on_its_stack() {
+fn a_waiting_flush_runs_no_newer_flush_on_its_stack() {
     let env = Env::memory(6);
     let (go, first) = channel();
     let (started, begun) = channel();

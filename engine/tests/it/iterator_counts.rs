@@ -77,7 +77,7 @@ fn an_iterator_counts_every_entry_it_passes_in_both_directions() {
 }
 
 #[test]
-fn the_perf_context_tells_hidden_deleted_and_new_entries_apart() {
+fn the_perf_context_counts_hidden_deleted_and_newer_entries_separately() {
     let (db, _) = open(2, &[]);
     let family = db.default_family().unwrap();
     put(&db, "a", "1");

@@ -172,7 +172,7 @@ fn listeners_hear_of_stalls() {
 }
 
 #[test]
-fn a_full_disk_is_got_over_without_opening_again() {
+fn writes_resume_after_a_full_disk_without_a_reopen() {
     let memory = Env::memory(7);
     let fs = FaultFs::wrap(memory.fs.clone());
     let env = Env { fs: fs.clone(), ..memory };
@@ -235,7 +235,7 @@ fn bottommost_tables_are_rewritten_only_for_a_released_snapshot() {
 }
 
 #[test]
-fn disabled_deletions_keep_logs_and_manifests_too() {
+fn disabled_deletions_keep_wals_and_manifests_too() {
     let env = Env::memory(9);
     let db = open(&env, FamilyOptions { disable_auto_compactions: true, ..FamilyOptions::default() });
     db.set_db_options(&[("max_manifest_file_size", "1"), ("max_manifest_space_amp_pct", "0")]).unwrap();
@@ -272,7 +272,7 @@ fn disabled_deletions_keep_logs_and_manifests_too() {
 }
 
 #[test]
-fn destroying_takes_the_tables_in_directories_of_families_that_are_known() {
+fn destroy_deletes_the_sst_files_in_directories_of_named_families() {
     for known in [false, true] {
         let env = Env::memory(10);
         let own = |dir: &str| ironstone_engine::options::DbPath { path: dir.into(), target_size: 1 << 30 };

@@ -40,7 +40,7 @@ fn files(db: &Db, level: usize) -> String {
 }
 
 #[test]
-fn a_range_that_meets_no_memtable_flushes_nothing() {
+fn a_compaction_of_a_range_outside_of_the_memtables_flushes_nothing() {
     let db = open(&Env::memory(1), FamilyOptions::default());
     put(&db, "a", "1");
     flush(&db);
@@ -61,7 +61,7 @@ fn a_range_that_meets_no_memtable_flushes_nothing() {
 }
 
 #[test]
-fn a_compaction_that_may_not_start_flushes_nothing() {
+fn a_rejected_compaction_flushes_nothing() {
     let db = open(&Env::memory(2), FamilyOptions::default());
     put(&db, "a", "1");
     db.disable_manual_compaction().unwrap();
@@ -123,7 +123,7 @@ fn a_partition_boundary_between_the_keys_of_a_file_compacts_the_file() {
 }
 
 #[test]
-fn no_file_goes_to_the_level_of_ingestions_behind() {
+fn no_compaction_writes_to_the_level_reserved_for_ingest_behind() {
     let env = Env::memory(6);
     let behind = DbOptions { allow_ingest_behind: true, ..options(&env) };
     let db = Db::open(OpenRequest::new("/db", behind, FamilyOptions::default())).unwrap();
@@ -200,7 +200,7 @@ fn a_compaction_filter_that_keeps_snapshots_is_not_supported() {
 }
 
 #[test]
-fn a_flush_of_an_open_asks_for_the_filter_of_a_recovery() {
+fn a_flush_during_recovery_creates_its_compaction_filter_for_recovery() {
     let env = Env::memory(10);
     let factory = Arc::new(Factory(true, Mutex::default()));
     let family =

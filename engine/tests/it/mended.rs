@@ -55,7 +55,7 @@ fn in_mode(world: &World, mode: WalRecoveryMode) -> OpenRequest {
 
 /// Once, the OPTIONS file stored these settings. An application that loaded the file then skipped damage forever.
 #[test]
-fn the_rules_a_repair_replays_by_are_not_written_to_the_options_file() {
+fn the_replay_settings_of_a_repair_are_not_in_the_options_file() {
     let world = World::new();
     let db = world.open().unwrap();
     ["a", "b", "c"].into_iter().for_each(|key| synced(&db, key, &key.repeat(40)));
@@ -75,7 +75,7 @@ fn the_rules_a_repair_replays_by_are_not_written_to_the_options_file() {
 
 /// Before, records after the hole of a crash came back.
 #[test]
-fn a_repair_of_a_sound_database_replays_by_the_callers_mode() {
+fn a_repair_of_a_sound_database_uses_the_recovery_mode_of_the_caller() {
     let mut torn = framed(&[batch(1, Some("a"))]);
     let whole = framed(&[batch(1, Some("a")), batch(2, Some("lost"))]);
     torn.extend_from_slice(&whole[torn.len()..whole.len() - 6]);
@@ -87,7 +87,7 @@ fn a_repair_of_a_sound_database_replays_by_the_callers_mode() {
 }
 
 #[test]
-fn a_torn_end_that_absolute_consistency_refuses_is_repaired() {
+fn a_repair_removes_a_torn_end_that_absolute_consistency_rejects() {
     let mut torn = framed(&[batch(1, Some("a")), batch(2, Some("b"))]);
     torn.truncate(torn.len() - 6);
     let strict = WalRecoveryMode::AbsoluteConsistency;
@@ -99,7 +99,7 @@ fn a_torn_end_that_absolute_consistency_refuses_is_repaired() {
 }
 
 #[test]
-fn an_empty_batch_that_a_stopped_opening_left_is_nothing_where_damage_is_passed_over() {
+fn skip_any_corrupted_records_skips_the_empty_batch_of_a_stopped_recovery() {
     let first = framed(&[batch(1, Some("a")), batch(5, Some("behind"))]);
     let world = with_logs(&first, &framed(&[batch(2, None)]));
     let db = Db::open(in_mode(&world, WalRecoveryMode::SkipAnyCorruptedRecords)).unwrap();
@@ -137,7 +137,7 @@ fn found(edits: &[VersionEdit]) -> (Vec<u32>, usize) {
 }
 
 #[test]
-fn a_seal_in_a_damaged_atomic_group_is_no_loss() {
+fn a_seal_in_a_damaged_atomic_group_proves_no_loss() {
     let seal = VersionEdit::seal(EditMark { number: Some(FileNumber(1)), offset: 0, digest: 0 });
     assert_eq!(found(&[adding(1, Some(1)), seal.clone(), adding(2, Some(0))]), (vec![0, 1, 2], 0));
     // The last edit of the group is lost. Only the next edit is rejected because of this.
@@ -146,14 +146,14 @@ fn a_seal_in_a_damaged_atomic_group_is_no_loss() {
 }
 
 #[test]
-fn an_atomic_group_that_is_miscounted_refuses_nothing_behind_it() {
+fn an_atomic_group_with_a_wrong_count_does_not_fail_the_edits_after_it() {
     let edits =
         [adding(1, Some(2)), adding(2, Some(0)), adding(3, Some(1)), adding(4, Some(0)), adding(5, None)];
     assert_eq!(found(&edits), (vec![0, 3, 4, 5], 1));
 }
 
 #[test]
-fn replay_flushes_by_the_bound_of_range_deletions_that_writing_goes_by() {
+fn replay_and_writes_flush_at_the_same_limit_of_range_deletions() {
     let world = World::new();
     let db = world.open().unwrap();
     let family = db.default_family().unwrap();

@@ -20,7 +20,7 @@ fn open(env: &Env, logger: &Arc<MemoryLogger>, family: FamilyOptions) -> base::R
 }
 
 #[test]
-fn an_open_database_has_its_options_on_disk_and_in_the_log() {
+fn an_open_database_has_its_options_on_disk_and_in_the_info_log() {
     let (env, logger) = (Env::memory(7), MemoryLogger::new());
     let family = FamilyOptions { write_buffer_size: 1, ..FamilyOptions::default() };
     let db = open(&env, &logger, family).unwrap();

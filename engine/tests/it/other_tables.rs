@@ -31,7 +31,7 @@ fn flush(db: &Db) -> base::Result<()> {
 }
 
 #[test]
-fn rows_survive_flush_compaction_and_reopening() {
+fn entries_survive_flush_compaction_and_reopen() {
     for family in [PLAIN, CUCKOO, "table_factory={id=PlainTable;store_index_in_file=true}"] {
         let env = Env::memory(1);
         let db = open(&env, family);

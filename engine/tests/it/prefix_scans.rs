@@ -58,7 +58,7 @@ fn delete(db: &Db, from: &str, to: &str) {
 }
 
 #[test]
-fn a_scan_from_either_end_shows_the_rows_of_tables_whose_filter_lacks_a_prefix_on_the_way() {
+fn a_scan_from_either_end_shows_entries_of_tables_whose_filter_lacks_a_prefix() {
     type Write = fn(&Db);
     let nine: Vec<String> = ["a", "c"].iter().flat_map(|p| (1..=9).map(move |i| format!("{p}{i}"))).collect();
     let nine: Vec<&str> = nine.iter().map(String::as_str).collect();
@@ -92,7 +92,7 @@ fn a_scan_from_either_end_shows_the_rows_of_tables_whose_filter_lacks_a_prefix_o
 }
 
 #[test]
-fn a_scan_at_a_snapshot_past_many_newer_versions_shows_the_rows_of_other_prefixes() {
+fn a_scan_at_a_snapshot_over_many_newer_entries_shows_entries_of_other_prefixes() {
     for deep in [false, true] {
         let db = with_table(20, deep, &["c1"]);
         put(&db, "a1", "old");
@@ -106,7 +106,7 @@ fn a_scan_at_a_snapshot_past_many_newer_versions_shows_the_rows_of_other_prefixe
 }
 
 #[test]
-fn a_turn_on_the_way_keeps_the_rows_of_other_prefixes() {
+fn a_change_of_direction_keeps_entries_of_other_prefixes() {
     for deep in [false, true] {
         let db = with_table(21, deep, &["a1", "c1"]);
         put(&db, "b1", "memory");
@@ -125,7 +125,7 @@ fn a_turn_on_the_way_keeps_the_rows_of_other_prefixes() {
 }
 
 #[test]
-fn an_iterator_that_follows_keeps_its_prefix_and_the_rows_of_others() {
+fn a_tailing_iterator_keeps_its_prefix_and_the_entries_of_other_prefixes() {
     let following = |db: &Db, prefix_same_as_start| {
         let options = ReadOptions {
             snapshot: Some(db.snapshot()),

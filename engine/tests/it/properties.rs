@@ -42,7 +42,7 @@ fn range_tombstones_count_as_entries() {
 }
 
 #[test]
-fn numbers_follow_what_is_there() {
+fn properties_follow_the_content() {
     let db = filled(&Env::memory(1));
     let family = db.default_family().unwrap();
     let number =
@@ -134,7 +134,7 @@ fn texts_have_rocksdbs_form() {
 }
 
 #[test]
-fn the_log_gets_a_dump_every_so_often() {
+fn the_info_log_gets_a_dump_of_statistics_at_each_interval() {
     let env = Env::memory(4);
     let logger = MemoryLogger::new();
     let options = DbOptions {
@@ -177,7 +177,7 @@ fn the_list_of_tables_has_their_lines() {
 }
 
 #[test]
-fn a_number_behind_a_name_that_takes_none_is_passed_over() {
+fn a_number_after_the_name_of_a_property_without_argument_is_ignored() {
     let db = filled(&Env::memory(13));
     let family = db.default_family().unwrap();
     let number = |name: &str| db.int_property(&family, name);

@@ -103,7 +103,7 @@ fn compaction_quarantines_the_sst_file_and_all_else_continues() {
 }
 
 #[test]
-fn a_manual_compaction_of_its_range_says_so_and_of_other_ranges_works() {
+fn a_manual_compaction_of_a_quarantined_range_fails_and_of_other_ranges_works() {
     let (env, db) = damaged(2);
     let family = db.default_family().unwrap();
     put(&db, "zebra", "1");
@@ -140,7 +140,7 @@ fn ends<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
 }
 
 #[test]
-fn a_manual_compaction_whose_inputs_need_it_says_so_though_the_range_does_not() {
+fn a_manual_compaction_whose_inputs_need_a_quarantined_file_fails() {
     for style in [CompactionStyle::Level, CompactionStyle::Universal] {
         let family = FamilyOptions { compaction_style: style, ..family_options() };
         // The damaged file is on the last level. All files above that overlap its keys are newer.

@@ -115,7 +115,7 @@ fn reads_with_a_priority_are_charged_to_the_rate_limiter() {
 }
 
 #[test]
-fn writes_with_a_priority_charge_their_log() {
+fn writes_with_a_priority_charge_their_wal_bytes() {
     let env = env::Env::memory(43);
     let limiter = Arc::new(RateLimiter::new(RateOptions::new(1 << 30), env.clock.clone()).unwrap());
     let db_options = DbOptions { rate_limiter: Some(limiter.clone()), ..options(&env) };
@@ -168,7 +168,7 @@ fn more_merge_operands_than_the_threshold_are_reported_by_the_subcode() {
 }
 
 #[test]
-fn an_iterator_that_follows_lets_go_of_old_tables_and_keeps_its_snapshot() {
+fn an_auto_refresh_iterator_releases_old_tables_and_keeps_its_snapshot() {
     for follow in [true, false] {
         let env = env::Env::memory(45);
         let db = open(&env, FamilyOptions { disable_auto_compactions: true, ..FamilyOptions::default() });

@@ -9,7 +9,7 @@ use ironstone_engine::options::{FamilyOptions, FlushOptions, ReadOptions, WriteO
 use crate::basic::{open, put};
 
 #[test]
-fn past_its_deadline_no_read_looks_at_a_table() {
+fn a_read_after_its_deadline_reads_no_table() {
     let env = env::Env::memory(31);
     let db = open(&env, FamilyOptions::default());
     put(&db, "a", "1");
@@ -25,7 +25,7 @@ fn past_its_deadline_no_read_looks_at_a_table() {
 }
 
 #[test]
-fn a_tailing_iterator_sees_range_deletions_that_come_later() {
+fn a_tailing_iterator_sees_later_range_deletions() {
     let env = env::Env::memory(32);
     let db = open(&env, FamilyOptions::default());
     put(&db, "a", "1");
@@ -40,7 +40,7 @@ fn a_tailing_iterator_sees_range_deletions_that_come_later() {
 }
 
 #[test]
-fn a_tailing_iterator_steps_to_entries_that_come_later() {
+fn a_tailing_iterator_steps_to_later_entries() {
     let env = env::Env::memory(34);
     let db = open(&env, FamilyOptions::default());
     put(&db, "a", "1");
@@ -62,7 +62,7 @@ fn a_tailing_iterator_steps_to_entries_that_come_later() {
 }
 
 #[test]
-fn a_prefix_extractor_taken_away_leaves_no_filter_behind() {
+fn a_removed_prefix_extractor_disables_its_filters() {
     let env = env::Env::memory(33);
     let mut family = FamilyOptions {
         prefix_extractor: Some(Arc::new(BuiltinPrefix::Fixed(2))),

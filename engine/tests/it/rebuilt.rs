@@ -11,7 +11,7 @@ use crate::golden::{compare, each, request};
 /// Repair does not change an SST file with embedded blobs, with and without a MANIFEST: a rewrite of its entries
 /// would lose the values.
 #[test]
-fn tables_with_embedded_blobs_are_left_alone() {
+fn a_repair_does_not_change_tables_with_embedded_blobs() {
     each(|name, meta, _, dir| {
         let db = request(meta, dir).path;
         if name != "ingest-embedded-blobs" {
@@ -119,7 +119,7 @@ fn without_manifest(db: &Path) -> Option<()> {
 }
 
 #[test]
-fn golden_databases_come_back_without_their_manifest() {
+fn golden_databases_are_rebuilt_without_their_manifest() {
     let (mut same, mut wrong) = (Vec::new(), Vec::new());
     each(|name, meta, rows, dir| {
         if Db::open_read_only(request(meta, dir)).is_err() {

@@ -22,7 +22,7 @@ use crate::durable::{World, synced};
 /// step.
 #[cfg(feature = "zstd")]
 #[test]
-fn a_proof_of_a_log_that_held_its_announcement_alone_is_met_by_what_came_after() {
+fn a_proof_of_a_wal_with_only_the_compression_record_holds_after_later_appends() {
     use env::executor::Executor;
     use ironstone_engine::options::CompressionType;
 
@@ -66,7 +66,7 @@ fn batches(world: &World) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn a_batch_of_another_log_brings_none_of_its_marks_with_it() {
+fn a_batch_copied_from_another_wal_does_not_bring_its_marks() {
     let source = World::new();
     let db = source.open().unwrap();
     ["a", "b"].into_iter().for_each(|key| synced(&db, key, "1"));
@@ -87,7 +87,7 @@ fn a_batch_of_another_log_brings_none_of_its_marks_with_it() {
 }
 
 #[test]
-fn log_data_that_looks_like_marks_is_the_users() {
+fn log_data_that_looks_like_a_mark_belongs_to_the_user() {
     let mut record = Vec::new();
     put_marks(
         &mut record,
@@ -146,7 +146,7 @@ impl Hook for TwoFlushes {
 }
 
 #[test]
-fn a_flush_that_finds_the_logs_synced_waits_for_their_names() {
+fn a_flush_after_a_sync_of_the_wals_syncs_the_wal_directory() {
     let hook = Arc::new(TwoFlushes::default());
     let memory = Env::memory(1);
     memory.fs.create_dir_all(Path::new("/db")).unwrap();
@@ -176,7 +176,7 @@ impl Hook for Early {
 }
 
 #[test]
-fn reading_beside_a_writer_takes_its_half_written_record_for_nothing_else() {
+fn a_reader_concurrent_with_a_writer_takes_a_half_written_record_for_the_end() {
     let world = World::new();
     let db = world.open().unwrap();
     ["a", "b", "c"].into_iter().for_each(|key| synced(&db, key, key));
@@ -204,7 +204,7 @@ fn reading_beside_a_writer_takes_its_half_written_record_for_nothing_else() {
 }
 
 #[test]
-fn a_manifest_that_any_commit_rolled_away_from_is_deleted() {
+fn a_manifest_is_deleted_after_any_commit_replaces_it() {
     let env = Env::memory(1);
     let options = DbOptions {
         create_if_missing: true,

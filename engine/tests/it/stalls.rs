@@ -42,7 +42,7 @@ fn write(db: &Db) -> base::Result<()> {
 }
 
 #[test]
-fn a_stall_lasts_until_the_compaction_that_is_tried_again_has_made_room() {
+fn a_stall_ends_after_the_retried_compaction() {
     let (env, fs, db) = narrow(1, |o| {
         o.max_bgerror_resume_count = 10;
         o.bgerror_resume_retry_interval = 1_000_000;
@@ -57,7 +57,7 @@ fn a_stall_lasts_until_the_compaction_that_is_tried_again_has_made_room() {
 }
 
 #[test]
-fn a_stall_ends_with_an_error_that_nobody_gets_over() {
+fn an_unrecoverable_error_ends_a_stall() {
     let (_env, fs, db) = narrow(2, |_| ());
     // The compaction has no space. This is a soft error: only the write stall stops the write.
     fs.hook().set_plan("create *.sst #3.. ENOSPC").unwrap();
@@ -71,7 +71,7 @@ fn a_stall_ends_with_an_error_that_nobody_gets_over() {
 }
 
 #[test]
-fn a_closing_database_lets_a_stalled_writer_go() {
+fn a_close_ends_the_wait_of_a_stalled_writer() {
     let (_env, fs, db) = narrow(4, |o| {
         o.env.executor = Arc::new(Threads::new());
         o.max_bgerror_resume_count = i32::MAX;
@@ -92,7 +92,7 @@ fn a_closing_database_lets_a_stalled_writer_go() {
 }
 
 #[test]
-fn a_writer_that_waits_for_memory_hears_of_the_flush_that_failed() {
+fn a_writer_that_waits_for_memory_gets_the_error_of_the_failed_flush() {
     for threads in [false, true] {
         let mut env = Env::memory(5);
         let fs = FaultFs::wrap(env.fs.clone());
@@ -115,7 +115,7 @@ fn a_writer_that_waits_for_memory_hears_of_the_flush_that_failed() {
 
 /// All options have their defaults: the engine clears the background error by itself.
 #[test]
-fn a_full_disk_stops_writes_not_reads_and_writes_resume_within_a_second_of_space_coming_back() {
+fn a_full_disk_stops_writes_but_not_reads_and_writes_resume_within_a_second_of_free_space() {
     for what in ["the log", "a table"] {
         let mut env = Env::memory(6);
         let fs = FaultFs::wrap(env.fs.clone());
@@ -211,7 +211,7 @@ impl Executor for Gate {
 /// The waiting writer leads its group. It waits for a resume, and the resume must switch memtables as a
 /// leader.
 #[test]
-fn a_recovery_gets_by_the_stalled_writer_that_waits_for_it() {
+fn a_resume_switches_memtables_although_a_stalled_leader_waits_for_it() {
     for (threads, pipelined, memory) in cases() {
         let what = format!("threads {threads}, pipelined {pipelined}, a stall for memory {memory}");
         let mut env = Env::memory(7);
@@ -278,7 +278,7 @@ fn a_recovery_gets_by_the_stalled_writer_that_waits_for_it() {
 
 /// As in RocksDB, a flush records its failure, whatever the reason of the flush.
 #[test]
-fn a_recovery_that_meets_an_error_nobody_gets_over_is_not_tried_again() {
+fn a_resume_that_gets_an_unrecoverable_error_is_not_retried() {
     let mut env = Env::memory(8);
     let fs = FaultFs::wrap(env.fs.clone());
     env.fs = fs.clone();
@@ -298,7 +298,7 @@ fn a_recovery_that_meets_an_error_nobody_gets_over_is_not_tried_again() {
 /// Without `paranoid_checks` a failed call is no background error. Nevertheless, a failed WAL takes no more
 /// records.
 #[test]
-fn writes_get_over_a_log_that_failed_although_checks_are_not_paranoid() {
+fn writes_resume_after_a_failed_wal_without_paranoid_checks() {
     for (plan, sync) in
         [("append *.log #3 EIO", false), ("append *.log #3 torn 10", false), ("sync *.log #1 EIO", true)]
     {
@@ -329,7 +329,7 @@ fn writes_get_over_a_log_that_failed_although_checks_are_not_paranoid() {
 
 /// A flush of several column families first syncs the closed WALs, and one of these WALs failed.
 #[test]
-fn flushes_get_over_a_closed_log_that_failed_although_checks_are_not_paranoid() {
+fn flushes_resume_after_a_failed_closed_wal_without_paranoid_checks() {
     for plan in ["sync *.log #1 EIO", "sync *.log #1 ENOSPC", "close *.log #1 EIO"] {
         let mut env = Env::memory(9);
         let fs = FaultFs::wrap(env.fs.clone());

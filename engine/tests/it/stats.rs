@@ -88,7 +88,7 @@ fn reads_are_counted_by_where_they_end() {
 }
 
 #[test]
-fn moves_of_an_iterator_are_handed_over_when_it_goes() {
+fn the_drop_of_an_iterator_reports_its_moves() {
     let env = Env::memory(3);
     let (db, s) = open(&env, FamilyOptions::default());
     for key in ["a", "b", "c"] {
@@ -182,7 +182,7 @@ fn flushes_and_compactions_are_counted() {
 }
 
 #[test]
-fn the_perf_context_counts_only_when_asked() {
+fn the_perf_context_counts_only_on_request() {
     let env = Env::memory(5);
     let db = crate::basic::open(&env, FamilyOptions::default());
     put(&db, "a", "12");
@@ -228,7 +228,7 @@ fn product() -> String {
 }
 
 #[test]
-fn every_statistic_is_fed_or_listed_with_what_is_missing() {
+fn every_statistic_is_fed_or_listed_with_the_reason() {
     let code = product();
     let words: std::collections::HashSet<&str> =
         code.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == ':')).collect();
@@ -258,7 +258,7 @@ fn every_statistic_is_fed_or_listed_with_what_is_missing() {
 }
 
 #[test]
-fn the_io_context_counts_what_this_thread_moved() {
+fn the_io_context_counts_the_bytes_of_this_thread() {
     let dir = tempfile::tempdir().unwrap();
     let options = DbOptions { create_if_missing: true, ..DbOptions::default() };
     let mut family = FamilyOptions::default();
@@ -282,7 +282,7 @@ fn the_io_context_counts_what_this_thread_moved() {
 }
 
 #[test]
-fn times_of_file_accesses_go_to_the_histogram_of_what_they_are_for() {
+fn times_of_file_accesses_go_to_the_histogram_of_their_purpose() {
     let env = Env::memory(88);
     let mut options = FamilyOptions::default();
     options.set("table_factory", "{block_size=256;no_block_cache=true}").unwrap();

@@ -189,7 +189,7 @@ fn answer(world: &mut World, line: &str) -> String {
 }
 
 #[test]
-fn known_operations_count_what_the_page_says() {
+fn known_operations_count_as_the_script_states() {
     set_perf_level(PerfLevel::EnableTime);
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/testdata/statistics.txt");
     let mut world = World::new();

@@ -85,7 +85,7 @@ fn fifo_forgets_the_oldest_tables() {
 }
 
 #[test]
-fn fifo_forgets_what_is_past_its_time() {
+fn fifo_drops_files_after_their_time_to_live() {
     let env = Env::memory(2);
     let db = open(&env, FamilyOptions { ttl: 100, ..fifo(1 << 30) });
     table(&db, "a");
@@ -267,7 +267,7 @@ fn a_style_may_change_between_opens() {
 }
 
 #[test]
-fn a_manual_compaction_of_fifo_drops_what_is_due_at_once() {
+fn a_manual_compaction_of_fifo_drops_due_files_at_once() {
     let env = Env::memory(6);
     let db = open(&env, FamilyOptions { disable_auto_compactions: true, ..fifo(15_000) });
     table(&db, "a");
@@ -419,7 +419,7 @@ fn an_sst_file_is_deleted_only_from_the_last_level_or_the_end_of_level_0() {
 }
 
 #[test]
-fn level_0_is_promoted_if_nothing_is_in_the_way() {
+fn level_0_is_promoted_if_the_target_level_is_empty() {
     let env = Env::memory(10);
     let db = open(&env, FamilyOptions { disable_auto_compactions: true, ..plain() });
     let family = db.default_family().unwrap();
@@ -445,7 +445,7 @@ fn level_0_is_promoted_if_nothing_is_in_the_way() {
 }
 
 #[test]
-fn a_compacted_range_ends_on_the_level_that_is_asked_for() {
+fn a_compacted_range_ends_on_the_target_level() {
     let env = Env::memory(11);
     let db = open(&env, FamilyOptions { disable_auto_compactions: true, ..plain() });
     for _ in 0..2 {
@@ -511,7 +511,7 @@ fn disabled_manual_compactions_are_given_up() {
 }
 
 #[test]
-fn waiting_for_compactions_ends_as_asked() {
+fn wait_for_compact_ends_as_its_options_state() {
     let env = Env::memory(14);
     let db = open(&env, plain());
     put(&db, "a", "1");
@@ -554,7 +554,7 @@ fn a_released_snapshot_lets_bottommost_tables_be_compacted() {
 }
 
 #[test]
-fn tables_are_compacted_when_their_time_has_come() {
+fn files_are_compacted_after_their_period() {
     for (option, universal) in
         [("ttl", false), ("periodic_compaction_seconds", false), ("periodic_compaction_seconds", true)]
     {
@@ -580,7 +580,7 @@ fn tables_are_compacted_when_their_time_has_come() {
 }
 
 #[test]
-fn tables_lie_in_the_directories_of_their_family() {
+fn sst_files_are_in_the_directories_of_their_family() {
     let env = Env::memory(17);
     let dirs = |env: &Env| {
         let count = |dir: &str| {

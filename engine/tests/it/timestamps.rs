@@ -465,7 +465,7 @@ impl Listener for HoldsCompaction {
 }
 
 #[test]
-fn a_trim_beside_an_automatic_compaction_leaves_no_newer_entry() {
+fn a_trim_concurrent_with_a_compaction_leaves_no_newer_entry() {
     let mut env = env::Env::memory(78);
     let (db, family) = open(&env);
     for time in 1..=24 {

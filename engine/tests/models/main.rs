@@ -97,7 +97,7 @@ pub struct Parts {
 }
 
 mod handover;
-mod moments;
+mod super_versions;
 
 /// A memory cell without any memory order.
 #[derive(Default)]

@@ -248,7 +248,7 @@ fn on_a_failing_disk() -> (Env, Arc<FaultFs>, OpenRequest) {
 
 /// Two memtables stop writers. The first SST file finds no space.
 #[test]
-fn writers_get_over_a_full_disk_whoever_leads() {
+fn writers_resume_after_a_full_disk_with_any_leader() {
     explore(|| {
         let (_, fs, mut request) = on_a_failing_disk();
         for family in &mut request.families {

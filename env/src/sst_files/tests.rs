@@ -96,7 +96,7 @@ fn with_a_rate_they_go_piece_by_piece() {
 }
 
 #[test]
-fn trash_left_behind_is_taken_up_and_too_much_goes_at_once() {
+fn leftover_trash_is_deleted_and_excess_trash_is_deleted_at_once() {
     let (clock, env) = world();
     let m = SstFileManager::new(env.clone(), limited(1000, 0));
     let path = put(&env, &m, "a", 100);

@@ -83,7 +83,7 @@ fn a_sync_that_fails_elsewhere_poisons_the_writer() {
 }
 
 #[test]
-fn write_back_starts_behind_the_end() {
+fn write_back_starts_after_the_end() {
     let fs = MeterFs::wrap(memory());
     let options = WriterOptions { bytes_per_sync: 1 << 20, ..Default::default() };
     let mut w = create(&*fs, options);
@@ -95,7 +95,7 @@ fn write_back_starts_behind_the_end() {
 }
 
 #[test]
-fn the_limiter_slows_what_goes_out() {
+fn the_limiter_slows_writes() {
     let clock = Arc::new(ManualClock::new(0));
     let limiter = RateLimiter::new(RateOptions::new(1 << 20), clock).unwrap();
     let fs = memory();

@@ -103,7 +103,7 @@ fn family_tags_are_written_only_for_other_families() {
 }
 
 #[test]
-fn timestamps_stand_behind_keys() {
+fn timestamps_follow_the_keys() {
     let mut out = Vec::new();
     begin(&mut out);
     put(&mut out, FamilyId(1), b"k", b"TTTTTTTT", b"v");

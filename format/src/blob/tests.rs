@@ -65,7 +65,7 @@ fn rocksdb_blob_indexes_read_and_write_alike() {
 }
 
 #[test]
-fn an_index_has_nothing_behind_its_compression() {
+fn a_blob_index_ends_with_its_compression_type() {
     let mut bytes = Vec::new();
     BlobRef { file_number: FileNumber(1), offset: 2, size: 3, compression: 0 }.encode(&mut bytes);
     bytes.push(0);

@@ -37,7 +37,7 @@ fn a_proof_with_any_bit_flipped_or_cut_anywhere_is_none() {
 }
 
 #[test]
-fn a_changed_options_file_is_told_by_its_byte_or_its_sector() {
+fn a_changed_options_file_is_detected_by_its_byte_or_its_sector() {
     let content: Vec<u8> = (0..1300u32).map(|i| (i % 251) as u8).collect();
     let extent = OptionsExtent::of(FileNumber(7), &content);
     assert_eq!(extent.difference(&content), None);

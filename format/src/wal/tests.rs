@@ -366,7 +366,7 @@ fn a_live_log_is_read_on_after_rewind() {
 /// that no writer uses. In a record with so many bits, there is often one bit whose flip makes the checksum
 /// correct by chance. The crash test found this with seed 18003954.
 #[test]
-fn a_bit_that_mends_a_type_that_nobody_writes_is_chance() {
+fn one_bit_correction_of_an_unknown_type_is_chance() {
     for (kind, told) in [(record_type::FULL, true), (0xf7, false)] {
         let mut file = vec![0; HEADER_LEN + 300];
         file[4..6].copy_from_slice(&300u16.to_le_bytes());

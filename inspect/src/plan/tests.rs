@@ -152,7 +152,7 @@ fn empty_workloads_are_refused() {
 }
 
 #[test]
-fn compression_of_the_options_and_subcompactions_act_and_blobs_are_told() {
+fn compression_options_and_subcompactions_act_and_blobs_are_reported() {
     let of = |text: &str, compression: f64| {
         let mut family = FamilyOptions::default();
         family.update(&format!("{SMALL};{text}")).unwrap();

@@ -71,7 +71,7 @@ impl World {
 }
 
 #[test]
-fn a_file_in_free_space_goes_to_the_last_level_without_a_sequence_number() {
+fn a_file_without_overlap_is_ingested_to_the_last_level_with_sequence_number_zero() {
     let w = World::new();
     w.db.put(b"z", b"old").unwrap();
     let before = w.db.latest_sequence();
@@ -211,7 +211,7 @@ fn a_snapshot_does_not_see_a_file_unless_snapshot_consistency_is_off() {
 }
 
 #[test]
-fn a_file_ingested_behind_is_older_than_everything() {
+fn a_file_ingested_behind_is_older_than_all_entries() {
     for text in ["allow_ingest_behind=true", "cf_allow_ingest_behind=true"] {
         let w = World::with(&format!("{text};num_levels=3;compaction_style=kCompactionStyleUniversal"));
         w.db.put(b"a", b"newer").unwrap();

@@ -187,7 +187,7 @@ fn a_batch_gets_its_timestamps_when_they_are_known() {
 }
 
 #[test]
-fn history_below_the_low_mark_goes_with_compaction_and_reads_there_fail() {
+fn compaction_drops_history_below_the_low_timestamp_and_reads_there_fail() {
     let db = stamped("");
     for now in 1..=5u64 {
         db.put_with_ts(b"k", &now.to_le_bytes(), &[now as u8], &WriteOptions::default()).unwrap();

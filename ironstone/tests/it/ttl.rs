@@ -30,7 +30,7 @@ fn seconds(clock: &ManualClock, seconds: u64) {
 }
 
 #[test]
-fn a_value_goes_with_the_first_compaction_after_its_time() {
+fn the_first_compaction_after_its_time_drops_a_value() {
     let (options, clock) = world();
     let db = TtlDb::open("data", options, 100).unwrap();
     db.put(b"old", b"1").unwrap();

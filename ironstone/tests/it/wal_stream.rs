@@ -72,7 +72,7 @@ fn updates_continue_with_what_is_written_after_their_end() {
 }
 
 #[test]
-fn updates_read_beside_writers_miss_nothing_and_repeat_nothing() {
+fn updates_read_concurrently_with_writers_are_complete_and_unique() {
     let db = Db::open("data", archiving()).unwrap();
     let done = Arc::new(AtomicBool::new(false));
     let writers: Vec<_> = (0..3u64)

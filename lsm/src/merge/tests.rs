@@ -49,7 +49,7 @@ fn operators_have_rocksdbs_names() {
 }
 
 #[test]
-fn an_operator_comes_back_from_what_options_say_of_it() {
+fn a_merge_operator_is_created_again_from_its_option_text() {
     for delimiter in ["", ",", ":", ";", "=", "\\", "#", "\n", "; ;", "é"] {
         for operator in [
             &StringAppend::new(delimiter.as_bytes()) as &dyn MergeOperator,
@@ -65,7 +65,7 @@ fn an_operator_comes_back_from_what_options_say_of_it() {
 }
 
 #[test]
-fn put_and_max_answer_with_what_is_there() {
+fn put_and_max_return_the_existing_value() {
     assert_eq!(value("put", Some("x"), &["a", "b"]), ("b".into(), false));
     assert_eq!(value("max", Some("b"), &["a", "c", "bb"]), ("c".into(), false));
     assert_eq!(value("max", Some("d"), &["a", "c"]), ("d".into(), false));
@@ -87,7 +87,7 @@ fn appending_joins_with_the_delimiter() {
 }
 
 #[test]
-fn adding_wraps_and_takes_what_is_no_number_for_zero() {
+fn addition_wraps_and_reads_a_malformed_number_as_zero() {
     let add = by_name("uint64add").unwrap();
     let operands = [&5u64.to_le_bytes()[..], &u64::MAX.to_le_bytes(), b"no number"];
     let existing = Existing::Value(&[1, 0, 0, 0, 0, 0, 0, 0]);

@@ -150,7 +150,7 @@ fn a_level_opens_only_the_table_that_a_position_lies_in() -> Result<()> {
 }
 
 #[test]
-fn at_a_table_s_last_row_of_sequence_zero_a_level_still_knows_of_the_next_table() -> Result<()> {
+fn a_level_knows_the_next_table_at_a_last_entry_of_sequence_number_zero() -> Result<()> {
     let mut edit = Edit::default();
     for (number, smallest, largest) in [(1, "b#9,SET", "f#0,SET"), (2, "k#9,SET", "p#9,SET")] {
         edit.added.push((

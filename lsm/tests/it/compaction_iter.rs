@@ -353,7 +353,7 @@ proptest! {
 }
 
 #[test]
-fn values_are_not_copied_where_nothing_touches_them() {
+fn values_that_nothing_changes_are_not_copied() {
     let rows: Rows = (0..100u8)
         .map(|i| (key::seek_key(&[i], 0), vec![i; 10]))
         .map(|(mut k, v)| {

@@ -185,7 +185,7 @@ proptest! {
 }
 
 #[test]
-fn a_run_costs_one_comparison_a_row() {
+fn a_sorted_run_costs_one_comparison_for_each_entry() {
     let order = InternalOrder::new(Order::Bytewise);
     let source = |i: usize| {
         let rows = (0..1000).map(|j| row(format!("{:08}", i * 1000 + j).as_bytes(), 1, i)).collect();

@@ -315,7 +315,7 @@ fn manual() {
 }
 
 #[test]
-fn versions_of_a_timestamped_key_are_looked_for_behind_the_file_that_it_ends() {
+fn entries_of_a_timestamped_key_are_searched_in_the_file_after_the_boundary() {
     let order = InternalOrder::new(Order::by_name("leveldb.BytewiseComparator.u64ts").unwrap());
     let internal = |user: &str, timestamp: u64| {
         let stamped = [user.as_bytes(), &timestamp.to_le_bytes()].concat();

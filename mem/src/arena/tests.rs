@@ -87,7 +87,7 @@ fn large_and_small_pieces_share_a_chunk() {
 }
 
 #[test]
-fn an_arena_behind_forgotten_spares_begins_with_zeros() {
+fn an_arena_after_forgotten_spare_blocks_starts_with_zeros() {
     for forgotten in [true, false, true] {
         let arena = Arena::new();
         let (_, ptr) = arena.alloc(1000, 8).unwrap();

@@ -46,7 +46,7 @@ fn pinned_blocks_are_limited_and_not_charged_again() {
 }
 
 #[test]
-fn a_step_in_the_newest_super_version_has_room_beside_kept_memtables() {
+fn a_step_in_the_newest_super_version_has_room_although_memtables_are_kept() {
     let budget = MemoryBudget::new(64 << 20, cache());
     let _memtables = budget.take(Holder::KeptMemtables, budget.kept_max() + 1);
     let _blocks = budget.take(Holder::PinnedBlocks, budget.kept_max() / 4);

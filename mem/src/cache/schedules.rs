@@ -180,7 +180,7 @@ fn what_stays_is_found_while_the_index_is_replaced_and_its_memory_taken() {
 }
 
 #[test]
-fn a_smaller_budget_takes_what_nobody_holds_and_leaves_what_is_held() {
+fn a_smaller_budget_frees_unpinned_entries_and_keeps_pinned_entries() {
     loom::model(|| {
         let shared = Shared::new(CLOCK, 10);
         drop(shared.put(1));

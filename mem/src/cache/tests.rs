@@ -60,7 +60,7 @@ fn put(cache: &Cache<u64>, n: u64) -> Handle<u64> {
 }
 
 #[test]
-fn what_is_put_in_is_found_until_erased() {
+fn an_inserted_value_is_found_until_it_is_erased() {
     let all = if cfg!(miri) { 60 } else { 1000 };
     each(ROOM, |cache| {
         for n in 0..all {
@@ -317,7 +317,7 @@ fn options_out_of_range_are_refused() {
 }
 
 #[test]
-fn overhead_is_charged_unless_told_otherwise() {
+fn overhead_is_charged_by_default() {
     let cache: Arc<Cache<u64>> = Cache::new(CacheOptions::hyper_clock(1 << 20)).unwrap();
     drop(put(&cache, 1));
     assert!((150..400).contains(&cache.usage()), "{}", cache.usage());
@@ -331,7 +331,7 @@ fn overhead_is_charged_unless_told_otherwise() {
 /// them.
 #[test]
 #[cfg(all(target_os = "linux", not(miri)))]
-fn an_array_of_no_whole_number_of_pages_leaves_no_address_space_behind() {
+fn an_array_that_ends_inside_of_a_page_frees_all_its_address_space() {
     let pages = || -> usize {
         std::fs::read_to_string("/proc/self/statm").unwrap().split(' ').next().unwrap().parse().unwrap()
     };
@@ -435,7 +435,7 @@ fn many_threads_see_only_right_values() {
 
 /// Other threads drop handles while the cache is dropped.
 #[test]
-fn the_last_handle_frees_what_the_cache_left() {
+fn the_last_handle_frees_an_erased_value() {
     let rounds = if cfg!(miri) { 5 } else { 300 };
     for kind in kinds() {
         for _ in 0..rounds {

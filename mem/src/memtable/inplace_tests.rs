@@ -100,7 +100,7 @@ fn only_a_put_over_a_put_overwrites() {
 }
 
 #[test]
-fn what_was_read_does_not_change() {
+fn a_value_that_was_read_does_not_change() {
     let table = table(RepKind::SkipList, Some(1), 0);
     table.add(1, ValueType::Value, b"k", b"old").unwrap();
     let mut iter = table.iter();

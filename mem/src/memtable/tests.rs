@@ -117,7 +117,7 @@ fn the_same_key_and_sequence_is_refused() {
 }
 
 #[test]
-fn what_does_not_belong_is_refused() {
+fn entries_that_do_not_belong_are_rejected() {
     let table = table(RepKind::SkipList);
     assert!(table.add(1, ValueType::LogData, b"a", b"").is_err());
     table.make_immutable();
@@ -214,7 +214,7 @@ fn spoil(table: &MemTable, key: &[u8], to: u8) {
 }
 
 #[test]
-fn checked_memtables_find_what_memory_did() {
+fn checked_memtables_find_changed_memory() {
     for (paranoid_checks, protection_bytes_per_key, shows) in
         [(true, 0, false), (false, 4, false), (true, 8, false), (true, 0, true), (false, 4, true)]
     {
@@ -478,7 +478,7 @@ proptest! {
 /// Writers add disjoint keys in different patterns. Readers check that no announced key is missing, and
 /// that a walk returns keys in order.
 #[test]
-fn readers_beside_writers_lose_nothing_and_see_order() {
+fn concurrent_readers_miss_no_entry_and_see_keys_in_order() {
     let per_writer = if cfg!(miri) { 30 } else { 30_000u64 };
     const WRITERS: u64 = 3;
     let table = table(RepKind::SkipList);

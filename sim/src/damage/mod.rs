@@ -150,7 +150,7 @@ mod tests {
     use super::{fixture, judge};
 
     #[test]
-    fn any_file_in_any_others_place_is_told_with_its_place_or_does_no_harm() {
+    fn a_file_in_place_of_another_is_reported_with_its_name_or_does_no_harm() {
         let mut bad = Vec::new();
         for fixture in fixture::Fixture::all() {
             let mut world = fixture::World::new(&fixture.files);

@@ -21,7 +21,7 @@ fn clear_within_the_edit_at(world: &World, (path, at): &(std::path::PathBuf, u64
 /// As in crash seed 54. A crash lost sectors of an edit whose sync never ended. The open failed because of the
 /// checksum of the edit.
 #[test]
-fn an_edit_that_was_never_synced_and_came_in_part_is_passed_over() {
+fn a_partial_edit_that_was_never_synced_is_skipped() {
     let world = World::new();
     let db = world.open("");
     db.put(b"b", b"flushed before").unwrap();
@@ -38,7 +38,7 @@ fn an_edit_that_was_never_synced_and_came_in_part_is_passed_over() {
 /// The counterpart: the same damage to an edit after which its WALs were deleted. The edit was synced, and the open
 /// must fail.
 #[test]
-fn an_edit_whose_logs_are_gone_was_synced_and_its_damage_is_refused() {
+fn a_damaged_edit_whose_obsolete_wals_are_deleted_fails_the_open() {
     let world = World::new();
     let db = world.open("");
     db.put(b"b", b"flushed before").unwrap();
@@ -70,7 +70,7 @@ fn the_last_edit_is_known_to_be_durable_without_a_later_one() {
 /// The open took these crashes for damage: it did not see that the WAL which the edit would have made
 /// obsolete still existed.
 #[test]
-fn edits_that_were_never_synced_are_passed_over_whatever_logs_there_were() {
+fn edits_that_were_never_synced_are_skipped_with_any_set_of_wals() {
     let flush = |db: &Db| db.flush().unwrap_err();
     let add = |db: &Db| {
         db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).err().unwrap()
@@ -98,7 +98,7 @@ fn edits_that_were_never_synced_are_passed_over_whatever_logs_there_were() {
 /// The second edit of an append was complete, but the first was not. The open took the second edit for an edit of
 /// another writer.
 #[test]
-fn an_edit_that_came_whole_behind_a_part_of_its_append_is_no_other_writers() {
+fn a_complete_edit_after_a_partial_edit_of_one_append_is_not_of_another_writer() {
     let world = World::new();
     let db = world.open("");
     let other = db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).unwrap();
@@ -127,7 +127,7 @@ fn an_edit_that_came_whole_behind_a_part_of_its_append_is_no_other_writers() {
 /// Files that an unreadable last edit may have named stayed in the directory, and the second open deleted them. They
 /// must move to `lost/`.
 #[test]
-fn what_a_doubtful_end_may_have_named_outlives_later_openings() {
+fn files_that_an_unreadable_last_edit_may_name_survive_later_opens() {
     let world = World::new();
     let db = world.open("");
     db.put_with(b"a", b"1", &synced()).unwrap();
@@ -182,7 +182,7 @@ fn edits_of_a_continued_manifest_prove_the_edits_before_them() {
 /// A column family was created, and a synced write to it succeeded. Then the edit that created it was damaged, and
 /// the column family and its data disappeared without an error.
 #[test]
-fn writes_in_a_log_prove_the_edit_that_added_their_family() {
+fn writes_in_a_wal_prove_the_edit_that_created_their_family() {
     let world = World::new();
     let db = world.open("");
     db.put(b"b", b"1").unwrap();

@@ -16,7 +16,7 @@ fn get(db: &Db, key: &[u8]) -> Option<Vec<u8>> {
 /// returned them. The next open, without a crash between, kept the WAL. The sync of the WAL had no bytes to write,
 /// and a mark then recorded the WAL as durable.
 #[test]
-fn a_log_that_is_kept_is_durable_though_a_sync_of_it_failed_before() {
+fn a_kept_wal_is_durable_although_an_earlier_sync_of_it_failed() {
     let world = World::new();
     let db = world.open("");
     db.put_with(b"a", b"1", &synced()).unwrap();
@@ -40,7 +40,7 @@ fn a_log_that_is_kept_is_durable_though_a_sync_of_it_failed_before() {
 /// If the copy of a WAL fails, the incomplete copy is deleted. On a full disk, it would take the space that the next
 /// open needs.
 #[test]
-fn a_log_that_cannot_be_copied_leaves_nothing_behind() {
+fn a_failed_copy_of_a_wal_is_deleted() {
     for call in ["close *.dbtmp #1 ENOSPC", "rename *.log #1 EIO"] {
         let world = World::new();
         let db = world.open("");
@@ -88,7 +88,7 @@ fn a_manifest_is_continued_only_if_it_is_proved_durable() {
 /// entry of another column family. A replay that skipped the first column family counted the range
 /// deletion. The entry then got the sequence number of the next batch.
 #[test]
-fn a_row_behind_an_empty_range_deletion_is_older_than_the_next_batch() {
+fn an_entry_after_an_empty_range_deletion_is_older_than_the_next_batch() {
     let world = World::new();
     let db = world.open("");
     let other = db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).unwrap();
@@ -114,7 +114,7 @@ fn a_row_behind_an_empty_range_deletion_is_older_than_the_next_batch() {
 
 /// Tests WALs that RocksDB wrote. Their next session starts at the sequence number that was not taken.
 #[test]
-fn an_empty_range_deletion_takes_no_number_in_a_family_that_is_passed_over() {
+fn an_empty_range_deletion_takes_no_sequence_number_in_a_skipped_family() {
     let world = World::new();
     let db = world.open("");
     let other = db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).unwrap();
@@ -184,7 +184,7 @@ fn a_hole_in_a_wal_ends_the_wal_or_is_reported() {
 /// The writer of a recycled WAL leaves up to ten zero bytes at the end of a block, where no record header fits. The
 /// open took these zeros for a hole before the durable end that a later WAL stated, and failed.
 #[test]
-fn what_a_writer_leaves_at_the_end_of_a_block_is_no_hole() {
+fn zeros_of_a_writer_at_the_end_of_a_block_are_no_hole() {
     let world = World::new();
     let db = world.open("recycle_log_file_num=1");
     let other = db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).unwrap();
@@ -209,7 +209,7 @@ fn what_a_writer_leaves_at_the_end_of_a_block_is_no_hole() {
 /// at an SST file. Later resumes did not know that the memtables wait for one common commit, and they
 /// rejected this commit forever.
 #[test]
-fn a_try_that_let_go_of_the_log_and_failed_is_tried_again() {
+fn a_resume_is_retried_after_it_released_the_wal_and_failed() {
     let world = World::new();
     let db = world.open("max_bgerror_resume_count=0");
     let other = db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).unwrap();

@@ -115,7 +115,7 @@ fn recipes_of_growth_run_only_by_name() {
 }
 
 #[test]
-fn a_star_stands_for_the_rest_of_the_names() {
+fn a_star_matches_the_rest_of_a_name() {
     let untuned = named("untuned-*").unwrap();
     assert_eq!(untuned.len(), 25);
     assert!(untuned.iter().all(|recipe| recipe.name.starts_with("untuned-")));

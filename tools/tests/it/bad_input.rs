@@ -160,7 +160,7 @@ fn a_database_in_use_is_not_written_to() {
 }
 
 #[test]
-fn options_of_a_later_release_are_refused_until_told_to_pass_over_them() {
+fn options_of_a_later_release_are_rejected_unless_unknown_options_are_ignored() {
     let (_scratch, dir) = copy_of("defaults-flushed");
     let newest = files(&dir).into_keys().rfind(|p| p.to_string_lossy().contains("OPTIONS-")).unwrap();
     let text = std::fs::read_to_string(&newest).unwrap();

@@ -158,7 +158,7 @@ fn flags_of_blob_files_write_and_read_blob_files() {
 }
 
 #[test]
-fn an_instance_beside_the_writer_reads_what_the_writer_wrote() {
+fn a_secondary_concurrent_with_the_writer_reads_its_writes() {
     let scratch = tempfile::tempdir().unwrap();
     let at = |name: &str| scratch.path().join(name);
     good(&at("db"), &["--benchmarks=fillseq", "--num=300"]);

@@ -64,7 +64,7 @@ fn operands_of_an_unknown_merge_operator_are_joined_by_a_colon() {
 
 /// The writer keeps the database open, and its newest entry is only in the WAL.
 #[test]
-fn ldb_reads_beside_a_writer_as_a_secondary_and_as_a_follower() {
+fn ldb_reads_concurrently_with_a_writer_as_a_secondary_and_as_a_follower() {
     let scratch = tempfile::tempdir().unwrap();
     let at = |name: &str| scratch.path().join(name).display().to_string();
     let mut options = ironstone::Options::default();

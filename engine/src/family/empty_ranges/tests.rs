@@ -52,7 +52,7 @@ fn a_range_is_open_at_both_ends_and_serves_both_directions() {
 }
 
 #[test]
-fn readers_of_older_moments_do_not_skip() {
+fn readers_of_older_super_versions_do_not_skip() {
     let ranges = ranges();
     scan(&ranges, "b", Some("m"), Toward::Larger);
     for (seq, super_version, skips) in [(10, 3, true), (11, 4, true), (9, 3, false), (10, 2, false)] {
@@ -107,7 +107,7 @@ fn a_scan_that_jumps_extends_the_range() {
     assert_eq!(jump.to.as_deref(), Some(&b"p"[..]), "the old end is in the range");
     assert!(
         ranges.jump(&ORDER, b"c", Toward::Larger, reader(10), false).is_none(),
-        "it is of a newer moment now"
+        "it belongs to a newer super version now"
     );
 }
 

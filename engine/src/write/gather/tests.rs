@@ -36,7 +36,7 @@ fn a_sync_without_a_disk_is_not_worth_a_wait() {
 }
 
 #[test]
-fn after_waits_in_vain_one_leader_of_sixteen_waits() {
+fn after_useless_waits_one_leader_of_sixteen_waits() {
     let mut gather = after_group(1, 1, MILLIS);
     let mut waits = |after: usize| {
         let waits = gather.wait_limit(1).is_some();

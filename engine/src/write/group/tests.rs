@@ -15,7 +15,7 @@ fn entry(records: &[u8]) -> Entry<'_> {
 
 /// A leader rejects some followers of its group. The group then has the other followers, in the order of joining.
 #[test]
-fn who_is_turned_away_leaves_the_group_as_if_it_had_not_joined() {
+fn a_rejected_follower_leaves_the_group_unchanged() {
     let queue = Queue::new(1 << 20, 0, Arc::new(Patience::new(0, 0)));
     let Role::Lead(first, leader_state) = queue.join(entry(b"first")) else { panic!("an idle queue") };
     let joined = |count: usize| {
@@ -96,7 +96,7 @@ fn a_leader_waits_for_the_writers_of_the_group_before() {
 
 /// The others do not come back: the wait ends, and the leader writes its group.
 #[test]
-fn a_leader_whose_writers_do_not_return_leads_its_group_alone() {
+fn a_leader_whose_writers_do_not_return_writes_its_group_alone() {
     let synced = Entry { flags: Flags { sync: true, ..Flags::default() }, ..entry(b"r") };
     let queue = Queue::new(1 << 20, 0, Arc::new(Patience::new(0, 0)));
     let Role::Lead(group, mut leader_state) = queue.join(synced) else { panic!("an idle queue") };

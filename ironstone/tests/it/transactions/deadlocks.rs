@@ -174,7 +174,7 @@ fn transfer(db: &TransactionDb, from: usize, to: usize) -> u64 {
 }
 
 #[test]
-fn a_wait_of_a_transaction_on_which_nobody_waits_is_no_deadlock() {
+fn a_wait_without_a_cycle_is_no_deadlock() {
     for per_key in [false, true] {
         let scratch = tempfile::tempdir().unwrap();
         let db = TransactionDb::open(scratch.path(), options(), impatient(per_key)).unwrap();

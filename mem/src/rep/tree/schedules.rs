@@ -31,7 +31,7 @@ fn read(node: &Node) -> Option<Vec<u32>> {
 }
 
 #[test]
-fn a_reader_sees_one_moment_of_a_node_that_fills() {
+fn a_reader_sees_one_state_of_a_node_that_fills() {
     loom::model(|| {
         let node = Arc::new(Node::explored());
         let writer = {
@@ -51,7 +51,7 @@ fn a_reader_sees_one_moment_of_a_node_that_fills() {
 }
 
 #[test]
-fn a_reader_sees_one_moment_of_a_node_that_is_cut_and_reuses_slots() {
+fn a_reader_sees_one_state_of_a_node_that_is_split_and_reuses_slots() {
     loom::model(|| {
         let entries = Entries {
             arena: Arena::new(),

@@ -144,7 +144,7 @@ fn ascending_and_descending_runs_fill_their_leaves() {
 }
 
 #[test]
-fn threads_in_each_others_way_keep_the_invariants() {
+fn concurrent_threads_keep_the_invariants() {
     let per_thread: u64 = if cfg!(miri) { 60 } else { 20_000 };
     const THREADS: u64 = 4;
     let rounds = if cfg!(miri) { 1 } else { 4 };

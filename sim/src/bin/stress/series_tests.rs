@@ -36,7 +36,7 @@ fn noise_is_flat() {
 }
 
 #[test]
-fn what_is_taken_once_and_kept_is_flat() {
+fn memory_that_is_allocated_once_is_no_growth() {
     let early = hour(|i, g| {
         if i > 1000 {
             g.heap_kb += 500;
@@ -53,7 +53,7 @@ fn a_hundred_bytes_lost_in_each_epoch_are_growth() {
 }
 
 #[test]
-fn a_small_file_left_behind_in_each_epoch_is_growth() {
+fn a_small_file_that_each_epoch_leaves_is_growth() {
     let words = grown(&hour(|i, g| g.disk_kb += i * 100 / 1024));
     assert!(words.starts_with("disk_kb: "), "{words}");
 }
@@ -70,7 +70,7 @@ fn resident_memory_that_creeps_is_growth() {
 }
 
 #[test]
-fn everything_that_grew_is_told() {
+fn every_growth_is_reported() {
     let words = grown(&hour(|i, g| {
         g.heap_kb += i;
         g.disk_kb += i;
@@ -79,7 +79,7 @@ fn everything_that_grew_is_told() {
 }
 
 #[test]
-fn too_few_rests_are_no_proof() {
+fn too_few_measurements_prove_nothing() {
     let mut short = hour(|_, _| ());
     short.points.truncate(40);
     assert_eq!(

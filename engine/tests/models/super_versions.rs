@@ -45,7 +45,7 @@ impl Holds {
         Holds { mem, imm: Vec::new(), file: None }
     }
 
-    fn moment(self, number: u64, release_notifier: &Arc<ReleaseNotifier>) -> Arc<SuperVersion> {
+    fn super_version(self, number: u64, release_notifier: &Arc<ReleaseNotifier>) -> Arc<SuperVersion> {
         let list = |tables: Vec<Arc<MemTable>>| Arc::from_std(std::sync::Arc::from(tables));
         let version = Arc::new(Version::empty(order(), 1));
         let parts = Arc::new(Parts { order: base::Order::default(), file: self.file });
@@ -65,7 +65,7 @@ impl Family {
     fn new(holds: Holds) -> Arc<Family> {
         let release_notifier = Arc::new(ReleaseNotifier::default());
         Arc::new(Family {
-            current: ArcSwap::new(holds.moment(1, &release_notifier)),
+            current: ArcSwap::new(holds.super_version(1, &release_notifier)),
             state: Mutex::new(1),
             release_notifier,
         })
@@ -74,19 +74,19 @@ impl Family {
     fn install(&self, holds: Holds) {
         let mut state = self.state.lock();
         *state += 1;
-        let old = self.current.swap(holds.moment(*state, &self.release_notifier));
+        let old = self.current.swap(holds.super_version(*state, &self.release_notifier));
         drop(state);
         drop(old);
     }
 }
 
 /// Returns the newest entry of the key that a read at `seq` finds.
-fn newest(moment: &SuperVersion, seq: u64) -> u64 {
-    moment.memtables_and_history().map(|mem| mem.newest(seq)).find(|found| *found > 0).unwrap_or(0)
+fn newest(super_version: &SuperVersion, seq: u64) -> u64 {
+    super_version.memtables_and_history().map(|mem| mem.newest(seq)).find(|found| *found > 0).unwrap_or(0)
 }
 
 #[test]
-fn what_was_visible_when_a_moment_was_pinned_is_in_it() {
+fn a_pinned_super_version_has_what_was_visible_when_it_was_pinned() {
     explore(None, || {
         let (first, second) = (MemTable::empty(), MemTable::empty());
         let family = Family::new(Holds::only(first.clone()));
@@ -94,10 +94,10 @@ fn what_was_visible_when_a_moment_was_pinned_is_in_it() {
         let reader = {
             let (family, sequence) = (family.clone(), sequence.clone());
             thread::spawn(move || {
-                let moment = family.current.load();
+                let super_version = family.current.load();
                 let seq = sequence.visible();
-                let found = newest(&moment, seq);
-                match moment.number {
+                let found = newest(&super_version, seq);
+                match super_version.number {
                     // The entry after the switch is in the memtable that only the next super version has.
                     1 => assert_eq!(found, seq.min(1)),
                     _ => assert!(seq >= 1 && found == seq, "found {found} at {seq}"),
@@ -115,16 +115,16 @@ fn what_was_visible_when_a_moment_was_pinned_is_in_it() {
 
 /// A flush or a compaction keeps the newest entry of a key, and the entries that snapshots see.
 #[test]
-fn a_reader_finds_a_version_although_older_ones_go() {
-    reads_beside_a_collapse(false);
+fn a_reader_finds_its_entry_while_older_entries_are_dropped() {
+    read_during_a_compaction(false);
 }
 
 #[test]
-fn a_snapshot_finds_its_version_although_older_ones_go() {
-    reads_beside_a_collapse(true);
+fn a_snapshot_finds_its_entry_while_older_entries_are_dropped() {
+    read_during_a_compaction(true);
 }
 
-fn reads_beside_a_collapse(by_snapshot: bool) {
+fn read_during_a_compaction(by_snapshot: bool) {
     explore(None, move || {
         let first = MemTable::empty();
         first.put(1);
@@ -135,10 +135,10 @@ fn reads_beside_a_collapse(by_snapshot: bool) {
             let (family, sequence, snapshots) = (family.clone(), sequence.clone(), snapshots.clone());
             thread::spawn(move || {
                 let snapshot = by_snapshot.then(|| Snapshots::take(&snapshots, &sequence, 0));
-                let moment = family.current.load();
+                let super_version = family.current.load();
                 let seq =
                     snapshot.as_ref().map_or_else(|| sequence.visible(), |snapshot| snapshot.sequence());
-                assert_eq!(newest(&moment, seq), seq);
+                assert_eq!(newest(&super_version, seq), seq);
             })
         };
         first.put(2);
@@ -187,7 +187,7 @@ impl Purge {
 
 /// Readers of a super version with an obsolete file, concurrently with the job that deletes the file. Either this job
 /// deletes the file, or the last reader notifies the job to look again.
-fn readers_let_go(preemptions_max: Option<usize>, readers: usize, retired_before: bool) {
+fn release_readers(preemptions_max: Option<usize>, readers: usize, retired_before: bool) {
     explore(preemptions_max, move || {
         let mem = MemTable::empty();
         let file = file(7);
@@ -210,11 +210,11 @@ fn readers_let_go(preemptions_max: Option<usize>, readers: usize, retired_before
         }
         let threads: Vec<_> = pinned
             .into_iter()
-            .map(|moment| {
+            .map(|super_version| {
                 let used = used.clone();
                 thread::spawn(move || {
                     assert_eq!(used.get(), 1, "the file is read and gone");
-                    drop(moment);
+                    drop(super_version);
                 })
             })
             .collect();
@@ -236,11 +236,11 @@ fn readers_let_go(preemptions_max: Option<usize>, readers: usize, retired_before
 }
 
 #[test]
-fn a_file_goes_with_its_last_reader() {
-    readers_let_go(None, 1, false);
+fn a_file_is_deleted_after_its_last_reader() {
+    release_readers(None, 1, false);
 }
 
 #[test]
-fn a_file_goes_with_the_last_of_two_readers() {
-    readers_let_go(Some(2), 2, true);
+fn a_file_is_deleted_after_the_last_of_two_readers() {
+    release_readers(Some(2), 2, true);
 }
