@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn every_stream_decodes_as_the_format_says() {
+    fn every_stream_decodes_as_the_format_states() {
         let mut state = 3;
         let rounds = if cfg!(miri) { 60 } else { 20_000 };
         let mut whole = 0;

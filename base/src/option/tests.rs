@@ -22,7 +22,7 @@ struct Pair {
 crate::option_struct!(Pair, parse_map; old, new since "9.10"; ignored "gone");
 
 #[test]
-fn row_holds_what_the_list_says() {
+fn a_row_has_the_values_of_its_declaration() {
     let [count, names, hint] = Sample::ROWS else { panic!() };
     assert_eq!((count.doc, count.ty, count.unit, count.range), (" How many.", "u32", "files", "1.."));
     assert_eq!((count.since, names.since), (Release(9, 10), Release::OLDEST));

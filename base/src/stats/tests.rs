@@ -108,7 +108,7 @@ fn tickers_can_be_set_taken_and_reset() {
 }
 
 #[test]
-fn levels_say_what_is_collected() {
+fn the_statistics_level_decides_which_values_are_collected() {
     let statistics = Statistics::new();
     let collect = || {
         statistics.reset();

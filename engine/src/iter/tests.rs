@@ -128,7 +128,7 @@ fn every_reader_sees_its_snapshot_in_both_directions() {
 }
 
 #[test]
-fn seeks_and_turns_land_where_the_model_says() {
+fn seeks_and_changes_of_direction_agree_with_the_model() {
     let mut chance = Chance(11);
     for round in 0..3000 {
         let versions = random_versions(&mut chance);

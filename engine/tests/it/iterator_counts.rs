@@ -199,7 +199,7 @@ fn a_turn_counts_a_reseek_if_the_source_may_lack_the_key() {
 }
 
 #[test]
-fn merge_operands_are_counted_by_what_reads_them() {
+fn merge_operands_are_counted_by_the_reading_call() {
     let (db, s) = open(6, &[("merge_operator", "StringAppendOperator")]);
     let family = db.default_family().unwrap();
     put(&db, "k", "0");

@@ -304,7 +304,7 @@ fn without_a_style_only_the_caller_compacts() {
 }
 
 #[test]
-fn named_files_are_compacted_where_the_caller_says() {
+fn named_files_are_compacted_to_the_level_of_the_caller() {
     let env = Env::memory(8);
     let db = open(&env, FamilyOptions { disable_auto_compactions: true, ..bounded() });
     let family = db.default_family().unwrap();

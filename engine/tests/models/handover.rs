@@ -218,7 +218,7 @@ fn a_group_is_visible_once_all_its_writers_have_inserted() {
 /// A leader that waits for room lends the leader state to the recovery that makes the room. Both end, in every
 /// schedule.
 #[test]
-fn a_recovery_leads_while_the_leader_waits_for_the_room_that_it_makes() {
+fn a_resume_leads_while_the_leader_waits_for_its_room() {
     explore(None, || {
         let base = Base::new();
         let room = Arc::new((Mutex::new(false), Condvar::new()));

@@ -57,7 +57,7 @@ fn writers_readers_and_flushes_agree() {
 }
 
 #[test]
-fn a_compaction_takes_nothing_from_iterators_and_snapshots() {
+fn a_compaction_keeps_entries_of_iterators_and_snapshots() {
     explore(|| {
         let env = world();
         let db = open(drawn(&env));
@@ -140,7 +140,7 @@ fn a_family_dropped_under_its_writers_leaves_the_others_whole() {
 }
 
 #[test]
-fn what_was_acknowledged_before_a_close_is_there_after_it() {
+fn acknowledged_writes_survive_a_close() {
     explore(|| {
         let env = world();
         let db = open(drawn(&env));

@@ -175,7 +175,7 @@ fn threads_run_delayed_jobs_and_drop_cancels_the_rest() {
 }
 
 #[test]
-fn who_waits_for_nothing_is_counted() {
+fn waits_without_work_are_counted() {
     let inline = Inline::new(1, Arc::new(ManualClock::new(0)));
     assert!(!inline.pass_time(), "nobody asked");
     let told = Arc::new(parking_lot::Mutex::new(Vec::new()));

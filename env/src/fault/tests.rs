@@ -23,7 +23,7 @@ fn the_nth_call_of_a_kind_on_a_kind_of_file_fails() {
 }
 
 #[test]
-fn what_a_failed_sync_forgets_is_read_and_never_saved() {
+fn bytes_that_a_failed_sync_dropped_are_readable_and_never_durable() {
     let memory = MemoryFs::new(Arc::new(ManualClock::new(0)));
     let fs = FaultFs::wrap_disk(Arc::new(memory.clone()), memory.clone());
     let all = || (&*fs as &dyn FileSystem).read_all(Path::new("/a"), 100).unwrap();

@@ -89,7 +89,7 @@ fn lines_wait_at_most_five_seconds_and_warnings_not_at_all() {
 }
 
 #[test]
-fn reopening_keeps_so_many_old_files() {
+fn a_reopen_keeps_the_configured_number_of_old_files() {
     let w = World::new();
     for i in 0..5 {
         let logger = w.open(LogFileOptions { keep_log_file_num: 3, ..Default::default() });
@@ -121,7 +121,7 @@ fn all_files_together_stay_below_the_total_limit() {
 }
 
 #[test]
-fn old_files_above_the_total_limit_go_at_the_next_open() {
+fn old_files_above_the_total_limit_are_deleted_by_the_next_open() {
     let w = World::new();
     for i in 0..3 {
         let logger = w.open(LogFileOptions::default());
@@ -136,7 +136,7 @@ fn old_files_above_the_total_limit_go_at_the_next_open() {
 }
 
 #[test]
-fn a_full_file_is_rolled_and_the_header_said_again() {
+fn a_full_file_is_rolled_and_the_header_is_repeated() {
     let w = World::new();
     let logger = w.open(LogFileOptions { max_log_file_size: 200, ..Default::default() });
     log!(logger, Header, "the header");

@@ -94,7 +94,7 @@ fn syncing_one_end_of_a_move_settles_both() {
 }
 
 #[test]
-fn an_unlinked_file_comes_back_unless_the_directory_was_synced() {
+fn a_deleted_file_returns_after_a_crash_unless_the_directory_was_synced() {
     let fs = disk();
     write(&fs, "/db/a", b"a", true);
     write(&fs, "/db/b", b"b", true);
@@ -133,7 +133,7 @@ fn damage_shows_at_once_and_after_a_crash() {
 
 /// A random crash keeps every synced byte. Each sector of the other bytes survives or is lost.
 #[test]
-fn a_random_crash_keeps_what_was_synced_and_repeats_by_seed() {
+fn a_random_crash_keeps_synced_bytes_and_repeats_with_its_seed() {
     let mut lengths = std::collections::BTreeSet::new();
     for seed in 0..300 {
         let run = || {
@@ -162,7 +162,7 @@ fn a_random_crash_keeps_what_was_synced_and_repeats_by_seed() {
 }
 
 #[test]
-fn a_fork_holds_what_the_disk_held_and_neither_sees_the_other() {
+fn a_fork_has_the_content_of_the_disk_and_is_independent() {
     let fs = disk();
     let mut f = fs.create(Path::new("/db/a"), &AppendHints::default()).unwrap();
     f.append(b"synced").unwrap();

@@ -64,7 +64,7 @@ mod tests {
 
     /// The remaining chunk lies above the freed chunks, so the allocator returns no memory by itself.
     #[test]
-    fn the_last_tenant_gives_back_what_is_free() {
+    fn the_last_user_returns_free_memory() {
         let executor: Arc<dyn Executor> = Arc::new(crate::executor::Threads::new());
         let (first, last) = (Tenant::enter(executor.clone(), || ()), Tenant::enter(executor, || ()));
         let mut pieces: Vec<Vec<u8>> = (0..8192).map(|_| vec![1; 8000]).collect();

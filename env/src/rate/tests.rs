@@ -66,7 +66,7 @@ fn a_tuned_rate_falls_when_idle_and_rises_when_dry() {
 }
 
 #[test]
-fn users_go_before_compactions() {
+fn user_requests_pass_before_compactions() {
     let (_, l) = limiter(RateOptions::new(1000));
     for _ in 0..100 {
         let order = l.order();

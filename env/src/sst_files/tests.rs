@@ -50,7 +50,7 @@ fn sizes_are_tracked() {
 }
 
 #[test]
-fn without_a_rate_files_go_at_once() {
+fn files_are_deleted_at_once_without_a_rate() {
     let (_, env) = world();
     let m = SstFileManager::new(env.clone(), SstFileOptions::default());
     let a = put(&env, &m, "a", 300);
@@ -61,7 +61,7 @@ fn without_a_rate_files_go_at_once() {
 }
 
 #[test]
-fn with_a_rate_they_go_piece_by_piece() {
+fn files_are_deleted_in_parts_with_a_rate() {
     let (clock, env) = world();
     let m = SstFileManager::new(env.clone(), limited(1000, 400));
     let statistics = Arc::new(Statistics::new());

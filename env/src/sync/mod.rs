@@ -164,7 +164,7 @@ mod tests {
     use super::Patience;
 
     #[test]
-    fn what_is_done_needs_no_yield() {
+    fn a_true_condition_needs_no_yield() {
         let looks = Cell::new(0);
         let done = || {
             looks.set(looks.get() + 1);
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn without_yields_the_looks_are_all() {
+    fn without_yields_the_condition_is_only_polled() {
         let looks = Cell::new(0);
         assert!(!Patience::new(0, 3).wait(|| {
             looks.set(looks.get() + 1);

@@ -158,7 +158,7 @@ mod tests {
     static ROWS: Rank = Rank::several(3, "rows");
 
     #[test]
-    fn locks_in_the_order_of_their_ranks_are_taken() {
+    fn locks_may_be_taken_in_the_order_of_their_ranks() {
         let (first, second) = (RankedMutex::new(&FIRST, 1), RankedMutex::new(&SECOND, 2));
         for _ in 0..2 {
             let a = first.lock();
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "the lock first is taken while the thread holds the lock second")]
-    fn a_lock_taken_in_the_wrong_order_is_stopped_where_it_is_taken() {
+    fn a_lock_in_the_wrong_order_panics_where_it_is_taken() {
         let (first, second) = (RankedMutex::new(&FIRST, 1), RankedMutex::new(&SECOND, 2));
         let _second = second.lock();
         let _first = first.lock();
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn several_locks_of_a_shared_rank_are_taken() {
+    fn several_locks_of_a_shared_rank_may_be_taken() {
         let (one, other) = (RankedMutex::new(&ROWS, 1), RankedMutex::new(&ROWS, 1));
         let _one = one.lock();
         assert_eq!(*other.lock(), 1);

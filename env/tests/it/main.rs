@@ -108,7 +108,7 @@ fn another_process_is_excluded() {
 }
 
 #[test]
-fn free_space_is_more_than_nothing() {
+fn free_space_is_above_zero() {
     let dir = tempfile::tempdir().unwrap();
     assert!(PosixFs::new().free_space(dir.path()).unwrap() > 0);
 }

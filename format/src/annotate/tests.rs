@@ -55,7 +55,7 @@ fn edits_are_annotated() {
 }
 
 #[test]
-fn logs_are_annotated() {
+fn wals_are_annotated() {
     for vector in db_vectors("wal_files") {
         let content =
             if vector["compressed"].as_bool().unwrap() { Content::Opaque } else { Content::Batches };

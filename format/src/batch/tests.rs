@@ -128,7 +128,7 @@ fn wrong_count_is_corruption() {
 }
 
 #[test]
-fn unknown_tag_says_where() {
+fn the_error_of_an_unknown_tag_has_its_offset() {
     let mut out = vec![0; HEADER_LEN];
     log_data(&mut out, b"x");
     out.push(99);

@@ -111,7 +111,7 @@ fn blocks_of_rocksdb_read_on_every_path() {
 
 /// Blocks with keys and values made from a number, and the allowed size of their search arrays.
 #[test]
-fn search_arrays_are_as_narrow_as_the_block_allows_and_lead_to_every_row() {
+fn search_arrays_use_the_narrowest_width_and_find_every_entry() {
     type Make = fn(u32) -> Vec<u8>;
     let near: Make = |i| (1_000_000 + u64::from(i)).to_be_bytes().to_vec();
     let apart: Make = |i| (u64::from(i) << 40 | 1 << 60).to_be_bytes().to_vec();
@@ -180,7 +180,7 @@ fn a_block_parsed_for_later_answers_alike_and_is_given_its_array_once() {
 }
 
 #[test]
-fn the_last_word_says_what_the_block_is() {
+fn the_last_word_of_a_block_states_its_type() {
     for v in vectors("uniform_block") {
         let block = Block::parse(&hex(&v["bytes"])).unwrap();
         assert_eq!(block.is_uniform(), v["uniform"].as_bool().unwrap());

@@ -74,7 +74,7 @@ fn common_prefix_is_the_naive_one() {
 }
 
 #[test]
-fn timestamps_are_taken_out_of_keys() {
+fn timestamps_are_removed_from_keys() {
     let config = BlockConfig { strip_timestamp: 8, ..BlockConfig::default() };
     let mut stripped = BlockBuilder::new(config);
     let mut plain = BlockBuilder::new(BlockConfig::default());

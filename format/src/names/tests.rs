@@ -4,7 +4,7 @@ use super::*;
 use crate::test_vectors::db_vectors;
 
 #[test]
-fn names_come_back() {
+fn file_names_parse_to_their_parts() {
     let n = FileNumber(12);
     for (name, file) in [
         ("000012.log", FileName::Wal(n)),
@@ -40,7 +40,7 @@ fn any_count_of_digits_is_read() {
 }
 
 #[test]
-fn what_is_not_ours_is_nobodys() {
+fn unknown_file_names_have_no_type() {
     for name in [
         "",
         "foo",

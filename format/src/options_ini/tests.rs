@@ -23,14 +23,14 @@ fn rocksdb_file_reads_whole() {
 }
 
 #[test]
-fn what_is_written_is_byte_for_byte_rocksdbs() {
+fn the_text_equals_the_text_of_rocksdb() {
     let file = parse(SAMPLE).unwrap();
     let sections: Vec<_> = file.sections.into_iter().skip(1).map(|s| (s.title, s.statements)).collect();
     assert_eq!(write(&sections), SAMPLE);
 }
 
 #[test]
-fn sections_stand_where_they_may() {
+fn sections_are_accepted_only_in_their_order() {
     let ok = "[DBOptions]\n[CFOptions \"default\"]\n";
     parse(ok).unwrap();
     assert!(error("").contains("single DBOptions"));
@@ -131,7 +131,7 @@ fn lists_are_split_outside_braces() {
 }
 
 #[test]
-fn a_line_that_is_known_is_gone_over() {
+fn skip_continues_only_after_the_expected_statement() {
     let mut lines = Lines::new("  a=b\n\n  c=d\n");
     assert!(!lines.skip("a", "") && !lines.skip("a", "bc") && !lines.skip("c", "d") && lines.skip("a", "b"));
     assert!(!lines.skip("c", "d"), "an empty line is between");

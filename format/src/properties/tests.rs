@@ -13,7 +13,7 @@ fn the_block_of_the_vectors_decodes() {
 }
 
 #[test]
-fn what_is_encoded_decodes_to_the_same() {
+fn decode_reverses_encode() {
     let mut properties = Properties {
         num_entries: 12,
         index_partitions: 3,

@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sound_log_reads_whole_and_without_faults() {
+    fn a_sound_wal_is_read_to_its_end_without_faults() {
         for framing in [Framing::Classic, Framing::Recyclable { wal_number: FileNumber(9) }] {
             let (bytes, records) = log(framing);
             assert_eq!(read(&bytes), (records, vec![]));
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_sector_loses_the_records_that_lie_in_it_and_no_other() {
+    fn a_bad_sector_loses_only_its_own_records() {
         let (bytes, records) = log(Framing::Classic);
         for at in (0..bytes.len() - 512).step_by(20_011) {
             let mut damaged = bytes.clone();

@@ -96,7 +96,7 @@ fn expected_bytes(logical: &Value) -> Option<Vec<u8>> {
 }
 
 #[test]
-fn rocksdb_logs_read_and_write_alike() {
+fn wals_of_rocksdb_are_read_and_written_alike() {
     for vector in db_vectors("wal_files") {
         let name = vector["name"].as_str().unwrap();
         let wal_number = vector["log_number"].as_u64().unwrap();
@@ -205,7 +205,7 @@ fn replay(file: &[u8], number: u64, mode: u64) -> (Vec<Vec<u8>>, Option<String>)
 }
 
 #[test]
-fn the_reader_tells_all_that_recovery_modes_need() {
+fn the_reader_reports_what_the_recovery_modes_need() {
     for case in db_vectors("recovery_cases") {
         let name = case["name"].as_str().unwrap();
         for mode in 0..4u64 {
@@ -240,7 +240,7 @@ fn log(framing: Framing, sizes: &[usize]) -> (Vec<u8>, Vec<Vec<u8>>) {
 }
 
 #[test]
-fn records_of_all_sizes_around_the_block_end_come_back() {
+fn records_of_all_sizes_around_the_block_end_are_read_again() {
     for framing in [Framing::Classic, Framing::Recyclable { wal_number: FileNumber(9) }] {
         for room in 0..30 {
             for n in [0, 1, 20, BLOCK_LEN, 3 * BLOCK_LEN] {
@@ -277,7 +277,7 @@ fn every_cut_is_a_torn_tail_or_an_end() {
 }
 
 #[test]
-fn a_torn_body_says_where_it_and_its_record_begin() {
+fn a_torn_body_reports_its_offset_and_the_offset_of_its_record() {
     let (file, _) = log(Framing::Classic, &[10, 40_000]);
     let got = read(&file[..BLOCK_LEN + 100], 0);
     assert_eq!(
@@ -305,7 +305,7 @@ fn reading_continues_in_the_block_after_damage() {
 }
 
 #[test]
-fn a_recyclable_record_in_a_classic_log_comes_to_an_end() {
+fn a_recyclable_record_in_a_classic_wal_ends_the_read() {
     let (mut file, _) = log(Framing::Classic, &[10]);
     let mut other = Vec::new();
     Writer::resume(Framing::Recyclable { wal_number: FileNumber(0) }, file.len() as u64)
@@ -327,7 +327,7 @@ fn records_of_an_older_wal_are_recognized() {
 }
 
 #[test]
-fn a_live_log_is_read_on_after_rewind() {
+fn a_read_of_an_active_wal_continues_after_rewind() {
     let mut writer = Writer::new(Framing::Classic);
     let mut file = Vec::new();
     let mut ends = Vec::new();
@@ -401,7 +401,7 @@ fn zeros_that_a_writer_leaves_are_no_gap() {
 }
 
 #[test]
-fn zeros_where_a_writer_would_have_gone_on_are_a_hole() {
+fn zeros_in_place_of_a_record_are_a_hole() {
     for recyclable in [false, true] {
         let header = if recyclable { RECYCLABLE_HEADER_LEN } else { HEADER_LEN };
         let mut writer = Writer::new(framing(recyclable, 3));
@@ -462,7 +462,7 @@ fn timestamp_sizes_are_reported_once() {
 }
 
 #[test]
-fn a_compressed_log_is_refused_where_none_may_be() {
+fn a_compressed_wal_is_rejected_where_compression_is_not_allowed() {
     let mut file = Vec::new();
     Writer::new(Framing::Classic).set_compression(&mut file, Box::new(Frames(Default::default())));
     let mut reader = Reader::new(&file[..], ReaderOptions::default());
@@ -524,7 +524,7 @@ fn a_bit_is_no_damage_where_a_lost_sector_explains_it() {
 }
 
 #[test]
-fn a_bit_in_the_last_bytes_of_a_recycled_log_may_be_of_the_older_one() {
+fn a_flipped_bit_in_the_last_bytes_of_a_recycled_wal_may_be_an_older_record() {
     for (framing, torn_from) in
         [(Framing::Classic, 50), (Framing::Recyclable { wal_number: FileNumber(7) }, 46)]
     {
@@ -540,7 +540,7 @@ fn a_bit_in_the_last_bytes_of_a_recycled_log_may_be_of_the_older_one() {
 /// A WAL starts with a predecessor record: the number, the size and the last sequence number of the
 /// previous WAL. In this test the new and the old predecessor record differ in one bit.
 #[test]
-fn a_bit_in_the_numbers_of_a_recycled_log_may_be_of_the_older_one() {
+fn a_flipped_bit_in_the_wal_number_of_a_recycled_wal_may_be_an_older_record() {
     let record = |sequence: u64| {
         let (mut file, mut writer) =
             (Vec::new(), Writer::new(Framing::Recyclable { wal_number: FileNumber(7) }));

@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_say_what_differs_from_the_default() {
+    fn rows_show_the_difference_from_the_default() {
         let text = "[Version]\n  rocksdb_version=11.8.1\n  options_file_version=1.1\n[DBOptions]\n  max_open_files=20\n  \
                     max_background_jobs=2\n[CFOptions \"default\"]\n  write_buffer_size=67108864\n  from_the_future=1\n";
         let options = from_text(text, "OPTIONS-000007").unwrap();

@@ -396,7 +396,7 @@ fn bytes_after_the_request_do_not_hold_the_connection() {
 }
 
 #[test]
-fn huge_logs_and_huge_offsets_cost_one_part_of_the_file() {
+fn huge_info_logs_and_huge_offsets_cost_one_part_of_the_file() {
     let dir = tempfile::tempdir().unwrap();
     let mut options = Options::default();
     options.db.create_if_missing = true;

@@ -69,7 +69,7 @@ impl World {
 }
 
 #[test]
-fn each_backup_restores_what_the_database_held() {
+fn each_backup_restores_its_state_of_the_database() {
     let w = World::new();
     let engine = w.engine();
     w.fill(0, 100);
@@ -202,7 +202,7 @@ fn a_changed_table_of_the_database_fails_the_backup() {
 }
 
 #[test]
-fn what_an_interrupted_backup_left_is_collected() {
+fn leftovers_of_an_interrupted_backup_are_deleted() {
     let w = World::new();
     w.fill(0, 10);
     let engine = w.engine();
@@ -361,7 +361,7 @@ fn stop_ends_the_copy_of_a_file_in_its_middle() {
 }
 
 #[test]
-fn backups_are_deleted_at_open_if_asked() {
+fn backups_are_deleted_at_open_on_request() {
     let w = World::new();
     w.fill(0, 10);
     w.engine().create_new_backup(w.db()).unwrap();

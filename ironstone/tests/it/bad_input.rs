@@ -51,7 +51,7 @@ fn a_missing_directory() {
 }
 
 #[test]
-fn what_is_not_a_database() {
+fn a_directory_or_file_that_is_no_database_is_rejected_and_unchanged() {
     let scratch = tempfile::tempdir().unwrap();
     std::fs::write(scratch.path().join("letter.txt"), "dear all").unwrap();
     let error = refused(scratch.path(), Options::default(), Vec::new());
@@ -239,7 +239,7 @@ fn damaged_databases_are_answered_as_rocksdb_does_or_refused() {
 }
 
 #[test]
-fn options_of_a_call_that_nothing_heeds_are_refused_by_name() {
+fn options_of_a_call_without_effect_are_rejected_by_name() {
     use ironstone::WriteOptions;
     let scratch = tempfile::tempdir().unwrap();
     let db = Db::open(scratch.path(), creating()).unwrap();

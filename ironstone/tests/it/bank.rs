@@ -13,7 +13,7 @@ mod program;
 use program::run;
 
 #[test]
-fn a_bank_continues_and_commits_what_was_prepared() {
+fn a_bank_continues_and_commits_prepared_transactions() {
     let scratch = tempfile::tempdir().unwrap();
     let first = run(scratch.path(), 300).unwrap();
     assert_eq!((first.recovered, first.transfers), (0, 300));

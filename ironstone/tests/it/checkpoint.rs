@@ -96,7 +96,7 @@ fn a_checkpoint_of_a_directory_that_exists_is_refused() {
 }
 
 #[test]
-fn what_an_unfinished_checkpoint_left_is_removed() {
+fn leftovers_of_an_unfinished_checkpoint_are_deleted() {
     let scratch = tempfile::tempdir().unwrap();
     let db = Db::open(scratch.path().join("data"), options()).unwrap();
     let staging = scratch.path().join("copy.tmp");

@@ -39,7 +39,7 @@ fn option_text_names_the_databases_old_and_derived_options_too() {
 }
 
 #[test]
-fn a_dropped_family_says_so_where_work_is_asked_of_it() {
+fn calls_on_a_dropped_family_fail_with_its_name() {
     let scratch = tempfile::tempdir().unwrap();
     let db = open(scratch.path(), "");
     let family = db.create_family(FamilyDescriptor::new("gone", FamilyOptions::default())).unwrap();
@@ -62,7 +62,7 @@ fn a_merge_without_operator_is_refused_at_the_call() {
 }
 
 #[test]
-fn opening_nothing_for_reading_is_an_io_error_and_for_writing_an_invalid_argument() {
+fn an_open_of_a_missing_database_is_an_io_error_for_reading_and_an_invalid_argument_for_writing() {
     let scratch = tempfile::tempdir().unwrap();
     let nowhere = scratch.path().join("nowhere");
     let kind = |outcome: ironstone::Result<Db>| outcome.err().map(|e| e.kind());
@@ -111,7 +111,7 @@ fn vector_memtables_take_concurrent_insertions() {
 }
 
 #[test]
-fn a_log_without_batches_whose_size_the_manifest_knows_opens_again() {
+fn a_database_opens_with_an_empty_wal_whose_size_is_in_the_manifest() {
     let scratch = tempfile::tempdir().unwrap();
     for text in [
         "wal_compression=kZSTD",

@@ -205,7 +205,7 @@ fn deletions(seek: impl FnOnce()) -> u64 {
 }
 
 #[test]
-fn the_second_seek_over_a_run_does_not_read_it_wherever_it_lies() {
+fn the_second_seek_over_deleted_keys_does_not_read_them_in_any_level() {
     for place in ["memtable", "level 0", "below"] {
         for backward in [false, true] {
             let db = deleted(place);
@@ -329,7 +329,7 @@ fn an_ingested_key_is_found_in_an_empty_range() {
 }
 
 #[test]
-fn a_run_whose_file_is_deleted_shows_what_it_hid() {
+fn entries_are_visible_after_the_file_of_their_tombstones_is_deleted() {
     let mut options = Options::in_memory();
     options.update("disable_auto_compactions=true").unwrap();
     let db = Db::open("data", options).unwrap();

@@ -34,7 +34,7 @@ fn fill(family: &Family, from: u32, to: u32) {
 }
 
 #[test]
-fn an_import_holds_what_was_exported() {
+fn an_import_has_the_entries_of_the_export() {
     for move_files in [false, true] {
         let scratch = tempfile::tempdir().unwrap();
         let from = Db::open(scratch.path().join("from"), options()).unwrap();

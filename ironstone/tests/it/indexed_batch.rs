@@ -181,7 +181,7 @@ fn a_record_of_an_indexed_batch_allocates_nothing() {
 }
 
 #[test]
-fn a_log_record_beyond_the_largest_size_is_refused() {
+fn a_wal_record_beyond_the_largest_size_is_rejected() {
     let mut batch = WriteBatchWithIndex::new();
     batch.set_max_bytes(60);
     batch.put(b"a", b"1").unwrap();

@@ -180,7 +180,7 @@ fn no_byte_is_copied_between_memory_and_operator_and_caller_on_any_path() {
 }
 
 #[test]
-fn a_warm_scan_with_operands_allocates_nothing_a_row_either_way() {
+fn a_warm_scan_with_merge_operands_allocates_nothing_for_an_entry_in_both_directions() {
     let operators: [fn() -> Arc<dyn MergeOperator>; 2] = [|| Arc::new(Quiet), || Arc::new(Joins)];
     for operator in operators {
         // With twelve entries of a key, a backward scan seeks the newest entry.

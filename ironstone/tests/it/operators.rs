@@ -84,7 +84,7 @@ fn operands_that_settle_a_look_up_end_it_in_memory_and_across_tables() {
 }
 
 #[test]
-fn older_tables_are_not_read_once_a_look_up_is_settled() {
+fn a_get_does_not_read_older_tables_after_it_found_the_answer() {
     let scratch = tempfile::tempdir().unwrap();
     let db = open(scratch.path(), Arc::new(NewestWins));
     for operand in [b"1", b"2", b"3"] {

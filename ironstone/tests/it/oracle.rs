@@ -53,7 +53,7 @@ fn our_rows(db: &Db) -> Rows {
 
 /// A recycled WAL has bytes of its previous use after its end. RocksDB verified these bytes as damage in some modes.
 #[test]
-fn logs_written_over_older_ones_end_where_rocksdb_expects_it() {
+fn recycled_wals_end_where_rocksdb_expects_the_end() {
     let Some(oracle) = oracle() else { return };
     for changed in [
         "wal_recovery_mode=kAbsoluteConsistency",
@@ -311,7 +311,7 @@ fn lose_the_manifest(dir: &Path) {
 }
 
 #[test]
-fn what_we_rebuild_without_a_manifest_rocksdb_reads() {
+fn rocksdb_reads_a_database_that_was_rebuilt_without_its_manifest() {
     let Some(oracle) = oracle() else { return };
     for round in 0..12 {
         let scratch = tempfile::tempdir().unwrap();
@@ -332,7 +332,7 @@ fn what_we_rebuild_without_a_manifest_rocksdb_reads() {
 }
 
 #[test]
-fn what_rocksdb_wrote_comes_back_without_its_manifest() {
+fn a_database_of_rocksdb_is_rebuilt_without_its_manifest() {
     let Some(oracle) = oracle() else { return };
     for extra in [
         &["--bloom_bits=10"][..],

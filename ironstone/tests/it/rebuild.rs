@@ -31,7 +31,7 @@ fn says(report: &Report, words: &str) -> bool {
 }
 
 #[test]
-fn without_anything_to_read_in_a_manifest_tables_and_logs_are_all_it_takes() {
+fn a_repair_needs_only_sst_files_and_wals_if_the_manifest_is_unreadable() {
     let (files, expected) = built();
     let name = manifest(&files);
     let mut cases = vec![("gone", without_manifest(&files))];
@@ -86,7 +86,7 @@ fn a_whole_manifest_is_used_whatever_has_become_of_current() {
 
 /// A MANIFEST that was never finished has the highest number. The repair must not use it.
 #[test]
-fn a_manifest_that_was_never_finished_is_not_taken_for_the_newest() {
+fn an_unfinished_manifest_is_not_the_newest_manifest() {
     let (mut files, expected) = built();
     let whole = files[&manifest(&files)].clone();
     files.insert("MANIFEST-000900".to_string(), whole[..60].to_vec());
@@ -96,7 +96,7 @@ fn a_manifest_that_was_never_finished_is_not_taken_for_the_newest() {
 }
 
 #[test]
-fn what_a_damaged_table_lost_is_named_without_a_manifest_too() {
+fn a_repair_without_a_manifest_names_the_lost_ranges_of_a_damaged_table() {
     let (files, expected) = built();
     let files = without_manifest(&files);
     for name in tables(&files) {
@@ -124,7 +124,7 @@ fn what_a_damaged_table_lost_is_named_without_a_manifest_too() {
 
 /// Seven levels with overwritten and deleted keys. Some entries of both kinds are still in several SST files.
 #[test]
-fn a_compacted_tree_comes_back_row_by_row() {
+fn a_compacted_tree_is_rebuilt_entry_by_entry() {
     let env = Env::memory(7);
     let mut options = options(&env);
     options
@@ -155,7 +155,7 @@ fn a_compacted_tree_comes_back_row_by_row() {
 
 /// A WAL is kept for another column family, and holds merge operands that are in an SST file already.
 #[test]
-fn a_merge_counts_once_where_its_log_is_kept_for_another_family() {
+fn a_merge_is_applied_once_although_another_family_keeps_its_wal() {
     let env = Env::memory(8);
     let mut options = options(&env);
     options.family.update("merge_operator=stringappend").unwrap();
@@ -210,7 +210,7 @@ fn three_orders(env: &Env) -> (Options, Vec<FamilyDescriptor>) {
 }
 
 #[test]
-fn every_family_comes_back_in_its_own_order() {
+fn every_family_is_rebuilt_with_its_comparator() {
     let env = Env::memory(9);
     let (options, families) = three_orders(&env);
     let db = Db::open(DIR, options).unwrap();
@@ -257,7 +257,7 @@ fn every_family_comes_back_in_its_own_order() {
 /// A WAL has rows of a column family without an SST file and without an OPTIONS file. The name of the column family
 /// is then unknown.
 #[test]
-fn writes_of_a_family_without_a_name_stay_in_a_log_that_is_kept() {
+fn writes_of_a_family_without_a_name_stay_in_a_kept_wal() {
     let env = Env::memory(10);
     let db = Db::open(DIR, options(&env)).unwrap();
     db.put(b"a", b"1").unwrap();
@@ -301,7 +301,7 @@ fn a_family_that_options_do_not_name_is_reported() {
 
 /// An obsolete SST file was not deleted yet. Its older entries must not hide newer entries.
 #[test]
-fn an_obsolete_table_hides_no_newer_row() {
+fn an_obsolete_table_hides_no_newer_entry() {
     let env = Env::memory(11);
     let db = Db::open(DIR, options(&env)).unwrap();
     for i in 0..50 {
@@ -425,7 +425,7 @@ fn any_bytes_under_any_name_are_repaired_or_refused() {
 }
 
 #[test]
-fn what_is_no_database_is_not_made_one() {
+fn a_repair_does_not_turn_other_directories_into_databases() {
     let env = Env::memory(13);
     env.fs.create_dir_all(Path::new(DIR)).unwrap();
     env.fs.write_all(&Path::new(DIR).join("letter.txt"), b"dear", true).unwrap();
@@ -438,7 +438,7 @@ fn what_is_no_database_is_not_made_one() {
 /// A range deletion lies in several SST files of one level. A compaction moves one of these files to the bottom level, with
 /// newer rows, and sets the sequence numbers of the rows to 0. The rest of the range deletion must not delete these rows.
 #[test]
-fn a_range_deletion_that_was_cut_off_deletes_no_newer_row() {
+fn a_truncated_range_deletion_deletes_no_newer_entry() {
     let env = Env::memory(14);
     let mut options = options(&env);
     options.update("target_file_size_base=4000;num_levels=7").unwrap();

@@ -115,7 +115,7 @@ fn a_sound_database_is_left_alone() {
 }
 
 #[test]
-fn one_flipped_bit_in_any_file_loses_no_row() {
+fn one_flipped_bit_in_any_file_loses_no_entry() {
     let (files, expected) = built();
     for (name, bytes) in &files {
         let step = if name.ends_with(".sst") { 509 } else { 101 };
@@ -129,7 +129,7 @@ fn one_flipped_bit_in_any_file_loses_no_row() {
 }
 
 #[test]
-fn a_bad_sector_loses_only_rows_of_ranges_that_are_named() {
+fn a_bad_sector_loses_only_entries_of_named_ranges() {
     let (files, expected) = built();
     for (name, bytes) in files.iter().filter(|(n, _)| n.ends_with(".sst")) {
         for at in (0..bytes.len()).step_by(907) {
@@ -218,7 +218,7 @@ fn another_sst_file_under_the_name_of_an_sst_file_is_reported_and_kept_out() {
 }
 
 #[test]
-fn tables_that_changed_places_lose_nothing() {
+fn swapped_sst_files_lose_no_entry() {
     let (files, expected) = built();
     let names = tables(&files);
     for (a, b) in names.iter().flat_map(|a| names.iter().map(move |b| (a, b))).filter(|(a, b)| a < b) {
@@ -231,7 +231,7 @@ fn tables_that_changed_places_lose_nothing() {
 }
 
 #[test]
-fn what_a_table_that_was_cut_off_lost_is_named() {
+fn the_lost_range_of_a_truncated_table_is_named() {
     let (files, expected) = built();
     for name in tables(&files) {
         for len in (0..files[&name].len()).step_by(211) {
@@ -308,7 +308,7 @@ fn a_wal_or_manifest_that_was_cut_off_differs_from_a_torn_end() {
 }
 
 #[test]
-fn an_iterator_that_met_damage_is_over_until_it_is_refreshed() {
+fn an_iterator_with_an_error_stays_invalid_until_its_refresh() {
     let (mut files, _) = built();
     let largest = tables(&files).into_iter().max_by_key(|name| files[name].len()).unwrap();
     files.get_mut(&largest).unwrap()[1000..1020].fill(0xa5);

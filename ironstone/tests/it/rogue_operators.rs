@@ -98,7 +98,7 @@ fn an_operator_that_fails_or_panics_is_an_error_where_its_key_is_read_and_nowher
 }
 
 #[test]
-fn a_flush_that_must_merge_and_cannot_says_so_and_loses_nothing() {
+fn a_flush_whose_merge_fails_returns_the_error_and_loses_nothing() {
     for act in ACTS {
         let scratch = tempfile::tempdir().unwrap();
         let operator = Arc::new(Moody { rogue: AtomicBool::new(true), act });
@@ -121,7 +121,7 @@ fn a_flush_that_must_merge_and_cannot_says_so_and_loses_nothing() {
 }
 
 #[test]
-fn an_inverted_or_empty_range_holds_nothing() {
+fn an_inverted_or_empty_range_has_no_entry() {
     let scratch = tempfile::tempdir().unwrap();
     let operator = Arc::new(Moody { rogue: AtomicBool::new(false), act: ACTS[0] });
     let db = open(scratch.path(), &operator);

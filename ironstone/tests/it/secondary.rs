@@ -284,7 +284,7 @@ fn a_catch_up_after_a_flush_reads_only_the_new_edits() {
 }
 
 #[test]
-fn each_view_keeps_its_rows_while_catch_ups_continue_the_memtables() {
+fn each_view_keeps_its_entries_while_catch_ups_change_the_memtables() {
     for seed in 0..6 {
         let mut chance = testkit::chance::Chance::new(seed);
         let scratch = tempfile::tempdir().unwrap();
@@ -330,7 +330,7 @@ fn each_view_keeps_its_rows_while_catch_ups_continue_the_memtables() {
 }
 
 #[test]
-fn a_follower_shows_what_the_leader_flushed_and_catches_up_by_itself() {
+fn a_follower_shows_flushed_writes_of_the_leader_and_catches_up_by_itself() {
     let mut options = Options::in_memory();
     let (clock, executor) = {
         let clock = Arc::new(ManualClock::new(1));

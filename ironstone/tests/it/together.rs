@@ -64,7 +64,7 @@ fn reads_of_several_families_see_each_batch_whole_or_not_at_all() {
 }
 
 #[test]
-fn keys_of_families_in_any_order_are_answered_in_the_order_asked() {
+fn keys_of_families_in_any_order_are_answered_in_the_order_of_the_call() {
     let (db, families) = with_families(Options::in_memory(), &["a", "b"]);
     families[0].put(b"1", b"a1").unwrap();
     families[1].put(b"1", b"b1").unwrap();

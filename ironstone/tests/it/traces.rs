@@ -131,7 +131,7 @@ fn a_filter_leaves_calls_out() {
 }
 
 #[test]
-fn one_of_so_many_calls_is_recorded() {
+fn the_configured_share_of_calls_is_recorded() {
     let db = Db::open("data", Options::in_memory()).unwrap();
     let records = traced(&db, TraceOptions { sampling_frequency: 3, ..TraceOptions::default() });
     (0..7).for_each(|_| drop(db.get(b"k").unwrap()));
@@ -221,7 +221,7 @@ fn a_replay_waits_for_the_time_of_a_call() {
 }
 
 #[test]
-fn a_replay_refuses_what_it_cannot_do() {
+fn a_replay_rejects_wrong_options_and_wrong_files() {
     let options = Options::in_memory();
     trace_of(&options, all_calls);
     let db = Db::open("copy", options.clone()).unwrap();

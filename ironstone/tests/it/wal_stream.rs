@@ -54,7 +54,7 @@ fn updates_are_the_batches_as_they_were_written_through_archived_and_live_files(
 }
 
 #[test]
-fn updates_continue_with_what_is_written_after_their_end() {
+fn updates_continue_with_writes_after_their_end() {
     let db = Db::open("data", archiving()).unwrap();
     db.put(b"a", b"1").unwrap();
     let mut updates = db.updates_since(0).unwrap();

@@ -153,7 +153,7 @@ fn a_stall_names_the_compaction_that_will_end_it() {
 }
 
 #[test]
-fn a_database_without_slow_operations_says_so() {
+fn a_database_without_slow_operations_reports_none() {
     let db = Db::open("data", Options::in_memory()).unwrap();
     let why = db.why(MINUTE);
     assert!(why.operations.is_empty() && why.stalls.is_empty());
@@ -210,7 +210,7 @@ fn adds_up(holder: &ironstone::MemoryHolder) -> bool {
 }
 
 #[test]
-fn memory_adds_up_and_names_what_an_iterator_keeps() {
+fn memory_adds_up_and_names_the_memtables_of_an_iterator() {
     let db = Db::open("data", Options::in_memory()).unwrap();
     (0..2000u32).for_each(|n| db.put(&n.to_be_bytes(), &[7; 100]).unwrap());
     let before = db.memory();

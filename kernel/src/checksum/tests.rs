@@ -37,7 +37,7 @@ fn block_checksum_vectors_of_every_type() {
 }
 
 #[test]
-fn checksums_of_nothing() {
+fn checksums_of_empty_input() {
     assert_eq!(crc32c::mask(crc32c::value(b"")), 0xa282_ead8);
     assert_eq!(xxh32::hash(b"", 0), 0x02cc_5d05);
     assert_eq!(xxh64::hash(b"", 0), 0xef46_db37_51d8_e999);

@@ -106,7 +106,7 @@ fn damaged_metadata_means_always_true_and_short_payloads_do_not_panic() {
 
 #[test]
 #[cfg_attr(miri, ignore = "too large to interpret")]
-fn false_positive_rates_are_what_the_setting_promises() {
+fn false_positive_rates_are_as_configured() {
     let hash = |i: u64| hash::hash64(&i.to_le_bytes());
     let inside: Vec<u64> = (0..20_000).map(hash).collect();
     for (kind, most) in [("fast_local_bloom", 0.0105), ("standard128_ribbon", 0.0105)] {

@@ -65,7 +65,7 @@ fn iterators_visit_the_entries_of_their_pages() {
 }
 
 #[test]
-fn recovery_decides_as_its_pages_say() {
+fn recovery_decides_as_its_scripts_state() {
     check("recovery");
 }
 
@@ -75,7 +75,7 @@ fn files_are_called_in_the_order_of_the_pages() {
 }
 
 #[test]
-fn errors_stop_writes_and_resume_as_their_pages_say() {
+fn errors_stop_writes_and_resume_as_their_scripts_state() {
     check("errors");
 }
 

@@ -11,7 +11,7 @@ fn a_buffer_is_whole_pages_on_a_page_and_zero() {
 }
 
 #[test]
-fn what_is_written_is_read_on_another_thread() {
+fn bytes_are_readable_on_another_thread() {
     let mut buffer = AlignedBuffer::new(2 * PAGE);
     buffer.as_mut_slice().fill(7);
     buffer.as_mut_slice().copy_within(PAGE.., 1);

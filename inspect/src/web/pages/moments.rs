@@ -96,7 +96,7 @@ mod tests {
     use crate::model::Source;
 
     #[test]
-    fn first_and_newest_moment_stay_and_the_number_has_a_limit() {
+    fn the_first_and_the_newest_sample_stay_and_their_number_has_a_limit() {
         let mut moments = Moments::default();
         for seconds in 0..1000 {
             let db = Database::empty(Source::Directory, "db".to_string(), 100 + seconds * 7);
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_of_the_moments_have_a_limit() {
+    fn the_bytes_of_the_samples_have_a_limit() {
         for (name_bytes, most) in [(1_000, 9), (20_000, 2)] {
             let mut moments = Moments { bytes_max: 10_000, ..Moments::default() };
             for seconds in 0..1000 {

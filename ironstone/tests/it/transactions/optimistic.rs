@@ -83,7 +83,7 @@ fn undone_read_for_update_does_not_conflict() {
 }
 
 #[test]
-fn snapshot_moves_the_conflict_boundary_to_its_moment() {
+fn a_snapshot_moves_the_conflict_boundary_to_its_sequence_number() {
     both(|db| {
         let transaction = with_snapshot(db);
         db.put(b"k", b"1").unwrap();
@@ -132,7 +132,7 @@ fn rollback_to_save_point_forgets_keys_and_snapshot() {
 }
 
 #[test]
-fn commit_with_too_short_history_says_try_again() {
+fn a_commit_with_too_short_history_returns_try_again() {
     for validate_policy in [OccValidationPolicy::ValidateSerial, OccValidationPolicy::ValidateParallel] {
         let scratch = tempfile::tempdir().unwrap();
         let mut options = options();

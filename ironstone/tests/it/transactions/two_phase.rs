@@ -101,7 +101,7 @@ fn names_are_unique_among_live_transactions() {
 }
 
 #[test]
-fn crash_keeps_what_is_prepared_and_nothing_else() {
+fn a_crash_keeps_prepared_transactions_and_no_other() {
     let scratch = tempfile::tempdir().unwrap();
     let db = open(scratch.path());
     db.put(b"plain", b"1").unwrap();

@@ -181,7 +181,7 @@ fn transaction_with_a_key_twice_takes_two_sequence_numbers() {
 }
 
 #[test]
-fn rollback_puts_back_what_was_there() {
+fn a_rollback_restores_the_older_values() {
     let scratch = tempfile::tempdir().unwrap();
     let db = open(scratch.path());
     db.put(b"put", b"old").unwrap();
@@ -271,7 +271,7 @@ fn prepared_sections_survive_crashes_and_many_opens() {
 }
 
 #[test]
-fn what_the_policy_cannot_do_is_refused() {
+fn calls_that_the_policy_does_not_support_are_rejected() {
     let scratch = tempfile::tempdir().unwrap();
     {
         let db = open(scratch.path());
@@ -610,7 +610,7 @@ fn readers_see_no_transaction_that_is_not_prepared() {
 
 /// RocksDB: `rollback_deletion_type_callback`.
 #[test]
-fn a_rollback_deletes_a_key_without_value_as_the_callback_says() {
+fn a_rollback_deletes_a_key_without_value_as_the_callback_decides() {
     for policy in [TxnDbWritePolicy::WritePrepared, TxnDbWritePolicy::WriteUnprepared] {
         let dir = tempfile::tempdir().unwrap();
         let is_single = |family: &ironstone::Family, key: &[u8]| {

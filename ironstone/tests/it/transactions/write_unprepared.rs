@@ -128,7 +128,7 @@ fn large_batch_needs_a_name_and_waits_for_iterators() {
 }
 
 #[test]
-fn rollback_to_a_save_point_puts_back_what_was_written() {
+fn a_rollback_to_a_save_point_restores_the_older_writes() {
     let scratch = tempfile::tempdir().unwrap();
     let db = open(scratch.path());
     db.put(b"a", b"old").unwrap();
