@@ -244,18 +244,25 @@ impl PreparedSections {
         std::mem::take(&mut self.state.lock().recovered)
     }
 
-    /// Returns the oldest WAL that must be kept. Column families need the WALs from `by_families` on.
+    /// Returns the oldest WAL that must be kept if column families need the WALs from `by_families` on.
     pub fn oldest_needed(&self, by_families: FileNumber) -> FileNumber {
-        let mut state = self.state.lock();
-        state.committed.retain(|(_, commit)| *commit >= by_families);
+        let state = self.state.lock();
         let outstanding = state.outstanding.keys().next().copied();
-        let committed = state.committed.iter().map(|(wal, _)| *wal).min();
+        let replayed = state.committed.iter().filter(|(_, commit)| *commit >= by_families);
+        let committed = replayed.map(|(wal, _)| *wal).min();
         let oldest = [outstanding, committed].into_iter().flatten().fold(by_families, FileNumber::min);
         base::invariant!(
             state.outstanding.keys().all(|wal| oldest <= *wal),
             "WAL {oldest} is the oldest that is needed, and a section is in an older WAL"
         );
         oldest
+    }
+
+    /// Forgets the committed sections whose commits no recovery replays. The MANIFEST states that column families need
+    /// the WALs from `by_families` on. A caller that only plans to state this number must not call this function: if
+    /// the write to the MANIFEST fails, recovery still replays the commits and needs their sections.
+    pub fn forget_committed(&self, by_families: FileNumber) {
+        self.state.lock().committed.retain(|(_, commit)| *commit >= by_families);
     }
 }
 

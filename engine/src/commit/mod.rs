@@ -510,11 +510,10 @@ impl Committer {
             .iter()
             .filter_map(|p| Some((p.change.family.id(), p.change.flushed.as_ref()?.next_wal())))
             .collect();
-        let needed = self.families.all().into_iter().map(|family| {
-            let now = family.state().wal_number;
-            flushed.get(&family.id()).map_or(now, |after| now.max(*after))
-        });
-        let needed = self.prepared.oldest_needed(needed.min().unwrap_or_default());
+        let now: Vec<_> = self.families.all().iter().map(|f| (f.id(), f.state().wal_number)).collect();
+        self.prepared.forget_committed(now.iter().map(|(_, wal)| *wal).min().unwrap_or_default());
+        let after = now.iter().map(|(id, wal)| flushed.get(id).map_or(*wal, |flushed| *wal.max(flushed)));
+        let needed = self.prepared.oldest_needed(after.min().unwrap_or_default());
         base::invariant!(
             needed <= self.numbers.peek(),
             "a flush needs WAL {needed}, and the next file number is {}",

@@ -11,11 +11,11 @@ use format::edit::VersionEdit;
 use super::Db;
 use crate::commit::of_new_family;
 use crate::components::FamilyDescriptor;
-use crate::event::Event;
+use crate::event::{ErrorReason, Event};
 use crate::family::Family;
 use crate::files::refuse_foreign;
 use crate::manifest::{read_current, recover};
-use crate::opening::{FamilyUse, check_new_name, family_dirs, log_family, make_dir, request_of};
+use crate::opening::{FamilyUse, Writing, check_new_name, family_dirs, log_family, make_dir, request_of};
 use crate::output::named;
 use crate::recovery::{RequestedFamily, new_family};
 use crate::sync::Arc;
@@ -136,7 +136,7 @@ impl Db {
             let made: Vec<_> = numbered()
                 .map(|(r, id)| new_family(id, r, wal, leader_state.last_seq, &inner.release_notifier))
                 .collect();
-            inner.committer.commit_records(edits, || inner.families.add(&made)).map(|_| made)
+            self.commit_families(writing, edits, || inner.families.add(&made)).map(|()| made)
         })??;
         base::invariant!(
             made.len() == requests.len(),
@@ -148,6 +148,29 @@ impl Db {
         made.iter().for_each(|family| writing.jobs.failures.family_added(family));
         writing.upkeep.family_options_changed();
         Ok(made)
+    }
+
+    /// Writes records that create or drop column families to the MANIFEST, then calls `then`. The caller is the leader.
+    ///
+    /// A failed write can leave the records in the MANIFEST, and the next open would apply them. Without the background
+    /// error, writes to a column family whose drop failed would be acknowledged, and the next open would drop them. The
+    /// resume starts a new MANIFEST without the records.
+    ///
+    /// # Errors
+    /// Errors of the MANIFEST. They stop writes until a resume.
+    pub(super) fn commit_families(
+        &self,
+        writing: &Writing,
+        edits: Vec<VersionEdit>,
+        then: impl FnOnce(),
+    ) -> Result<()> {
+        match self.inner.committer.commit_records(edits, then) {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                writing.jobs.failures.failed(error.clone(), ErrorReason::ManifestWrite);
+                Err(error)
+            }
+        }
     }
 
     /// Drops a column family. Reads through existing handles still return its entries. Its files are deleted after
@@ -173,7 +196,7 @@ impl Db {
             ..VersionEdit::default()
         };
         writing.writer.alone(|_| {
-            inner.committer.commit_records(vec![edit], || {
+            self.commit_families(writing, vec![edit], || {
                 inner.families.remove(family.id());
             })
         })??;

@@ -98,10 +98,10 @@ impl Db {
             };
             // Even after an error, the records may be in the MANIFEST. The next open then needs the files.
             imported.keep_files();
-            let commit = inner
-                .committer
-                .commit_records(vec![added, filled], || inner.families.add(std::slice::from_ref(&family)));
-            commit.map(|_| family)
+            let edits = vec![added, filled];
+            let commit =
+                self.commit_families(writing, edits, || inner.families.add(std::slice::from_ref(&family)));
+            commit.map(|()| family)
         })??;
         writing.jobs.purge.remove_old_manifests();
         writing.jobs.failures.family_added(&family);

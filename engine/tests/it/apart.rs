@@ -567,6 +567,32 @@ fn an_error_of_a_shared_file_stops_all_families_although_one_is_stopped() {
     }
 }
 
+/// After the failed sync, the record can be in the MANIFEST. A resume starts a new MANIFEST without the record.
+#[test]
+fn a_failed_creation_or_drop_of_a_family_stops_writes_until_a_resume() {
+    for creates in [true, false] {
+        let apart = Apart::new(|_| ());
+        let db = apart.open(|_| ());
+        put(&db, "a", "before").unwrap();
+        apart.faults.hook().set_plan("sync MANIFEST-* #1 ENOSPC").unwrap();
+        let changed = match creates {
+            true => db.create_family(FamilyDescriptor::new("new", FamilyOptions::default())).map(drop),
+            false => db.drop_family(&family(&db, "a")),
+        };
+        assert_eq!(changed.unwrap_err().subcode(), Subcode::NoSpace);
+        for name in NAMES {
+            put(&db, name, "refused").unwrap_err();
+        }
+        apart.wait(3);
+        assert!(db.background_error().is_none());
+        put(&db, "a", "after").unwrap();
+        db.sync_wal().unwrap();
+        apart.world.crash(db, Survivors::Everything);
+        let db = apart.open(|_| ());
+        assert_eq!(keys(&db, "a"), ["after", "before"]);
+    }
+}
+
 #[test]
 fn a_failed_wal_stops_all_families_and_a_resume_clears_the_error() {
     let apart = Apart::new(|_| ());

@@ -1,10 +1,13 @@
 //! Two-phase commit through crashes: nothing prepared is lost, and nothing unprepared survives.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use env::hook::{Call, Hook, Hooked, Op, Verdict};
 use ironstone::{Db, FamilyDescriptor, Kind, Transaction, TransactionDb, TransactionState, WriteOptions};
 
-use super::{crash, open, options};
+use super::{crash, impatient, open, options};
 
 fn prepared(db: &TransactionDb, name: &str, key: &str) -> Transaction {
     let transaction = db.begin();
@@ -177,6 +180,75 @@ fn wal_of_a_committed_section_is_kept_until_the_commit_is_flushed() {
     assert_eq!(value(&again, "k").as_deref(), Some("x"));
     drop((again, transaction, other, db));
     assert_eq!(value(&open(scratch.path()), "k").as_deref(), Some("x"));
+}
+
+/// A disk without space for MANIFEST records, or for the second SST file after `sst_files` was set to 0.
+#[derive(Debug)]
+struct FullDisk {
+    rejects_manifest: AtomicBool,
+    sst_files: AtomicUsize,
+}
+
+impl Hook for FullDisk {
+    fn name(&self) -> &'static str {
+        "full disk"
+    }
+
+    fn before(&self, call: &Call<'_>) -> Verdict {
+        let name = call.path.file_name().unwrap_or_default().to_string_lossy();
+        let fails = match call.op {
+            Op::Append if name.starts_with("MANIFEST") => self.rejects_manifest.load(Ordering::Relaxed),
+            Op::Create if name.ends_with(".sst") => self.sst_files.fetch_add(1, Ordering::Relaxed) == 1,
+            _ => false,
+        };
+        match fails {
+            // ENOSPC: a resume can clear the error.
+            true => {
+                Verdict::Fail(base::Error::io("writing", call.path, std::io::Error::from_raw_os_error(28)))
+            }
+            false => Verdict::Go,
+        }
+    }
+}
+
+/// The flush of the column family of the commit fails at the MANIFEST. A resume flushes the default column family, and
+/// fails at the other. Recovery then replays the commit and needs the WAL of its section.
+#[test]
+fn wal_of_a_committed_section_is_kept_if_the_flush_of_the_commit_fails() {
+    let scratch = tempfile::tempdir().unwrap();
+    let disk = Arc::new(FullDisk { rejects_manifest: false.into(), sst_files: 2.into() });
+    let mut hooked = options();
+    hooked.db.max_bgerror_resume_count = 0;
+    hooked.db.env.fs = Arc::new(Hooked::new(hooked.db.env.fs.clone(), disk.clone()));
+    let db = TransactionDb::open(scratch.path(), hooked, impatient(false)).unwrap();
+    let other = db.create_family(FamilyDescriptor::new("other", options().family)).unwrap();
+    let flush_default = || {
+        db.put(b"default", b"1").unwrap();
+        db.flush().unwrap();
+    };
+    let flush_other = || db.engine().flush(&[db.engine().family("other").unwrap()], &Default::default());
+
+    let transaction = db.begin();
+    transaction.set_name(b"x").unwrap();
+    transaction.put_in(&other, b"k", b"x").unwrap();
+    transaction.prepare().unwrap();
+    other.put(b"o", b"1").unwrap();
+    flush_default();
+    flush_other().unwrap();
+    transaction.commit().unwrap();
+    flush_default();
+    db.put(b"default", b"2").unwrap();
+
+    disk.rejects_manifest.store(true, Ordering::Relaxed);
+    assert_eq!(flush_other().unwrap_err().kind(), Kind::IoError);
+    disk.rejects_manifest.store(false, Ordering::Relaxed);
+    disk.sst_files.store(0, Ordering::Relaxed);
+    assert_eq!(db.resume().unwrap_err().kind(), Kind::IoError);
+
+    let crashed = crash(scratch.path());
+    let again = open(crashed.path());
+    let value = again.family("other").unwrap().get(b"k").unwrap().map(|value| value.to_vec());
+    assert_eq!(value.as_deref(), Some(&b"x"[..]), "the acknowledged commit is lost");
 }
 
 #[test]
