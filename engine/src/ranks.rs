@@ -26,7 +26,7 @@ pub static STALLS: Rank = Rank::new(75, "write stalls");
 /// `errors`: the background error.
 pub static ERRORS: Rank = Rank::new(80, "background error");
 /// `wal`: one sync of the active WAL at a time. Held during I/O.
-pub static SHARED_SYNC: Rank = Rank::new(88, "sync of the active WAL");
+pub static ACTIVE_SYNC: Rank = Rank::new(88, "sync of the active WAL");
 /// `wal`: one sync of the closed WALs at a time. Held during I/O.
 pub static WAL_SYNC: Rank = Rank::new(90, "sync of closed WALs");
 /// `wal`: the active WAL. Held during I/O.

@@ -18,8 +18,10 @@
 mod active;
 mod closed;
 pub mod compression;
+pub mod gather;
 mod reserved;
 mod settings;
+mod shared;
 mod sync;
 
 use std::collections::VecDeque;
@@ -36,6 +38,7 @@ use self::active::{Active, mark};
 use self::closed::{Closed, ClosedState, closed_error, cut};
 use self::reserved::Reserved;
 pub use self::settings::{MakeCompressor, WalSettings};
+use self::shared::SharedSyncs;
 pub use self::sync::SharedSync;
 use crate::ranks;
 use crate::sync::{AtomicBool, AtomicFileNumber, AtomicU64, AtomicUsize, Ordering, RankedMutex};
@@ -49,8 +52,10 @@ pub struct WalSet {
     /// Held while closed WALs are synced or released, before `closed`. A sync of a WAL can take a second: the leader that
     /// begins a WAL takes `closed` only, and never waits for this sync.
     syncing: RankedMutex<()>,
-    /// Held while a thread syncs the active WAL. Threads of [`WalSet::sync_up_to`] that wait for the lock share the sync.
-    shared_sync: RankedMutex<()>,
+    /// Held while a thread syncs the active WAL.
+    active_sync: RankedMutex<()>,
+    /// The threads that share a sync: see [`WalSet::sync_up_to`].
+    shared_syncs: SharedSyncs,
     /// How many file names were made in the directory, and how many of them are durable.
     names_made: AtomicU64,
     names_synced: AtomicU64,
@@ -93,7 +98,8 @@ impl WalSet {
             active: RankedMutex::new(&ranks::ACTIVE_WAL, None),
             closed: RankedMutex::new(&ranks::CLOSED_WALS, VecDeque::new()),
             syncing: RankedMutex::new(&ranks::WAL_SYNC, ()),
-            shared_sync: RankedMutex::new(&ranks::SHARED_SYNC, ()),
+            active_sync: RankedMutex::new(&ranks::ACTIVE_SYNC, ()),
+            shared_syncs: SharedSyncs::default(),
             names_made: AtomicU64::new(1),
             names_synced: AtomicU64::new(0),
             total_bytes: AtomicU64::new(0),

@@ -372,7 +372,10 @@ impl Db {
         let wals = &self.inner.wals;
         let stats = &self.inner.tools.stats;
         let began = stats.begin();
-        let done = if sync { wals.sync() } else { wals.flush() };
+        let done = match sync {
+            true => wals.sync_together().into_result(),
+            false => wals.flush(),
+        };
         if sync && done.is_ok() {
             stats.end(began, HistogramKind::WalFileSyncMicros);
             stats.add(Ticker::WalFileSynced, 1);

@@ -8,10 +8,11 @@ use format::proof::Extent;
 
 use super::active::Active;
 use super::closed::{Closed, ClosedState, Unsynced};
+use super::shared::Shared;
 use super::{WalPosition, WalSet};
 use crate::sync::{Arc, Ordering};
 
-/// The outcome of [`WalSet::sync_up_to`].
+/// The outcome of [`WalSet::sync_up_to`] and [`WalSet::sync_together`].
 #[derive(Debug)]
 pub enum SharedSync {
     /// Another thread made the records durable.
@@ -20,8 +21,18 @@ pub enum SharedSync {
     Synced,
     /// The sync of this thread failed, and poisoned the WALs.
     Failed(Error),
-    /// The WALs had failed before: this is the error.
+    /// The WALs had failed before, or the sync of another thread failed: this is the error.
     FailedBefore(Error),
+}
+
+impl SharedSync {
+    /// Returns the error, if the records are not durable.
+    pub fn into_result(self) -> Result<()> {
+        match self {
+            SharedSync::Durable | SharedSync::Synced => Ok(()),
+            SharedSync::Failed(error) | SharedSync::FailedBefore(error) => Err(error),
+        }
+    }
 }
 
 /// Reserves space of the active WAL before a sync, if the reserved space is used up. Returns true: the sync is always wanted.
@@ -45,11 +56,11 @@ impl WalSet {
     }
 
     fn sync_if(&self, wanted: impl FnOnce(&mut Active) -> bool) -> Result<()> {
-        let _turn = self.shared_sync.lock();
+        let _turn = self.active_sync.lock();
         self.sync_in_turn(wanted)
     }
 
-    /// Syncs. The caller holds `shared_sync`. Of two concurrent syncs of one file, one can report a lost write and the other
+    /// Syncs. The caller holds `active_sync`. Of two concurrent syncs of one file, one can report a lost write and the other
     /// success. So only one thread syncs the active WAL at a time, and a thread first looks whether an earlier sync failed.
     fn sync_in_turn(&self, wanted: impl FnOnce(&mut Active) -> bool) -> Result<()> {
         self.check()?;
@@ -102,23 +113,31 @@ impl WalSet {
         })
     }
 
-    /// Makes the records up to `end` durable. Threads that call this function concurrently share a sync: a thread waits for
-    /// the sync of another thread, and syncs only if its records are not durable afterwards. Other threads may append
-    /// meanwhile.
+    /// Makes the records up to `end` durable. Threads that call this function or [`WalSet::sync_together`] concurrently share
+    /// a sync. Other threads may append meanwhile.
     pub fn sync_up_to(&self, end: WalPosition) -> SharedSync {
         if self.is_durable(end) {
             return SharedSync::Durable;
         }
-        let _turn = self.shared_sync.lock();
-        if self.is_durable(end) {
-            return SharedSync::Durable;
-        }
-        if let Err(error) = self.check() {
-            return SharedSync::FailedBefore(error);
-        }
-        match self.sync_in_turn(begin_sync) {
-            Ok(()) => SharedSync::Synced,
-            Err(error) => SharedSync::Failed(error),
+        self.sync_together()
+    }
+
+    /// Makes every record appended so far durable, as [`WalSet::sync`] does, with a sync of this thread or of another thread
+    /// that starts after this call. See [`super::shared`].
+    pub fn sync_together(&self) -> SharedSync {
+        // The error that this thread found before its sync.
+        let mut found = false;
+        let shared = self.shared_syncs.share(&*self.env.clock, || {
+            let _turn = self.active_sync.lock();
+            found = self.check().is_err();
+            self.sync_in_turn(begin_sync)
+        });
+        match shared {
+            Shared::Led(Ok(())) => SharedSync::Synced,
+            Shared::Led(Err(error)) if found => SharedSync::FailedBefore(error),
+            Shared::Led(Err(error)) => SharedSync::Failed(error),
+            Shared::Followed(Ok(())) => SharedSync::Durable,
+            Shared::Followed(Err(error)) => SharedSync::FailedBefore(error),
         }
     }
 

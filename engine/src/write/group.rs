@@ -34,10 +34,10 @@ use std::time::Duration;
 use base::stats::{Cause, Step};
 use base::{Error, Result, SequenceNumber};
 
-use super::gather::Gather;
 pub use super::signal::{Insert, LeaderState, ParallelInsert};
 use super::signal::{Signal, Waiter, own_waiter};
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, Patience, wait_briefly};
+use crate::wal::gather::Gather;
 
 #[cfg(all(test, not(shuttle), not(loom)))]
 mod tests;

@@ -11,7 +11,6 @@
 //! (see `limits`). The synced writes of prepared transactions hand the lead over before the sync (see `overlap`).
 
 mod filled;
-pub mod gather;
 pub mod group;
 pub mod hook;
 mod limits;

@@ -9,8 +9,8 @@ use std::mem;
 use base::stats::{Cause, Step};
 use base::{Error, Result, SequenceNumber};
 
-use super::gather::Gather;
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Condvar, Mutex, Ordering, Patience};
+use crate::wal::gather::Gather;
 
 /// The state that only the leader uses. Each leader passes it to the next leader.
 #[derive(Default)]

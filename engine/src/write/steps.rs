@@ -9,7 +9,6 @@ use base::{Error, Result, SequenceNumber};
 use env::rate::{Direction, IoPriority};
 use format::batch as encoding;
 
-use super::gather::Gather;
 use super::group::{Group, LeaderState};
 use super::hook::{Parts, WriteHook};
 use super::limits::check_sequence_room;
@@ -19,6 +18,7 @@ use crate::batch::WriteBatch;
 use crate::prepared::Numbering;
 use crate::stats::{DatabaseCounter, Stats};
 use crate::sync::Ordering;
+use crate::wal::gather::Gather;
 
 impl Writer {
     /// Gives the group its sequence numbers and appends the group to the WAL. Returns the first sequence number of

@@ -1,4 +1,5 @@
-//! How long a leader waits for more writers before their common sync.
+//! How long a thread waits for more writers before their common sync: the leader of a write group, and the leader of shared
+//! syncs ([`super::shared`]).
 //!
 //! A sync takes about the same time for one writer and for ten. A writer whose write has ended comes back with its next
 //! write some microseconds after the next leader woke up. Without a wait, the writers divide into two parts, and the parts
