@@ -19,7 +19,7 @@ use format::edit::{VersionEdit, WalAddition};
 use format::proof::Extent;
 use lsm::version::{Edit, Version};
 
-use crate::family::{Family, FamilySet, FlushPick, State, Unannounced};
+use crate::family::{Family, FamilySet, FlushPick, State, Unannounced, timestamp_text};
 use crate::files::{Numbers, Obsolete};
 use crate::manifest::{Manifest, ManifestSettings, Record};
 use crate::prepared::PreparedSections;
@@ -576,8 +576,8 @@ fn check_history_mark(change: &Change, state: &State) -> Result<()> {
         (Some(low), Some(now)) if change.family.order().user.compare_timestamp(low, now).is_lt() => {
             Err(Error::invalid_argument(format!(
                 "Current full_history_ts_low: {} is higher than provided ts: {}",
-                now.escape_ascii(),
-                low.escape_ascii()
+                timestamp_text(&change.family.order().user, now),
+                timestamp_text(&change.family.order().user, low)
             )))
         }
         _ => Ok(()),

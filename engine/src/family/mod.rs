@@ -28,6 +28,7 @@ pub use resolve::{pick_options, write_times_kept_s};
 pub use set::FamilySet;
 pub use state::{Charge, FlushPick, ImmutableMemtable, OwnImmutable, State};
 pub use super_version::SuperVersion;
+pub(crate) use super_version::timestamp_text;
 pub use unannounced::Unannounced;
 
 use std::borrow::Cow;

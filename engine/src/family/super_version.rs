@@ -1,6 +1,6 @@
 //! The super version: everything that a reader pins of a column family.
 
-use base::{Error, Result, SequenceNumber};
+use base::{Error, Order, Result, SequenceNumber};
 use lsm::version::Version;
 use mem::budget::MemoryBudget;
 use mem::memtable::MemTable;
@@ -81,7 +81,7 @@ impl SuperVersion {
     pub fn check_history(&self, timestamp: Option<&[u8]>) -> Result<()> {
         match (timestamp, &self.full_history_ts_low) {
             (Some(timestamp), Some(low)) if self.parts.order.compare_timestamp(timestamp, low).is_lt() => {
-                Err(collapsed(timestamp, low))
+                Err(collapsed(&self.parts.order, timestamp, low))
             }
             _ => Ok(()),
         }
@@ -122,11 +122,20 @@ impl Drop for NotifyOnDrop {
 }
 
 #[cold]
-fn collapsed(timestamp: &[u8], low: &[u8]) -> Error {
+fn collapsed(order: &Order, timestamp: &[u8], low: &[u8]) -> Error {
     // Timestamps are not user data, so the error may show them.
     Error::invalid_argument(format!(
         "Read timestamp: {} is smaller than full_history_ts_low: {}",
-        timestamp.escape_ascii(),
-        low.escape_ascii()
+        timestamp_text(order, timestamp),
+        timestamp_text(order, low)
     ))
+}
+
+/// Returns the text of a timestamp in errors: the number if the comparator is one of RocksDB's comparators with timestamps,
+/// otherwise the bytes.
+pub(crate) fn timestamp_text(order: &Order, timestamp: &[u8]) -> String {
+    match <[u8; 8]>::try_from(timestamp) {
+        Ok(bytes) if order.name().ends_with(".u64ts") => u64::from_le_bytes(bytes).to_string(),
+        _ => timestamp.escape_ascii().to_string(),
+    }
 }

@@ -194,6 +194,9 @@ fn compaction_drops_history_below_the_low_timestamp_and_reads_there_fail() {
     }
     db.increase_full_history_ts_low(&4u64.to_le_bytes()).unwrap();
     let lower = db.increase_full_history_ts_low(&3u64.to_le_bytes());
+    // RocksDB's comparators show a timestamp as a number.
+    let words = "Current full_history_ts_low: 4 is higher than provided ts: 3";
+    assert_eq!(lower.as_ref().unwrap_err().message(), words);
     assert_eq!(lower.unwrap_err().kind(), Kind::InvalidArgument);
     db.flush().unwrap();
     db.compact_range(
