@@ -117,7 +117,7 @@ pub use options::{FamilyDescriptor, Missing, Options, OptionsFile, ReadConfig, R
 pub use repair::{Problem, Report, Weight, fsck, repair};
 pub use secondary::Secondary;
 pub use snapshot::Snapshot;
-pub use sst_file::{ExternalFileInfo, SstFileWriter};
+pub use sst_file::{EmbeddedBlobOptions, ExternalFileInfo, SstFileWriter};
 pub use sst_reader::{SstEntries, SstEntry, SstFileIter, SstFileReader};
 pub use timestamps::Timestamped;
 pub use why::{SlowCause, SlowKind, SlowStall, Why};

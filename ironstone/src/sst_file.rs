@@ -38,6 +38,19 @@ pub struct SstFileWriter {
     timestamp_size: usize,
 }
 
+/// The options of [`SstFileWriter::create_with_embedded_blobs`]. RocksDB's `SstFileWriterEmbeddedBlobOptions`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EmbeddedBlobOptions {
+    /// The size in bytes from which a value, or a column of an entity, is an embedded blob. Default: 2048.
+    pub min_blob_size: u64,
+}
+
+impl Default for EmbeddedBlobOptions {
+    fn default() -> Self {
+        EmbeddedBlobOptions { min_blob_size: 2048 }
+    }
+}
+
 impl SstFileWriter {
     /// Creates the file at `path` for a column family with these options. A file of this name is replaced. The
     /// compression is that of the last level. RocksDB's `SstFileWriter::Open`.
@@ -56,6 +69,41 @@ impl SstFileWriter {
     pub fn create(path: impl AsRef<Path>, db: &DbOptions, family: &FamilyOptions) -> Result<SstFileWriter> {
         let timestamp_size = family.comparator.timestamp_size();
         Ok(SstFileWriter { inner: ExternalWriter::create(path.as_ref(), db, family)?, timestamp_size })
+    }
+
+    /// Creates the file as [`SstFileWriter::create`] does, with embedded blobs: values of at least `embedded.min_blob_size`
+    /// bytes are stored between the blocks of the file, each with its own checksum and without compression. A reader of keys does
+    /// not read such values. Each column of an entity is looked at by itself. Merge operands are never embedded. RocksDB's
+    /// `SstFileWriter::OpenWithEmbeddedBlobs`; RocksDB reads the file from 11.6 on.
+    ///
+    /// # Errors
+    /// The errors of [`SstFileWriter::create`]; InvalidArgument if the table is not block-based, or if its `format_version` is
+    /// below 7.
+    ///
+    /// ```
+    /// # use ironstone::{Db, EmbeddedBlobOptions, IngestExternalFileOptions, Options, SstFileWriter};
+    /// let mut options = Options::in_memory();
+    /// options.update("block_based_table_factory={format_version=7}")?;
+    /// let embedded = EmbeddedBlobOptions { min_blob_size: 1000 };
+    /// let mut file = SstFileWriter::create_with_embedded_blobs("new.sst", &options.db, &options.family, &embedded)?;
+    /// file.put(b"large", &[7; 5000])?;
+    /// file.put(b"small", b"1")?;
+    /// file.finish()?;
+    /// let db = Db::open("data", options)?;
+    /// db.ingest_external_files(["new.sst"], &IngestExternalFileOptions::default())?;
+    /// assert_eq!(db.get(b"large")?.map(|value| value.len()), Some(5000));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn create_with_embedded_blobs(
+        path: impl AsRef<Path>,
+        db: &DbOptions,
+        family: &FamilyOptions,
+        embedded: &EmbeddedBlobOptions,
+    ) -> Result<SstFileWriter> {
+        let timestamp_size = family.comparator.timestamp_size();
+        let size_min = embedded.min_blob_size;
+        let inner = ExternalWriter::create_with_embedded_blobs(path.as_ref(), db, family, size_min)?;
+        Ok(SstFileWriter { inner, timestamp_size })
     }
 
     /// Adds a key with its value.

@@ -35,7 +35,7 @@ const LARGE: [Large; 18] = [
     ("engine", "ReadOptions", 40, 29, "plain data: options of a read"),
     ("engine", "Parts", 40, 26, "plain data: resolved options of a column family"),
     ("engine", "CompactionFinished", 40, 26, "plain data: an event"),
-    ("table", "WriterOptions", 40, 31, "plain data: options"),
+    ("table", "WriterOptions", 40, 32, "plain data: options"),
     ("format", "VersionEdit", 40, 24, "plain data: a record of the MANIFEST"),
     ("format", "NewFile", 40, 23, "plain data: a record of the MANIFEST"),
     ("tools", "Run", 40, 24, "plain data: the settings of a benchmark"),

@@ -9,6 +9,7 @@ use base::{Error, FileNumber, Result};
 use compress::Compression;
 use env::writer::FileWriter;
 use env::{AppendHints, Env};
+use table::options::WrittenTable;
 use table::sst::WriterOptions;
 use table::sst_file::{ExternalFileInfo, SstFileWriter};
 use table::unique_id::SessionId;
@@ -37,6 +38,36 @@ impl ExternalWriter {
         let env = db.env.clone();
         let parts = Parts::resolve(family, db, path, None, None)?;
         let options = writer_options(&env, db, family, &parts)?;
+        ExternalWriter::begin(path, db, options)
+    }
+
+    /// Creates the file at `path`, as [`ExternalWriter::create`] does. Values and columns of at least `size_min` bytes are
+    /// embedded blobs.
+    ///
+    /// # Errors
+    /// The errors of [`ExternalWriter::create`]. InvalidArgument if the table is not block-based, or if its `format_version` is
+    /// below 7.
+    pub fn create_with_embedded_blobs(
+        path: &Path,
+        db: &DbOptions,
+        family: &FamilyOptions,
+        size_min: u64,
+    ) -> Result<ExternalWriter> {
+        let parts = Parts::resolve(family, db, path, None, None)?;
+        if parts.other.written != WrittenTable::BlockBased {
+            return Err(Error::invalid_argument("Embedded blob SSTs require block-based table format"));
+        }
+        if parts.table.format_version < 7 {
+            return Err(Error::invalid_argument(
+                "Embedded blob SSTs require block-based table format_version >= 7",
+            ));
+        }
+        let options = writer_options(&db.env, db, family, &parts)?;
+        ExternalWriter::begin(path, db, WriterOptions { embedded_blob_min_size: Some(size_min), ..options })
+    }
+
+    fn begin(path: &Path, db: &DbOptions, options: WriterOptions) -> Result<ExternalWriter> {
+        let env = db.env.clone();
         // A file that a database ingested by a link shares its content with this path. Remove the name, so that the new
         // content goes to a new file and the database keeps its own.
         match env.fs.unlink(path) {

@@ -632,6 +632,7 @@ fn writer_options(s: &OutputSettings, file_number: FileNumber, now_s: u64) -> Wr
         file_number,
         context_seed: s.env.rng.next_u64() as u32 & 0x7fff_ffff,
         external: false,
+        embedded_blob_min_size: None,
         collectors: parts.collectors.clone(),
         executor: (s.compression_options.parallel_threads > 1).then(|| s.env.executor.clone()),
         ledger: parts.block_cache.clone().map(|cache| cache as Arc<dyn Ledger>),

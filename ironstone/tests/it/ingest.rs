@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use ironstone::{
-    CompactRangeOptions, Db, Event, Family, FamilyDescriptor, FileIngestionHandle, IngestExternalFileArg,
-    IngestExternalFileOptions, Kind, Listener, Options, ReplaceRange, SstFileWriter,
+    CompactRangeOptions, Db, EmbeddedBlobOptions, Event, Family, FamilyDescriptor, FileIngestionHandle,
+    IngestExternalFileArg, IngestExternalFileOptions, Kind, Listener, Options, ReplaceRange, SstFileWriter,
 };
 
 fn options() -> Options {
@@ -664,5 +664,63 @@ fn a_file_of_any_table_format_is_ingested() {
         check(&again, "after a new open");
         again.compact_range(None, None, &CompactRangeOptions::default()).unwrap();
         check(&again, "after a compaction");
+    }
+}
+
+/// Large values and large columns are embedded blobs of the file. Reads, a compaction and a reopen see the values. The file is
+/// larger than the values, although the compression of the blocks would make it small.
+#[test]
+fn embedded_blobs_of_an_ingested_file_are_read_as_values() {
+    let mut options = Options::in_memory();
+    options.update("block_based_table_factory={format_version=7};compression=kLZ4Compression").unwrap();
+    let db = Db::open("/db", options.clone()).unwrap();
+    let embedded = EmbeddedBlobOptions { min_blob_size: 100 };
+    let large = |byte: u8| vec![byte; 20_000];
+    let mut file =
+        SstFileWriter::create_with_embedded_blobs("/1.sst", &options.db, &options.family, &embedded).unwrap();
+    file.put(b"a", &large(1)).unwrap();
+    file.put(b"b", b"small").unwrap();
+    file.put_entity(b"c", &[(b"", b"short"), (b"x", &large(2)), (b"y", &large(3))]).unwrap();
+    file.delete(b"d").unwrap();
+    let info = file.finish().unwrap();
+    assert!(info.file_size > 60_000, "{}", info.file_size);
+    assert_eq!((info.num_entries, &info.smallest_key[..]), (4, &b"a"[..]));
+    db.ingest_external_files(["/1.sst"], &IngestExternalFileOptions::default()).unwrap();
+    let check = |db: &Db| {
+        assert_eq!(db.get(b"a").unwrap().as_deref(), Some(&large(1)[..]));
+        assert_eq!(db.get(b"b").unwrap().as_deref(), Some(&b"small"[..]));
+        assert_eq!(db.get(b"d").unwrap(), None);
+        let entity = db.get_entity(b"c").unwrap().unwrap();
+        let columns: Vec<(&[u8], &[u8])> = entity.iter().collect();
+        assert_eq!(columns, [(&b""[..], &b"short"[..]), (b"x", &large(2)), (b"y", &large(3))]);
+        let mut rows = db.iter().unwrap();
+        rows.seek_to_first();
+        let mut lengths = Vec::new();
+        while rows.valid() {
+            lengths.push(rows.value().len());
+            rows.next();
+        }
+        assert_eq!(lengths, [20_000, 5, 5]);
+    };
+    check(&db);
+    db.compact_range(None, None, &CompactRangeOptions::default()).unwrap();
+    check(&db);
+    drop(db);
+    check(&Db::open("/db", options).unwrap());
+}
+
+#[test]
+fn embedded_blobs_need_a_block_based_table_of_version_7() {
+    let embedded = EmbeddedBlobOptions::default();
+    for (text, words) in [
+        ("block_based_table_factory={format_version=6}", "format_version >= 7"),
+        ("table_factory=PlainTable", "block-based table format"),
+    ] {
+        let mut options = Options::in_memory();
+        options.update(text).unwrap();
+        let made =
+            SstFileWriter::create_with_embedded_blobs("/1.sst", &options.db, &options.family, &embedded);
+        let error = made.err().unwrap();
+        assert!(error.kind() == Kind::InvalidArgument && error.message().contains(words), "{error}");
     }
 }

@@ -95,7 +95,9 @@ impl Blocks {
     fn start_batching(&mut self, options: &WriterOptions, coupled_filter: bool) -> Result<()> {
         let threads = options.compression_options.parallel_threads as usize;
         let Some(executor) = options.executor.clone() else { return Ok(()) };
-        if threads <= 1 || coupled_filter || self.data_packer.is_off() {
+        // An embedded blob starts at the end of the file, so no block may wait for its compression.
+        let embeds_blobs = options.embedded_blob_min_size.is_some();
+        if threads <= 1 || coupled_filter || embeds_blobs || self.data_packer.is_off() {
             return Ok(());
         }
         base::invariant!(

@@ -14,6 +14,7 @@
 mod batch;
 mod blocks;
 mod collect;
+mod embed;
 mod held;
 mod options;
 mod packer;
@@ -34,6 +35,7 @@ use crate::options::{DataBlockIndexType, Validation};
 use crate::unique_id::UniqueId;
 use blocks::Blocks;
 pub(crate) use collect::{Collectors, Counts, mark_external};
+use embed::Embedder;
 
 pub use options::{
     BlockKind, CollectorContext, CollectorFactory, FAMILY_UNKNOWN, TablePropertiesCollector, WarmCache,
@@ -58,6 +60,8 @@ pub struct Writer {
     bounds: Bounds,
     timestamp_size: usize,
     filter_charge: Option<Reservation>,
+    /// Writes embedded blobs, if the options ask for them.
+    embedder: Option<Embedder>,
 }
 
 /// The facts about a finished table.
@@ -136,6 +140,7 @@ impl Writer {
             bounds: Bounds::default(),
             timestamp_size: options.order.user.timestamp_size(),
             filter_charge: plan::filter_charge(&options),
+            embedder: options.embedded_blob_min_size.map(Embedder::new),
             options,
         })
     }
@@ -147,9 +152,15 @@ impl Writer {
     #[inline]
     pub fn add(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let tag = trailer(key);
-        if !is_point(tag as u8) || key.len() < TRAILER_LEN {
+        if !is_point(tag as u8) || key.len() < TRAILER_LEN || self.embedder.is_some() {
             return self.add_unusual(key, value);
         }
+        self.add_point(key, value)
+    }
+
+    /// Adds a point entry in its stored form.
+    #[inline]
+    fn add_point(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         base::invariant!(
             self.last_key.is_empty() || self.options.order.compare(&self.last_key, key).is_lt(),
             "the key {key:02x?} is out of order: the key before is {:02x?}",
@@ -174,7 +185,7 @@ impl Writer {
         }
         self.last_key.clear();
         self.last_key.extend_from_slice(key);
-        self.counts.add(tag, key.len(), value.len());
+        self.counts.add(trailer(key), key.len(), value.len());
         if !self.collectors.is_empty() {
             self.collectors.add(&self.options, key, value, self.blocks.sink.offset());
         }
@@ -184,6 +195,18 @@ impl Writer {
     #[cold]
     fn add_unusual(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let tag = trailer(key);
+        if key.len() >= TRAILER_LEN
+            && is_point(tag as u8)
+            && let Some(mut embedder) = self.embedder.take()
+        {
+            let embedded = embedder.embed(&mut self.blocks.sink, key, value);
+            let added = embedded.and_then(|changed| match changed {
+                None => self.add_point(key, value),
+                Some((key, value)) => self.add_point(key, value),
+            });
+            self.embedder = Some(embedder);
+            return added;
+        }
         if key.len() < TRAILER_LEN || tag as u8 != ValueType::RangeDeletion as u8 {
             return Err(Error::invalid_argument(format!("a key of kind {:#x} in a table", tag as u8)));
         }

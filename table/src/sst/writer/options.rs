@@ -76,6 +76,9 @@ pub struct WriterOptions {
     pub context_seed: u32,
     /// Whether the table is an external table (see [`crate::sst_file`]).
     pub external: bool,
+    /// The size in bytes from which a value, or a column of an entity, is an embedded blob (see [`crate::sst::EmbeddedIter`]).
+    /// `None`: the table has no embedded blobs.
+    pub embedded_blob_min_size: Option<u64>,
     /// The collector factories. Each makes one collector for each table.
     pub collectors: Vec<Arc<dyn CollectorFactory>>,
     /// The executor for `parallel_threads` of compression. `None`: only the calling thread compresses.
@@ -117,6 +120,7 @@ impl Default for WriterOptions {
             file_number: FileNumber::ZERO,
             context_seed: 1,
             external: false,
+            embedded_blob_min_size: None,
             collectors: Vec::new(),
             executor: None,
             ledger: None,

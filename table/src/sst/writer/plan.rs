@@ -43,7 +43,7 @@ pub(super) fn index_config(options: &WriterOptions) -> IndexConfig {
         order: InternalOrder::new(options.order.user.clone()),
         restart_interval: table.index_block_restart_interval.max(1) as usize,
         user_keys: table.format_version >= 3,
-        delta_values: has_delta_values(table),
+        delta_values: has_delta_values(options),
         shortening: match table.index_shortening {
             IndexShortening::None => Shortening::None,
             IndexShortening::Separators => Shortening::Separators,
@@ -55,10 +55,11 @@ pub(super) fn index_config(options: &WriterOptions) -> IndexConfig {
     }
 }
 
-/// Returns true if index values may be stored as size differences. With padding, the offset of a block does
-/// not follow from the sizes of blocks.
-pub(super) fn has_delta_values(table: &BlockBasedTableOptions) -> bool {
-    table.format_version >= 4 && !table.block_align
+/// Returns true if index values may be stored as size differences. With padding or with embedded blobs between blocks,
+/// the offset of a block does not follow from the sizes of blocks.
+pub(super) fn has_delta_values(options: &WriterOptions) -> bool {
+    let table = &*options.table;
+    table.format_version >= 4 && !table.block_align && options.embedded_blob_min_size.is_none()
 }
 
 /// Returns the filter builder that the policy chooses for this table, if there is one.

@@ -25,6 +25,8 @@ pub(super) struct Sink {
     /// The type bytes of the blocks so far, as one bit each.
     types_used: u8,
     statistics: Option<Arc<Statistics>>,
+    /// A buffer for an embedded blob and its trailer.
+    blob: Vec<u8>,
 }
 
 /// The rules for the start of data blocks.
@@ -58,6 +60,7 @@ impl Sink {
             pre_compression_size: 0,
             types_used: 0,
             statistics,
+            blob: Vec::new(),
         }
     }
 
@@ -156,6 +159,24 @@ impl Sink {
             self.offset
         );
         Ok(())
+    }
+
+    /// Writes an embedded blob: the payload, then the trailer of an uncompressed block. Returns the offset of the payload.
+    pub(super) fn write_blob(&mut self, payload: &[u8]) -> Result<u64> {
+        let offset = self.offset;
+        self.blob.clear();
+        self.blob.reserve(payload.len() + trailer::LEN);
+        self.blob.extend_from_slice(payload);
+        trailer::append(&mut self.blob, 0, self.checksum, self.base_context, offset);
+        self.file.append(&self.blob)?;
+        self.offset += self.blob.len() as u64;
+        base::invariant!(
+            self.file.size() == self.offset,
+            "the file has {} bytes, and the embedded blob ends at {}",
+            self.file.size(),
+            self.offset
+        );
+        Ok(offset)
     }
 
     /// Writes bytes that are not a block: the footer.

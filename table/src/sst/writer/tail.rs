@@ -67,6 +67,9 @@ pub(super) fn finish(mut writer: Writer) -> Result<(FinishedTable, FileWriter)> 
         metaindex.insert(names::RANGE_DEL, handle);
     }
     put_block_facts(&writer, &mut properties);
+    if let Some(embedder) = &writer.embedder {
+        embedder.put_into(&mut properties);
+    }
     writer.collectors.finish(&mut properties);
     let needs_compaction = writer.collectors.need_compact();
     let handle = writer.blocks.sink.write(BlockKind::Properties, &mut properties.encode(), 0, None)?;
@@ -152,7 +155,7 @@ fn put_block_facts(writer: &Writer, properties: &mut Properties) {
     properties.num_data_blocks_compression_bypassed = stats.bypassed;
     properties.data_size = stats.end;
     properties.uncompressed_data_size = stats.uncompressed;
-    properties.index_value_is_delta_encoded = u64::from(has_delta_values(&writer.options.table));
+    properties.index_value_is_delta_encoded = u64::from(has_delta_values(&writer.options));
     let (fast, slow) =
         writer.blocks.sampler.estimates(stats.uncompressed, stats.blocks * trailer::LEN as u64);
     properties.fast_compression_estimated_data_size = fast;
