@@ -4,6 +4,9 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use regex_automata::meta::Regex;
+use regex_automata::util::syntax;
+
 use super::numbers::{number, signed};
 use super::recompress::How;
 use crate::ldb::Failure;
@@ -44,6 +47,10 @@ pub(super) struct Args {
     pub readahead: usize,
     /// The hexadecimal text of `--parse_internal_key`.
     pub parse_internal_key: Option<Vec<u8>>,
+    /// Only SST files whose properties match are processed.
+    pub require_property: Option<Regex>,
+    /// SST files whose properties match are skipped.
+    pub exclude_property: Option<Regex>,
     pub recompress: How,
 }
 
@@ -52,8 +59,6 @@ const REFUSED: &[(&str, &str)] = &[
     ("--env_uri=", "environments by URI"),
     ("--fs_uri=", "file systems by URI"),
     ("--compression_manager=", "compression managers by name"),
-    ("--require_property_regex=", "choosing files by property"),
-    ("--exclude_property_regex=", "choosing files by property"),
 ];
 
 impl Args {
@@ -76,6 +81,8 @@ impl Args {
             read_num: None,
             readahead: 2 << 20,
             parse_internal_key: None,
+            require_property: None,
+            exclude_property: None,
             recompress: How::default(),
         };
         let (mut levels_from, mut levels_to) = (None, None);
@@ -105,6 +112,8 @@ impl Args {
                 "--read_num=" => out.read_num = Some(number(name, value)?),
                 "--readahead_size=" => out.readahead = number(name, value)? as usize,
                 "--parse_internal_key=" => out.parse_internal_key = Some(value.to_vec()),
+                "--require_property_regex=" => out.require_property = Some(regex(name, value)?),
+                "--exclude_property_regex=" => out.exclude_property = Some(regex(name, value)?),
                 "--compression_level=" => {
                     let level = signed(name, value)?;
                     (levels_from, levels_to) = (Some(level), Some(level));
@@ -139,6 +148,13 @@ impl Args {
         }
         Ok(out)
     }
+}
+
+fn regex(name: &str, value: &[u8]) -> Result<Regex, Failure> {
+    let text = String::from_utf8_lossy(value);
+    let bytes = syntax::Config::new().unicode(false).utf8(false);
+    let made = Regex::builder().syntax(bytes).build(&text);
+    made.map_err(|error| Failure::new(format!("{name}{text}: {error}")))
 }
 
 fn command(value: &[u8]) -> Result<Command, Failure> {
@@ -248,8 +264,15 @@ pub(super) const HELP: &str = "sst_dump <db_dirs_OR_sst_files...> [--command=che
       Convenience option to parse an internal key on the command line. Dumps the
       internal key in hex format {'key' @ SN: type}
 
+    --require_property_regex=<regex>
+      Skips SST files whose properties, as --show_properties prints them, do not
+      match the regular expression (syntax of the Rust crate regex)
+
+    --exclude_property_regex=<regex>
+      Skips SST files whose properties match the regular expression
+
     --list_meta_blocks
       Print the list of all meta blocks in the file
 
-Not in this release: --compression_manager, --require_property_regex, --exclude_property_regex, --env_uri, --fs_uri
+Not in this release: --compression_manager, --env_uri, --fs_uri
 ";

@@ -9,6 +9,7 @@ use base::key::{MAX_SEQUENCE, parse, seek_key};
 use base::{Error, Order};
 use env::Env;
 use format::names::FileName;
+use regex_automata::meta::Regex;
 use table::dump;
 use table::sst::ReadCtx;
 
@@ -124,6 +125,18 @@ impl Run<'_> {
             }
         };
         writeln!(io.out, "Sst file format: {}", table.format())?;
+        let properties = dump::properties_text(table.reader.properties(), "\n  ", ": ");
+        let matches = |regex: &Option<Regex>| regex.as_ref().map(|regex| regex.is_match(&properties));
+        let skipped = match (matches(&args.require_property), matches(&args.exclude_property)) {
+            (Some(false), _) => Some("doesn't match required regex"),
+            (_, Some(true)) => Some("matches excluded regex"),
+            _ => None,
+        };
+        if let Some(reason) = skipped {
+            io.out.flush()?;
+            writeln!(io.err, "{shown}: skipping because properties string {reason}")?;
+            return Ok(true);
+        }
         self.valid.push(path.to_path_buf());
         let walks = matches!(args.command, Command::Check | Command::Scan);
         if self.valid.len() == 1 && walks {

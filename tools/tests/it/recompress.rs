@@ -88,3 +88,24 @@ fn a_wrong_internal_key_has_rocksdbs_status() {
     let text = sst_dump(&["--parse_internal_key=0x61620107000000000000"]).good();
     assert_eq!(text, "key='6162' seq:7, type:1\n");
 }
+
+/// The properties of a table decide whether its file is processed.
+#[test]
+fn files_are_chosen_by_their_properties() {
+    let (_scratch, dir) = copy_of("levels");
+    let file = dir.join("000037.sst").display().to_string();
+    let chosen = |option: &str| sst_dump(&[&file, "--command=none", "--show_properties", option]);
+    for option in ["--require_property_regex=# entries: \\d+", "--exclude_property_regex=no such text"] {
+        assert!(chosen(option).good().contains("Table Properties:"), "{option}");
+    }
+    let required = "--require_property_regex=no such text";
+    let excluded = "--exclude_property_regex=comparator name: leveldb";
+    for (option, reason) in [(required, "doesn't match required regex"), (excluded, "matches excluded regex")]
+    {
+        let ran = chosen(option);
+        assert_eq!(ran.status, 1, "no file is left");
+        let line = format!("{file}: skipping because properties string {reason}\n");
+        assert!(ran.err.starts_with(&line), "{}", ran.err);
+    }
+    assert!(chosen("--require_property_regex=(").err.contains("--require_property_regex=("));
+}
