@@ -12,6 +12,7 @@ pub(crate) use clock::ctime_of;
 mod data;
 mod dice;
 mod disposable;
+mod embedded;
 mod flag_table;
 pub(crate) mod flags;
 mod levels;
@@ -27,6 +28,7 @@ mod setup;
 mod stamped;
 mod stamps;
 mod sums;
+mod traces;
 mod transaction_db;
 mod transactions;
 mod transfer;
@@ -105,6 +107,9 @@ pub const BENCHMARKS: &[(&str, &str)] = &[
     ("backup", "back up the database to --backup_dir"),
     ("restore", "restore the newest backup of --backup_dir to --restore_dir"),
     ("ingestexternalfile", "write SST files of N keys and ingest them in batches"),
+    ("fillembeddedblob", "ingest one SST file of N values, the large ones as embedded blobs"),
+    ("fillembeddedentity", "ingest one SST file of N entities, the large columns as embedded blobs"),
+    ("replay", "make the calls of --trace_file"),
     ("verify", "compare with the database of --truth_db, key by key"),
     ("verifychecksum", "check every block of every file"),
     ("verifyfilechecksums", "check every file against its checksum; needs --file_checksum"),
@@ -184,6 +189,9 @@ fn task(name: &str) -> Option<Task> {
         "backup" => Threads(transfer::backup),
         "restore" => Threads(transfer::restore),
         "ingestexternalfile" => Threads(transfer::ingest_external_file),
+        "fillembeddedblob" => Threads(embedded::fill_blobs),
+        "fillembeddedentity" => Threads(embedded::fill_entities),
+        "replay" => Threads(traces::replay),
         "verify" => Act(check::against_truth),
         "verifychecksum" => Threads(check::checksums),
         "verifyfilechecksums" => Threads(check::file_checksums),
@@ -214,17 +222,17 @@ const FRESH: &[&str] = &[
     "fillsync",
     "fill100K",
     "fillseekseq",
+    "fillembeddedblob",
+    "fillembeddedentity",
     "timeseries",
 ];
 
 /// RocksDB's benchmarks that are not built, with the feature that they need.
 pub const MISSING: &[(&str, &str)] = &[
     ("cache_report_problems", "a cache that checks itself"),
-    ("fillembeddedblob, fillembeddedentity", "external SST files with embedded blobs"),
     ("multiscan, multiscanrandom", "scans of many ranges at once"),
     ("openandcompact", "compaction in another process"),
     ("readrandomcoroutine, multireadrandomcoroutine", "reads as coroutines"),
-    ("replay", "traces"),
 ];
 
 /// Runs the program with its arguments, without the program's name.
@@ -307,7 +315,9 @@ fn benchmarks(flags: Arc<Flags>) -> Result<()> {
         let run = house.run(name)?;
         let mut threads = flags.count("threads").max(1) as usize;
         match name {
-            "backup" | "restore" | "ingestexternalfile" => threads = 1,
+            "backup" | "restore" | "ingestexternalfile" | "fillembeddedblob" | "fillembeddedentity" => {
+                threads = 1;
+            }
             "readtocache" | "filluniquerandom" | "fillanddeleteuniquerandom" | "getmergeoperands" => {
                 threads = 1
             }
@@ -333,6 +343,7 @@ fn benchmarks(flags: Arc<Flags>) -> Result<()> {
                 if name == "restore" {
                     println!("Restore path: [{}]", transfer::restore_dir(&run).display());
                 }
+                traces::start(&run, name)?;
                 if warmups > 0 {
                     println!("Warming up benchmark by running {warmups} times");
                 }
@@ -353,6 +364,7 @@ fn benchmarks(flags: Arc<Flags>) -> Result<()> {
                 if runs > 1 {
                     print!("{}", combined.summary(name));
                 }
+                traces::end(&run, name)?;
             }
         }
     }

@@ -96,6 +96,8 @@ const FAMILY: &[&str] = &[
     "optimize_filters_for_hits",
     "force_consistency_checks",
     "periodic_compaction_seconds",
+    "preclude_last_level_data_seconds",
+    "preserve_internal_time_seconds",
     "max_successive_merges",
     "strict_max_successive_merges",
     "memtable_protection_bytes_per_key",

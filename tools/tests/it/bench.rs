@@ -152,6 +152,7 @@ fn every_benchmark_runs() {
         "verify",
         "verifyfilechecksums",
         "readtorowcache",
+        "replay",
     ];
     let (here, _) = listed();
     let merging = |name: &str| name.contains("merg");

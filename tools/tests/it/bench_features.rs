@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use crate::support::ldb_on;
+use crate::support::{ldb_on, sst_dump};
 
 fn run(db: &Path, args: &[&str]) -> Output {
     let db = format!("--db={}", db.display());
@@ -261,4 +261,45 @@ fn rates_follow_the_sine_wave_and_statistics_come_with_each_status_line() {
     {
         assert!(text.contains(words), "{words} is not in\n{text}");
     }
+}
+
+/// One file holds all values. The large values and columns are embedded blobs, which the reads find.
+#[test]
+fn a_file_with_embedded_blobs_is_ingested_and_read() {
+    let scratch = tempfile::tempdir().unwrap();
+    let args = ["--num=200", "--value_size=4000", "--compression_type=none"];
+    let db = scratch.path().join("blobs");
+    let text = good(&db, &[&args[..], &["--benchmarks=fillembeddedblob,readrandom"]].concat());
+    assert!(text.contains("(200 values, value_size=4000, embedded_blob_min_size=2048)"), "{text}");
+    assert!(text.contains("(200 of 200 found)"), "{text}");
+    assert!(!db.join("embedded_tmp").exists());
+    let db = scratch.path().join("entities");
+    let columns = ["--benchmarks=fillembeddedentity,readrandomentity", "--num_wide_columns=2"];
+    let text = good(&db, &[&args[..], &columns[..]].concat());
+    assert!(
+        text.contains("(200 entities, 3 cols [1 inline + 2 embedded], embedded_blob_min_size=2048)"),
+        "{text}"
+    );
+    assert!(text.contains("(200 of 200 found)"), "{text}");
+    let text = sst_dump(&[&db.display().to_string(), "--command=none", "--show_properties"]).good();
+    assert!(text.contains("# rocksdb.embedded.blob.stats: 0x9003"), "{text}");
+    refused(&["--benchmarks=fillembeddedblob", "--format_version=6"], "format_version >= 7 (got 6)");
+}
+
+/// A benchmark writes its calls to a file, and `replay` makes them on another database.
+#[test]
+fn a_traced_benchmark_is_replayed() {
+    let scratch = tempfile::tempdir().unwrap();
+    let at = |name: &str| scratch.path().join(name);
+    let trace = format!("--trace_file={}", at("trace").display());
+    let blocks = format!("--block_cache_trace_file={}", at("blocks").display());
+    let text = good(&at("db"), &["--benchmarks=fillrandom", "--num=300", &trace, &blocks]);
+    assert!(text.contains("Tracing the workload to: [") && text.contains("Tracing block cache"), "{text}");
+    let fast = "--trace_replay_fast_forward=1000000";
+    let text = good(&at("copy"), &["--benchmarks=replay", "--num=300", &trace, fast]);
+    assert!(text.contains("Replay completed from trace_file: "), "{text}");
+    assert_eq!(rows(&at("copy")), rows(&at("db")));
+    assert!(std::fs::metadata(at("blocks")).unwrap().len() > 0);
+    refused(&["--benchmarks=replay"], "Please set --trace_file to be replayed from");
+    refused(&["--benchmarks=replay", "--threads=2"], "Multi-threaded replay is not yet supported");
 }
