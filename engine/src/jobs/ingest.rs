@@ -30,6 +30,7 @@ use crate::ingest::{
 };
 use crate::output::named;
 use crate::schedule::Schedule;
+use crate::sequence::Snapshots;
 use crate::sync::{Arc, Ordering};
 use crate::write::{Writer, alone_unlocked};
 
@@ -191,6 +192,10 @@ impl Ingestions {
             changes.push(self.change_of(job, &placed)?);
             Ok(())
         });
+        // The new version has entries that are not visible yet. Without this, a compaction could drop the older entries
+        // that a snapshot taken before the publish must see.
+        let visible = self.context.tools.sequence.visible();
+        let kept = Snapshots::keep(&self.context.tools.snapshots, &self.context.tools.sequence, visible);
         let done = done.and_then(|()| self.commit_changes(jobs, changes));
         match &done {
             Ok(()) => {
@@ -206,6 +211,7 @@ impl Ingestions {
                 replaced.iter().for_each(|file| file.set_being_compacted(false));
             }
         }
+        drop(kept);
         self.unreserve(jobs, reservation);
         done
     }

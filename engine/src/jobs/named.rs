@@ -4,17 +4,27 @@
 //! Follows RocksDB `db/db_impl/db_impl_compaction_flush.cc` (`CompactFilesImpl`, `ReFitLevel`),
 //! `db/db_impl/db_impl.cc` (`DeleteFilesInRanges`; `DeleteFile` in release 8.10) and `db/db_impl/db_impl_experimental.cc`.
 
-use base::{Error, FileNumber, Result};
+use base::{Error, FileNumber, JobId, Result};
+use lsm::pick::Running;
 use lsm::pick::manual::{files_in_ranges, plan_files, smallest_fitting_level};
 use lsm::table_file::TableFile;
-use lsm::version::Edit;
+use lsm::version::{Edit, KeyRange};
 
 use super::manual::ManualCompactions;
 use crate::commit::Change;
 use crate::compaction::{FilesCompacted, Job};
 use crate::family::Family;
 use crate::options::{CompactionOptions, CompressionType, Temperature};
+use crate::schedule::Queues;
 use crate::sync::Arc;
+
+/// SST files that move to another level unchanged, with their reservation.
+struct Move {
+    id: JobId,
+    files: Vec<Arc<TableFile>>,
+    /// The old level and the new level.
+    levels: (usize, usize),
+}
 
 impl ManualCompactions {
     /// Compacts these SST files, and the SST files that must be compacted with them, to `output_level`.
@@ -209,8 +219,8 @@ impl ManualCompactions {
         if target_level < 1 {
             return invalid("Invalid target level");
         }
-        let files = {
-            let state = self.schedule.queues();
+        let moved = {
+            let mut state = self.schedule.queues();
             let version = family.pin().version.clone();
             if target_level >= version.num_levels() {
                 return invalid("Target level does not exist");
@@ -232,10 +242,9 @@ impl ManualCompactions {
             if (1..=target_level).any(|level| !version.level(level).is_empty() || written_to(level)) {
                 return invalid("All levels up to target_level must be empty");
             }
-            files.iter().for_each(|f| f.set_being_compacted(true));
-            files
+            self.reserve_move(&mut state, family, files, (0, target_level))
         };
-        self.move_files(family, files, 0, target_level)
+        self.move_files(family, moved)
     }
 
     /// Moves all SST files of `level` to `target_level`. A negative target means the smallest empty level that is
@@ -246,8 +255,8 @@ impl ManualCompactions {
     /// files or is the output level of a compaction. Aborted for more than one SST file to level 0. Errors of the
     /// MANIFEST.
     pub(super) fn refit_level(&self, family: &Arc<Family>, level: usize, target_level: i32) -> Result<()> {
-        let (files, to) = {
-            let state = self.schedule.queues();
+        let moved = {
+            let mut state = self.schedule.queues();
             let pin = family.pin_owned();
             let version = &pin.version;
             if usize::try_from(target_level).is_ok_and(|to| to >= version.num_levels()) {
@@ -283,20 +292,38 @@ impl ManualCompactions {
                     "Levels between source and target will have some ongoing compaction's output.",
                 ));
             }
-            files.iter().for_each(|f| f.set_being_compacted(true));
-            (files, to)
+            self.reserve_move(&mut state, family, files, (level, to))
         };
-        self.move_files(family, files, level, to)
+        self.move_files(family, moved)
+    }
+
+    /// Reserves SST files and their key range on the new level. An ingestion that runs before the commit of the move places
+    /// its files above the new level: their entries are newer. RocksDB: `DBImpl::ReFitLevel` registers a compaction.
+    fn reserve_move(
+        &self,
+        state: &mut Queues,
+        family: &Family,
+        files: Vec<Arc<TableFile>>,
+        levels: (usize, usize),
+    ) -> Move {
+        let id = self.context.tools.take_job_id();
+        let order = family.pin().version.order().clone();
+        let running = Running {
+            start_level: levels.0,
+            output_level: levels.1,
+            range: KeyRange::of(&order, files.iter().map(|file| &**file)),
+            manual: true,
+            intra_l0: false,
+            proximal: None,
+        };
+        files.iter().for_each(|file| file.set_being_compacted(true));
+        state.compaction.reserved.entry(family.id()).or_default().push((id, running));
+        Move { id, files, levels }
     }
 
     /// Moves reserved files to another level, and ends their reservation.
-    fn move_files(
-        &self,
-        family: &Arc<Family>,
-        files: Vec<Arc<TableFile>>,
-        from: usize,
-        to: usize,
-    ) -> Result<()> {
+    fn move_files(&self, family: &Arc<Family>, moved: Move) -> Result<()> {
+        let Move { id, files, levels: (from, to) } = moved;
         let edit = Edit {
             deleted: files.iter().map(|f| (from, f.number)).collect(),
             added: files.iter().map(|f| (to, f.clone())).collect(),
@@ -304,8 +331,9 @@ impl ManualCompactions {
         };
         let outcome = if files.is_empty() { Ok(()) } else { self.change_tree(family, edit) };
         {
-            let _state = self.schedule.queues();
+            let mut state = self.schedule.queues();
             files.iter().for_each(|f| f.set_being_compacted(false));
+            state.unreserve(family.id(), id);
         }
         self.schedule.reconsider(family);
         outcome

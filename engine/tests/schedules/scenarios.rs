@@ -1,9 +1,14 @@
 //! The scenarios, and the conditions that hold in every schedule.
 
+use std::path::Path;
+
 use base::{Kind, Subcode};
 use env::fault::FaultFs;
 use ironstone_engine::components::FamilyDescriptor;
-use ironstone_engine::options::{CompactRangeOptions, FamilyOptions, FlushOptions};
+use ironstone_engine::ingest::{ExternalWriter, IngestRequest};
+use ironstone_engine::options::{
+    CompactRangeOptions, FamilyOptions, FlushOptions, IngestExternalFileOptions,
+};
 use shuttle::thread;
 
 use super::*;
@@ -334,5 +339,52 @@ fn a_family_whose_flush_fails_stops_no_writer_of_another() {
             assert_eq!(scan_pair(&db, &db.family(family).unwrap(), &name), newest, "{name} after reopening");
         }
         assert_eq!(scan_pair(&db, &db.family("other").unwrap(), "flushed"), Some(1));
+    });
+}
+
+/// Writes an SST file with one entry, and returns the request that ingests the file.
+fn one_entry(db: &Db, options: &DbOptions, key: &str, number: u64) -> IngestRequest {
+    let path = Path::new("/external.sst");
+    let mut file = ExternalWriter::create(path, options, &FamilyOptions::default()).unwrap();
+    file.entries().unwrap().put(key.as_bytes(), &number.to_be_bytes()).unwrap();
+    file.finish().unwrap();
+    IngestRequest::new(db.default_family().unwrap(), vec![path.into()], IngestExternalFileOptions::default())
+}
+
+/// Lets the other threads run for a drawn number of steps, so that a short step of this thread meets each of their steps.
+fn fall_behind() {
+    let steps = shuttle::rand::thread_rng().gen_range(0..600);
+    (0..steps).for_each(|_| thread::yield_now());
+}
+
+/// `change_level` moves all files of a level. The ingested file has a newer entry, so it must be above them.
+#[test]
+fn an_ingestion_stays_above_files_that_move_to_another_level() {
+    explore(|| {
+        let mut request = drawn(&world());
+        // With dynamic level sizes, the ingestion skips the empty levels between level 0 and the base level.
+        request.families[0].options.level_compaction_dynamic_level_bytes = false;
+        let options = request.options.clone();
+        let db = open(request);
+        let family = db.default_family().unwrap();
+        let to = |target_level| CompactRangeOptions {
+            change_level: true,
+            target_level,
+            ..CompactRangeOptions::default()
+        };
+        db.put(&family, b"k", &1u64.to_be_bytes(), &WriteOptions::default()).unwrap();
+        db.compact_range(&family, None, None, &to(4)).unwrap();
+        let ingested = one_entry(&db, &options, "k", 2);
+        let mover = {
+            let (db, family) = (db.clone(), family.clone());
+            // The move is refused if the ingestion placed its file between the levels first.
+            thread::spawn(move || drop(db.compact_range(&family, None, None, &to(2))))
+        };
+        let prepared = db.prepare_ingestion(vec![ingested]).unwrap();
+        fall_behind();
+        prepared.commit().unwrap();
+        mover.join().unwrap();
+        assert_eq!(get(&db, &family, "k"), Some(2), "the older entry is above the newer entry");
+        db.close().unwrap();
     });
 }
