@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use base::{Error, Result};
 use engine::db::WorkerOptions;
 use engine::options::{DbOptions, TableFactory};
+use ironstone::binding::TableCache;
 use lsm::cut::{FixedPrefixPartitioner, PartitionerFactory};
 use lsm::filter::CompactionFilter;
 
@@ -127,7 +128,7 @@ c_api! {
     ) {
         if let Some(table) = table_options {
             overrides.options.family.table_factory = TableFactory::BlockBased(table.options.clone());
-            overrides.options.block_cache = table.block_cache.clone();
+            overrides.options.table_cache = TableCache::of(table.block_cache.clone());
             overrides.replaces_table_factory = true;
         }
     }
@@ -291,7 +292,7 @@ fn run(
         db: given.db.clone(),
         family: given.family.clone(),
         replaces_table_factory: overrides.replaces_table_factory,
-        components: given.components(),
+        components: given.components()?,
         changes: overrides.changes.clone(),
     };
     let canceled = options.canceled.clone();

@@ -44,7 +44,8 @@ c_api! {
         options: in rocksdb_options_t, name: path, secondary_path: path, err
     ) -> Owned<rocksdb_t> {
         let front = options_of(options, secondary_path)?;
-        let front = ironstone::Options { block_cache: options.block_cache.clone(), ..front };
+        let block_cache = options.table_cache.get(&options.family.table_factory)?;
+        let front = ironstone::Options { block_cache, ..front };
         Ok(Owned(rocksdb_t::secondary(Secondary::open(name, front)?)?))
     }
 

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use engine::options::{DbPath, TableFactory};
+use ironstone::binding::TableCache;
 use lsm::filter::CompactionFilter;
 use table::collectors::CompactOnDeletion;
 
@@ -70,7 +71,7 @@ c_api! {
     ) {
         if let Some(table) = table_options {
             options.family.table_factory = TableFactory::BlockBased(table.options.clone());
-            options.block_cache = table.block_cache.clone();
+            options.table_cache = TableCache::of(table.block_cache.clone());
             options.table_rejected = table.rejected().clone();
         }
     }

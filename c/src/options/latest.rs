@@ -5,6 +5,7 @@ use std::ffi::c_char;
 use base::Result;
 use engine::options::TableFactory;
 use engine::options::file::{ReadConfig, load_latest};
+use ironstone::binding::TableCache;
 
 use super::rocksdb_options_t;
 use crate::abi::returns::malloc_array;
@@ -37,7 +38,7 @@ c_api! {
             .map(|(name, family)| {
                 let mut options = rocksdb_options_t { family, ..rocksdb_options_t::default() };
                 if matches!(options.family.table_factory, TableFactory::BlockBased(_)) {
-                    options.block_cache = cache.map(|cache| cache.cache.clone());
+                    options.table_cache = TableCache::of(cache.map(|cache| cache.cache.clone()));
                 }
                 Loaded { name, options }
             })

@@ -21,6 +21,7 @@ use engine::components::{Components, FamilyDescriptor, WalFilter};
 use engine::db::OpenRequest;
 use engine::options::{DbOptions, FamilyOptions};
 use engine::remote::CompactionService;
+use ironstone::binding::TableCache;
 use table::sst::BlockCache;
 
 use crate::abi::rejected::has_rejected;
@@ -35,8 +36,8 @@ pub struct rocksdb_options_t {
     pub family: FamilyOptions,
     pub(crate) rejected: Rejected,
     pub(crate) listeners: Vec<Arc<CListener>>,
-    /// The block cache of the block-based table options. `None`: the database makes a cache.
-    pub(crate) block_cache: Option<Arc<BlockCache>>,
+    /// The block cache of the table options.
+    pub(crate) table_cache: TableCache,
     /// The cache for values in blob files.
     pub(crate) blob_cache: Option<Arc<BlockCache>>,
     /// The WAL filter: it decides about each WAL record during recovery.
@@ -63,7 +64,7 @@ impl rocksdb_options_t {
     pub(crate) fn open_request(&self, path: &Path) -> Result<OpenRequest> {
         self.check()?;
         let mut request = OpenRequest::new(path, self.traced_db_options(), self.family.clone());
-        request.components = self.components();
+        request.components = self.components()?;
         request.others = Some(self.family.clone());
         for family in &mut request.families {
             family.blob_cache.clone_from(&self.blob_cache);
@@ -88,7 +89,7 @@ impl rocksdb_options_t {
     pub(crate) fn descriptor(&self, name: &str) -> Result<FamilyDescriptor> {
         self.check()?;
         let mut descriptor = FamilyDescriptor::new(name, self.family.clone());
-        descriptor.block_cache = self.block_cache.clone();
+        descriptor.block_cache = self.table_cache.get(&self.family.table_factory)?;
         descriptor.blob_cache = self.blob_cache.clone();
         Ok(descriptor)
     }
@@ -119,14 +120,18 @@ impl rocksdb_options_t {
         })
     }
 
-    pub(crate) fn components(&self) -> Components {
-        Components {
+    /// Returns the components of an open.
+    ///
+    /// # Errors
+    /// InvalidArgument if no block cache can have the settings of the table options.
+    pub(crate) fn components(&self) -> Result<Components> {
+        Ok(Components {
             listeners: bound(&self.listeners),
-            block_cache: self.block_cache.clone(),
+            block_cache: self.table_cache.get(&self.family.table_factory)?,
             wal_filter: self.wal_filter.clone(),
             compaction_service: self.compaction_service.clone(),
             ..Components::default()
-        }
+        })
     }
 }
 
@@ -154,12 +159,11 @@ c_api! {
         let mut front = ironstone::Options {
             db: base_options.db.clone(),
             family: base_options.family.clone(),
-            block_cache: base_options.block_cache.clone(),
             ..ironstone::Options::default()
         };
-        front.update(opts_str)?;
-        let ironstone::Options { db, family, block_cache, .. } = front;
-        let changed = rocksdb_options_t { db, family, block_cache, ..base_options.clone() };
+        let mut changed = base_options.clone();
+        changed.table_cache.update(&mut front, opts_str)?;
+        (changed.db, changed.family) = (front.db, front.family);
         *new_options = changed;
         Ok(())
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use base::stats::Statistics;
+use ironstone::binding::TableCache;
 
 use super::rocksdb_options_t;
 use crate::abi::Place;
@@ -18,7 +19,7 @@ c_api! {
     /// Sets options for point look-ups without range scans. `block_cache_size_mb` is the capacity of the block cache in MiB.
     fn rocksdb_options_optimize_for_point_lookup(options: mut rocksdb_options_t, block_cache_size_mb: u64) {
         options.family.optimize_for_point_lookup(block_cache_size_mb);
-        options.block_cache = None;
+        options.table_cache = TableCache::default();
     }
 
     /// Sets options for level compaction. `memtable_memory_budget` is the memory of the memtables in bytes.

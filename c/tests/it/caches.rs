@@ -61,3 +61,56 @@ fn a_column_family_without_a_cache_does_not_use_the_cache_of_the_database_option
         rocksdb_options_destroy(plain);
     }
 }
+
+unsafe extern "C" {
+    fn rocksdb_options_create_copy(options: *mut rocksdb_options_t) -> *mut rocksdb_options_t;
+    fn rocksdb_get_options_from_string(
+        base: *const rocksdb_options_t,
+        text: *const c_char,
+        new: *mut rocksdb_options_t,
+        err: *mut *mut c_char,
+    );
+    fn rocksdb_property_int(db: *mut rocksdb_t, name: *const c_char, value: *mut u64) -> c_int;
+    fn rocksdb_flushoptions_create() -> *mut c_void;
+    fn rocksdb_flushoptions_destroy(options: *mut c_void);
+    fn rocksdb_flush(db: *mut rocksdb_t, options: *const c_void, err: *mut *mut c_char);
+}
+
+/// Returns the bytes in the block cache of the default column family.
+fn usage(db: &Db) -> u64 {
+    let (name, mut bytes) = (c"rocksdb.block-cache-usage".as_ptr(), 0);
+    // SAFETY: the database is live; the name ends with NUL.
+    assert_eq!(unsafe { rocksdb_property_int(db.handle, name, &raw mut bytes) }, 0);
+    bytes
+}
+
+#[test]
+fn databases_of_one_options_handle_and_its_copies_share_the_default_cache() {
+    let dir = tempfile::tempdir().unwrap();
+    let open = |options: *mut rocksdb_options_t, name: &str| {
+        let path = c_path(&dir.path().join(name));
+        // SAFETY: the options are live, the path ends with NUL.
+        Db::new(ok(|err| unsafe { rocksdb_open(options, path.as_ptr(), err) }))
+    };
+    // SAFETY: all handles are live where they are used; each is destroyed once.
+    unsafe {
+        let (first, other, text) = (options(), options(), options());
+        let copy = rocksdb_options_create_copy(first);
+        ok(|err| {
+            let words = c"block_based_table_factory={block_cache=32M};create_if_missing=true";
+            rocksdb_get_options_from_string(first, words.as_ptr(), text, err);
+        });
+        let databases = [open(first, "one"), open(copy, "two"), open(other, "three"), open(text, "four")];
+        let empty = usage(&databases[0]);
+        databases[0].put("key", &"v".repeat(1000));
+        let flush = rocksdb_flushoptions_create();
+        ok(|err| rocksdb_flush(databases[0].handle, flush, err));
+        rocksdb_flushoptions_destroy(flush);
+        assert!(databases[0].get("key").is_some());
+        let filled = usage(&databases[0]);
+        assert!(filled > empty + 1000, "{filled}");
+        assert_eq!(databases.each_ref().map(usage), [filled, filled, empty, empty]);
+        drop(databases);
+        [first, other, text, copy].into_iter().for_each(|options| rocksdb_options_destroy(options));
+    }
+}

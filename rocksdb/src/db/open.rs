@@ -305,7 +305,7 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
     ) -> Result<Self, Error> {
         let cfs: Vec<ColumnFamilyDescriptor> = cfs.into_iter().collect();
         let (families, names) = descriptors(opts, &cfs)?;
-        let mut options = opts.for_descriptors()?;
+        let mut options = opts.get()?;
         create_directory(&options.db, path)?;
         let base = match access {
             Access::ReadWrite => Base::of_db(Db::open_with_families(path, options, families)?),

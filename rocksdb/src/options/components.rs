@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use ironstone::binding::TableCache;
 use ironstone::env::{RateLimiter, RateOptions};
 use ironstone::{MemtableFactory as Memtables, Order, TableFactory, Value};
 
@@ -162,7 +163,7 @@ impl Options {
     /// Sets the table format to block-based. The options share the block cache of `factory`.
     pub fn set_block_based_table_factory(&mut self, factory: &BlockBasedOptions) {
         self.inner.family.table_factory = TableFactory::BlockBased(factory.inner.clone());
-        self.inner.block_cache = factory.block_cache.as_ref().map(|cache| cache.0.clone());
+        self.table_cache = TableCache::of(factory.block_cache.as_ref().map(|cache| cache.0.clone()));
         self.rejected.take("block_based_table_factory", &factory.rejected);
     }
 

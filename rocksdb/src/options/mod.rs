@@ -20,6 +20,7 @@ mod tables;
 use std::path::Path;
 use std::sync::Arc;
 
+use ironstone::binding::TableCache;
 use ironstone::stats::HistogramKind;
 use ironstone::{BlockCache, CompressionType, FamilyDescriptor, ReadConfig, TableFactory};
 
@@ -48,27 +49,20 @@ pub use tables::{BlockBasedOptions, CuckooTableOptions};
 #[derive(Clone, Default)]
 pub struct Options {
     pub(crate) inner: ironstone::Options,
+    /// The block cache of the table options.
+    pub(crate) table_cache: TableCache,
     pub(crate) blob_cache: Option<Arc<BlockCache>>,
     pub(crate) rejected: Rejected,
 }
 
 impl Options {
-    /// Returns the options of `ironstone`.
+    /// Returns the options of `ironstone` without a block cache: each descriptor has its own block cache.
     ///
     /// # Errors
     /// InvalidArgument for the first option with a value that the option cannot have.
     pub(crate) fn get(&self) -> Result<ironstone::Options, Error> {
         self.rejected.check()?;
         Ok(self.inner.clone())
-    }
-
-    /// Returns the options of `ironstone` for an open with descriptors. Each descriptor has its own block cache, so these options
-    /// have none.
-    ///
-    /// # Errors
-    /// As [`Self::get`].
-    pub(crate) fn for_descriptors(&self) -> Result<ironstone::Options, Error> {
-        Ok(ironstone::Options { block_cache: None, ..self.get()? })
     }
 
     /// Returns the descriptor of a column family with these options.
@@ -81,7 +75,7 @@ impl Options {
             return Err(Error::new(format!("Failed to convert path to CString when creating cf: {error}")));
         }
         let mut descriptor = FamilyDescriptor::new(name, self.inner.family.clone());
-        descriptor.block_cache = self.inner.block_cache.clone();
+        descriptor.block_cache = self.table_cache.get(&self.inner.family.table_factory)?;
         descriptor.blob_cache = self.blob_cache.clone();
         Ok(descriptor)
     }
@@ -107,7 +101,7 @@ impl Options {
             let mut options = Options::default();
             options.inner.family = family;
             if matches!(options.inner.family.table_factory, TableFactory::BlockBased(_)) {
-                options.inner.block_cache = Some(cache.0.clone());
+                options.table_cache = TableCache::of(Some(cache.0.clone()));
             }
             ColumnFamilyDescriptor { name, options, ttl: ColumnFamilyTtl::Disabled }
         };
@@ -123,7 +117,7 @@ impl Options {
             return Err(Error::new(format!("options string must not contain NUL (0x00) bytes: {error}")));
         }
         let mut options = self.clone();
-        options.inner.update(opts_str.as_ref())?;
+        options.table_cache.update(&mut options.inner, opts_str.as_ref())?;
         Ok(options)
     }
 
@@ -149,7 +143,7 @@ impl Options {
     /// Sets options for point look-ups without range scans. `block_cache_size_mb` is the capacity of the block cache, in MiB.
     pub fn optimize_for_point_lookup(&mut self, block_cache_size_mb: u64) {
         self.inner.family.optimize_for_point_lookup(block_cache_size_mb);
-        self.inner.block_cache = None;
+        self.table_cache = TableCache::default();
     }
 
     /// Sets options for a bulk load without compaction.

@@ -97,7 +97,7 @@ impl<T: ThreadMode> OptimisticTransactionDB<T> {
     {
         let cfs: Vec<ColumnFamilyDescriptor> = cfs.into_iter().collect();
         let (families, names) = descriptors(opts, &cfs)?;
-        let (options, transactions) = (opts.for_descriptors()?, OptimisticTransactionDbOptions::default());
+        let (options, transactions) = (opts.get()?, OptimisticTransactionDbOptions::default());
         create_directory(&options.db, path.as_ref())?;
         let db = OptimisticTransactionDb::open_with(path.as_ref(), options, transactions, Some(families))?;
         let base = Base::of_db(db.base().clone());

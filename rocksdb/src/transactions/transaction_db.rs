@@ -114,7 +114,7 @@ impl<T: ThreadMode> TransactionDB<T> {
     {
         let cfs: Vec<ColumnFamilyDescriptor> = cfs.into_iter().collect();
         let (families, names) = descriptors(opts, &cfs)?;
-        let (options, transactions) = (opts.for_descriptors()?, txn_db_opts.inner.clone());
+        let (options, transactions) = (opts.get()?, txn_db_opts.inner.clone());
         create_directory(&options.db, path.as_ref())?;
         let db = TransactionDb::open_with(path.as_ref(), options, transactions, Some(families))?;
         let base = Base::of_db((*db).clone());

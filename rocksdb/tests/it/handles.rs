@@ -265,6 +265,25 @@ fn a_column_family_without_a_cache_does_not_use_the_cache_of_the_database_option
 }
 
 #[test]
+fn databases_of_one_options_object_and_its_clones_share_the_default_cache() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut base = Options::default();
+    base.create_if_missing(true);
+    let mut other = Options::default();
+    other.create_if_missing(true);
+    let open = |options: &Options, name: &str| DB::open(options, dir.path().join(name)).unwrap();
+    let databases = [open(&base, "one"), open(&base.clone(), "two"), open(&other, "three")];
+    let usage = |db: &DB| db.property_int_value("rocksdb.block-cache-usage").unwrap().unwrap();
+    let empty = usage(&databases[0]);
+    databases[0].put(b"key", [1; 1000]).unwrap();
+    databases[0].flush().unwrap();
+    assert!(databases[0].get(b"key").unwrap().is_some());
+    let filled = usage(&databases[0]);
+    assert!(filled > empty + 1000, "{filled}");
+    assert_eq!(databases.each_ref().map(usage), [filled, filled, empty]);
+}
+
+#[test]
 fn a_batch_hands_out_its_changes_in_order() {
     let mut batch = WriteBatch::with_capacity_bytes(64);
     batch.put(b"a", b"1");
