@@ -206,7 +206,7 @@ natives! {
 
     fn SstFileReader_open[java](handle: Handle, path: JString) {
         let (mut object, path) = (handle.exclusive::<ReaderObject>()?, java.text(path)?);
-        let file = SstFileReader::open(path, &object.options.for_open())?;
+        let file = SstFileReader::open(path, &object.options.for_open()?)?;
         object.file = Some(file);
     }
 

@@ -23,7 +23,7 @@ fn families(java: Java<'_>, db: &DatabaseObject, handles: JLongs<'_>) -> Outcome
 
 /// Makes a column family and its handle.
 fn create(db: &DatabaseObject, name: Vec<u8>, options: Handle) -> Outcome<Handle> {
-    let descriptor = options.shared::<OptionSet>()?.descriptor(&family_name(name)?);
+    let descriptor = options.shared::<OptionSet>()?.descriptor(&family_name(name)?)?;
     Ok(db.create_family(descriptor)?)
 }
 

@@ -21,6 +21,7 @@ use ironstone::{FamilyDescriptor, Secondary};
 
 use super::kind::Kind;
 use super::open::{Families, family_name};
+use super::path::database_dir;
 use super::{DatabaseObject, InFamily, database};
 use crate::fault::{Fault, Outcome};
 use crate::handle::Handle;
@@ -181,8 +182,7 @@ impl DatabaseObject {
 
 /// Returns the options of a secondary instance. Its info log is in `path`, because the instance must not write to the
 /// directory of the database.
-fn secondary_options(options: Handle, path: &Path) -> Outcome<ironstone::Options> {
-    let mut options = options.shared::<OptionSet>()?.for_open();
+fn secondary_options(mut options: ironstone::Options, path: &Path) -> Outcome<ironstone::Options> {
     // A secondary instance keeps all SST files open, because the writer may delete them.
     (options.db.max_open_files, options.db.open_files_async) = (-1, false);
     if options.db.info_log.is_none() {
@@ -200,11 +200,14 @@ disposers! {
 
 natives! {
     fn TtlDB_open[java](options: Handle, path: JString, ttl: i32, read_only: bool) -> Handle {
-        let (path, set) = (java.text(path)?, options.shared::<OptionSet>()?);
-        let options = set.for_open();
+        let set = options.shared::<OptionSet>()?;
+        let path = database_dir(java, path, &*set.db.env.fs)?;
         let db = match read_only {
-            true => TtlDb::open_read_only(&path, options)?,
-            false => TtlDb::open_with_families(&path, options, vec![(set.descriptor("default"), ttl)])?,
+            true => TtlDb::open_read_only(&path, set.for_open()?)?,
+            false => {
+                let families = vec![(set.descriptor("default")?, ttl)];
+                TtlDb::open_with_families(&path, set.for_descriptors(), families)?
+            }
         };
         DatabaseObject::with_ttl(db)?.into_handle()?
     }
@@ -213,7 +216,8 @@ natives! {
     fn TtlDB_openCF[java](
         options: Handle, path: JString, names: JObjects, family_options: JLongs, ttls: JInts, read_only: bool
     ) -> JLongs<'j> {
-        let (path, options) = (java.text(path)?, options.shared::<OptionSet>()?.for_open());
+        let options = options.shared::<OptionSet>()?.for_descriptors();
+        let path = database_dir(java, path, &*options.db.env.fs)?;
         let (mut families, ttls) = (Families::new(java, names, family_options)?, java.ints(ttls)?);
         let descriptors = std::mem::take(&mut families.descriptors);
         if ttls.len() != descriptors.len() {
@@ -230,7 +234,7 @@ natives! {
     fn TtlDB_createColumnFamilyWithTtl[java](db: Handle, name: JBytes, options: Handle, ttl: i32) -> Handle {
         let (db, name) = (database(db)?, java.bytes(name)?);
         let name = family_name(name)?;
-        let descriptor = options.shared::<OptionSet>()?.descriptor(&name);
+        let descriptor = options.shared::<OptionSet>()?.descriptor(&name)?;
         let Kind::Ttl(ttls) = &db.kind else {
             return Err(Error::invalid_argument("the database was not opened with a time to live").into());
         };
@@ -241,7 +245,8 @@ natives! {
     fn RocksDB_openAsSecondary__JLjava_lang_String_2Ljava_lang_String_2[java](
         options: Handle, path: JString, secondary_path: JString
     ) -> Handle {
-        let (path, secondary) = (java.text(path)?, java.text(secondary_path)?);
+        let (options, secondary) = (options.shared::<OptionSet>()?.for_open()?, java.text(secondary_path)?);
+        let path = database_dir(java, path, &*options.db.env.fs)?;
         let options = secondary_options(options, secondary.as_ref())?;
         DatabaseObject::secondary(Secondary::open(path, options)?)?.into_handle()?
     }
@@ -249,7 +254,8 @@ natives! {
     fn RocksDB_openAsSecondary__JLjava_lang_String_2Ljava_lang_String_2_3_3B_3J[java](
         options: Handle, path: JString, secondary_path: JString, names: JObjects, family_options: JLongs
     ) -> JLongs<'j> {
-        let (path, secondary) = (java.text(path)?, java.text(secondary_path)?);
+        let (options, secondary) = (options.shared::<OptionSet>()?.for_descriptors(), java.text(secondary_path)?);
+        let path = database_dir(java, path, &*options.db.env.fs)?;
         let options = secondary_options(options, secondary.as_ref())?;
         let mut families = Families::new(java, names, family_options)?;
         let descriptors = std::mem::take(&mut families.descriptors);

@@ -182,7 +182,7 @@ natives! {
         let (db, name) = (database(db)?, java.copy_first(name, len)?);
         db.refuse_ttl("the import of a column family")?;
         let name = family_name(name.to_vec())?;
-        let descriptor = options.shared::<OptionSet>()?.descriptor(&name);
+        let descriptor = options.shared::<OptionSet>()?.descriptor(&name)?;
         let exports = java.longs(exports)?;
         let exports: Vec<Shared<ExportObject>> =
             exports.into_iter().map(|handle| Ok(Handle(handle).shared()?)).collect::<Outcome<_>>()?;

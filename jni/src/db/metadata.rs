@@ -8,6 +8,7 @@ use std::sync::Arc;
 use base::Error;
 use engine::options::SizeApproximationOptions;
 use ironstone::TableProperties;
+use ironstone::binding::TableCache;
 use ironstone::{FamilyMetadata, LevelMetadata, LiveFile};
 
 use super::files::number_of;
@@ -229,10 +230,12 @@ natives! {
         java.new_text(&database(db)?.front.db_options().print())?
     }
 
-    /// Returns the descriptor of the column family. Java owns the options of the descriptor.
+    /// Returns the descriptor of the column family. Java owns the options of the descriptor. The options share the block cache of the
+    /// column family.
     fn ColumnFamilyHandle_getDescriptor[java](handle: Handle) -> JObject<'j> {
         let object = handle.shared::<FamilyObject>()?;
         let family = ironstone::FamilyOptions::clone(&object.family.options());
-        descriptor(java, object.family.name(), OptionSet { family, ..OptionSet::default() })?
+        let table_cache = TableCache::of(object.family.parts().block_cache.clone());
+        descriptor(java, object.family.name(), OptionSet { family, table_cache, ..OptionSet::default() })?
     }
 }

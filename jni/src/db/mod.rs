@@ -12,6 +12,7 @@ mod files;
 pub(crate) mod kind;
 pub(crate) mod metadata;
 pub(crate) mod open;
+pub(crate) mod path;
 mod read;
 pub(crate) mod tracing;
 mod write;

@@ -1,9 +1,12 @@
 //! Opening, closing, destroying, listing.
 
+use std::path::Path;
+
 use base::{Error, Result};
 use ironstone::binding::check_no_wal;
 use ironstone::{Db, FamilyDescriptor};
 
+use super::path::database_dir;
 use super::{DatabaseObject, SnapshotObject, database};
 use crate::fault::{Fault, Outcome};
 use crate::handle::Handle;
@@ -32,7 +35,7 @@ impl Families {
         let mut families = Families { names: Vec::new(), descriptors: Vec::new() };
         for (name, options) in names.into_iter().zip(options) {
             let name = family_name(name)?;
-            families.descriptors.push(Handle(options).shared::<OptionSet>()?.descriptor(&name));
+            families.descriptors.push(Handle(options).shared::<OptionSet>()?.descriptor(&name)?);
             families.names.push(name);
         }
         if !families.names.iter().any(|name| name == "default") {
@@ -65,29 +68,24 @@ pub fn family_name(name: Vec<u8>) -> Result<String> {
     })
 }
 
-fn read_only(options: ironstone::Options, path: &str, no_wal: bool) -> Result<ironstone::Options> {
+fn read_only(options: ironstone::Options, path: &Path, no_wal: bool) -> Result<ironstone::Options> {
     if no_wal {
-        check_no_wal(&options.db, path.as_ref())?;
+        check_no_wal(&options.db, path)?;
     }
     Ok(options)
 }
 
-/// Opens a database with its default column family only. As with RocksDB's `DB::Open`, the open fails if the database has
-/// more column families.
-fn open_default(options: ironstone::Options, path: &str) -> Result<Db> {
-    let descriptor = FamilyDescriptor {
-        block_cache: options.block_cache.clone(),
-        ..FamilyDescriptor::new("default", options.family.clone())
-    };
-    Db::open_with_families(path, options, vec![descriptor])
-}
-
 natives! {
-    /// Opens a database with its default column family. Notifies the listeners that a handle was closed, as RocksDB does: its
+    /// Opens a database with its default column family. As with RocksDB's `DB::Open`, the open fails if the database has more column
+    /// families. Notifies the listeners that a handle was closed, as RocksDB does: its
     /// `DB::Open` (`db/db_impl/db_impl_open.cc`) makes a handle of the default column family and closes this handle.
     fn RocksDB_open__JLjava_lang_String_2[java](options: Handle, path: JString) -> Handle {
-        let (path, options) = (java.text(path)?, options.shared::<OptionSet>()?.for_open());
-        let db = DatabaseObject::opened(open_default(options, &path)?)?;
+        let set = options.shared::<OptionSet>()?;
+        let path = database_dir(java, path, &*set.db.env.fs)?;
+        let (options, families) = (set.for_descriptors(), vec![set.descriptor("default")?]);
+        drop(set);
+        let db = Db::open_with_families(path, options, families)?;
+        let db = DatabaseObject::opened(db)?;
         database(db)?.default_handle_closes();
         db
     }
@@ -95,7 +93,8 @@ natives! {
     fn RocksDB_open__JLjava_lang_String_2_3_3B_3J[java](
         options: Handle, path: JString, names: JObjects, family_options: JLongs
     ) -> JLongs<'j> {
-        let (path, options) = (java.text(path)?, options.shared::<OptionSet>()?.for_open());
+        let options = options.shared::<OptionSet>()?.for_descriptors();
+        let path = database_dir(java, path, &*options.db.env.fs)?;
         let mut families = Families::new(java, names, family_options)?;
         let descriptors = std::mem::take(&mut families.descriptors);
         let db = Db::open_with_families(&path, options, descriptors)?;
@@ -104,7 +103,8 @@ natives! {
 
     /// As in RocksDB, the flag `errorIfWalFileExists` has an effect only in the open with a list of column families.
     fn RocksDB_openROnly__JLjava_lang_String_2Z[java](options: Handle, path: JString, _no_wal: bool) -> Handle {
-        let (path, options) = (java.text(path)?, options.shared::<OptionSet>()?.for_open());
+        let options = options.shared::<OptionSet>()?.for_open()?;
+        let path = database_dir(java, path, &*options.db.env.fs)?;
         let db = Db::open_read_only(&path, options)?;
         DatabaseObject::opened(db)?
     }
@@ -112,7 +112,8 @@ natives! {
     fn RocksDB_openROnly__JLjava_lang_String_2_3_3B_3JZ[java](
         options: Handle, path: JString, names: JObjects, family_options: JLongs, no_wal: bool
     ) -> JLongs<'j> {
-        let (path, options) = (java.text(path)?, options.shared::<OptionSet>()?.for_open());
+        let options = options.shared::<OptionSet>()?.for_descriptors();
+        let path = database_dir(java, path, &*options.db.env.fs)?;
         let mut families = Families::new(java, names, family_options)?;
         let descriptors = std::mem::take(&mut families.descriptors);
         let db = Db::open_read_only_with_families(&path, read_only(options, &path, no_wal)?, descriptors)?;
@@ -133,15 +134,15 @@ natives! {
 
     fn RocksDB_destroyDB[java](path: JString, options: Handle) {
         let options = OptionSet::clone(&*options.shared::<OptionSet>()?);
-        let path = java.text(path)?;
-        engine::db::destroy(path.as_ref(), &options.db, std::slice::from_ref(&options.family))?;
+        let path = database_dir(java, path, &*options.db.env.fs)?;
+        engine::db::destroy(&path, &options.db, std::slice::from_ref(&options.family))?;
     }
 
     /// Returns the names of the column families. Returns an empty list for a directory without a database, as RocksDB's native
     /// does. Kafka Streams relies on the empty list.
     fn RocksDB_listColumnFamilies[java](options: Handle, path: JString) -> JObjects<'j> {
         let env = options.shared::<OptionSet>()?.db.env.clone();
-        let names = engine::db::list_families(&env, java.text(path)?.as_ref()).unwrap_or_default();
+        let names = engine::db::list_families(&env, &database_dir(java, path, &*env.fs)?).unwrap_or_default();
         java.new_byte_arrays(&names)?
     }
 }

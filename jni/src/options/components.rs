@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use base::order::{BuiltinPrefix, Order};
+use ironstone::binding::TableCache;
 
 use super::OptionSet;
 use crate::cache::{BufferManager, CacheObject};
@@ -75,7 +76,7 @@ natives! {
         let table = factory.take::<TableConfig>()?;
         let mut options = options.exclusive::<OptionSet>()?;
         options.family.table_factory = table.factory.clone();
-        options.block_cache = table.block_cache.clone();
+        options.table_cache = TableCache::of(table.block_cache.clone());
     }
 
     /// Moves the memtable factory into the options and closes its handle.

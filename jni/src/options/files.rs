@@ -16,6 +16,7 @@ use table::options::{BlockBasedTableOptions, FilterPolicy, PolicyKind};
 use super::OptionSet;
 use crate::class::{Class, Method, Value};
 use crate::db::metadata::descriptor;
+use crate::db::path::database_dir;
 use crate::fault::{Fault, Outcome};
 use crate::handle::Handle;
 use crate::java::{JObject, JString, Java};
@@ -152,8 +153,8 @@ fn newest(env: &Env, dir: &Path) -> Outcome<FileNumber> {
 
 natives! {
     fn OptionsUtil_loadLatestOptions[java](how: Handle, path: JString, db: Handle, families: JObject) {
-        let ((read, env), path) = (config(how)?, java.text(path)?);
-        let (_, file) = load_latest(&env, path.as_ref(), &read)?;
+        let (read, env) = config(how)?;
+        let (_, file) = load_latest(&env, &database_dir(java, path, &*env.fs)?, &read)?;
         give(java, file, db, families)?;
     }
 
@@ -163,8 +164,9 @@ natives! {
     }
 
     fn OptionsUtil_getLatestOptionsFileName[java](path: JString, env: Handle) -> JString<'j> {
-        let (path, env) = (java.text(path)?, env.shared::<EnvObject>()?);
-        java.new_text(&names::options(newest(&env.0, path.as_ref())?))?
+        let env = env.shared::<EnvObject>()?;
+        let path = database_dir(java, path, &*env.0.fs)?;
+        java.new_text(&names::options(newest(&env.0, &path)?))?
     }
 
     /// Returns null for a table that is not block-based.

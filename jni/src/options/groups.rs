@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use engine::options::{CompressionType, DbOptions, DbPath, FamilyOptions};
 use format::options_ini::parse_map;
+use ironstone::binding::TableCache;
 
 use super::OptionSet;
 use crate::fault::{Fault, Outcome};
@@ -75,13 +76,13 @@ natives! {
         let cache = cache.shared::<crate::cache::CacheObject>()?.0.clone();
         let mut options = options.exclusive::<OptionSet>()?;
         options.family.optimize_for_small_db();
-        options.block_cache = Some(cache);
+        options.table_cache = TableCache::of(Some(cache));
     }
 
     fn Options_optimizeForPointLookup | ColumnFamilyOptions_optimizeForPointLookup[_](options: Handle, cache_mb: i64) {
         let mut options = options.exclusive::<OptionSet>()?;
         options.family.optimize_for_point_lookup(cache_mb as u64);
-        options.block_cache = None;
+        options.table_cache = TableCache::default();
     }
 
     fn Options_optimizeLevelStyleCompaction | ColumnFamilyOptions_optimizeLevelStyleCompaction[_](

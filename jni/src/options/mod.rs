@@ -14,12 +14,12 @@ pub(crate) mod retired_setters;
 
 use std::sync::Arc;
 
+use self::retired::Retired;
+use base::Result;
 use engine::components::WalFilter;
 use engine::options::{DbOptions, FamilyOptions};
+use ironstone::binding::TableCache;
 use ironstone::{FamilyDescriptor, Options};
-use table::sst::BlockCache;
-
-use self::retired::Retired;
 
 use crate::handle::Handle;
 use crate::listener::{self, JavaListener};
@@ -33,19 +33,29 @@ pub struct OptionSet {
     pub listeners: Vec<Arc<JavaListener>>,
     /// The WAL filter: it decides about each WAL record during recovery.
     pub wal_filter: Option<Arc<dyn WalFilter>>,
-    /// The block cache of the block-based table options. `None`: the open makes a cache.
-    pub block_cache: Option<Arc<BlockCache>>,
+    /// The block cache of the table options.
+    pub table_cache: TableCache,
     /// The options that only older releases have.
     pub(crate) retired: Retired,
 }
 
 impl OptionSet {
-    /// Returns the options for an open by this thread. Binds the listeners to the database of the open.
-    pub fn for_open(&self) -> Options {
+    /// Returns the options for an open without descriptors by this thread. Binds the listeners to the database of the open.
+    ///
+    /// # Errors
+    /// As [`Self::descriptor`].
+    pub fn for_open(&self) -> Result<Options> {
+        let block_cache = self.table_cache.get(&self.family.table_factory)?;
+        Ok(Options { block_cache, ..self.for_descriptors() })
+    }
+
+    /// Returns the options for an open with descriptors by this thread. Each descriptor has its own block cache, so these options have
+    /// none. Binds the listeners to the database of the open.
+    pub fn for_descriptors(&self) -> Options {
         Options {
             db: self.db.clone(),
             family: self.retired.apply(&self.family),
-            block_cache: self.block_cache.clone(),
+            block_cache: None,
             listeners: listener::bind(&self.listeners),
             wal_filter: self.wal_filter.clone(),
             compaction_service: None,
@@ -53,10 +63,12 @@ impl OptionSet {
     }
 
     /// Returns the descriptor of a column family with these options.
-    pub fn descriptor(&self, name: &str) -> FamilyDescriptor {
-        let mut descriptor = FamilyDescriptor::new(name, self.retired.apply(&self.family));
-        descriptor.block_cache = self.block_cache.clone();
-        descriptor
+    ///
+    /// # Errors
+    /// InvalidArgument if no block cache can have the settings of the table options.
+    pub fn descriptor(&self, name: &str) -> Result<FamilyDescriptor> {
+        let block_cache = self.table_cache.get(&self.family.table_factory)?;
+        Ok(FamilyDescriptor { block_cache, ..FamilyDescriptor::new(name, self.retired.apply(&self.family)) })
     }
 }
 
@@ -78,7 +90,7 @@ natives! {
         let mut both = OptionSet::clone(&db);
         both.family = family.family.clone();
         both.retired = both.retired.with_family_of(&family.retired);
-        both.block_cache = family.block_cache.clone();
+        both.table_cache = family.table_cache.clone();
         Handle::new(both)
     }
 
@@ -92,6 +104,6 @@ natives! {
 
     /// Copies the options of a database. The block cache belongs to the table options of a column family, so the copy has none.
     fn DBOptions_newDBOptionsFromOptions[_](options: Handle) -> Handle {
-        Handle::new(OptionSet { block_cache: None, ..OptionSet::clone(&*options.shared::<OptionSet>()?) })
+        Handle::new(OptionSet { table_cache: TableCache::default(), ..OptionSet::clone(&*options.shared::<OptionSet>()?) })
     }
 }

@@ -1,6 +1,7 @@
 //! Databases with transactions: `TransactionDB`, `OptimisticTransactionDB`.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use base::{Error, Result};
 use ironstone::{
@@ -15,6 +16,7 @@ use crate::class::{Class, Method, Value};
 use crate::collections;
 use crate::db::kind::Kind;
 use crate::db::open::Families;
+use crate::db::path::database_dir;
 use crate::db::{DatabaseObject, database};
 use crate::fault::Outcome;
 use crate::handle::Handle;
@@ -40,7 +42,7 @@ fn pessimistic(db: TransactionDb) -> Result<DatabaseObject> {
 
 fn optimistic(
     options: ironstone::Options,
-    path: &str,
+    path: &Path,
     families: Vec<FamilyDescriptor>,
 ) -> Result<DatabaseObject> {
     let settings = OptimisticTransactionDbOptions::default();
@@ -144,17 +146,19 @@ disposers! {
 
 natives! {
     fn TransactionDB_open__JJLjava_lang_String_2[java](options: Handle, settings: Handle, path: JString) -> Handle {
-        let (path, set) = (java.text(path)?, options.shared::<OptionSet>()?);
+        let set = options.shared::<OptionSet>()?;
+        let path = database_dir(java, path, &*set.db.env.fs)?;
         let settings = settings.shared::<DatabaseSettings>()?.0.clone();
-        let families = vec![set.descriptor("default")];
-        let db = TransactionDb::open_with(path, set.for_open(), settings, Some(families))?;
+        let families = vec![set.descriptor("default")?];
+        let db = TransactionDb::open_with(path, set.for_descriptors(), settings, Some(families))?;
         pessimistic(db)?.into_handle()?
     }
 
     fn TransactionDB_open__JJLjava_lang_String_2_3_3B_3J[java](
         options: Handle, settings: Handle, path: JString, names: JObjects, family_options: JLongs
     ) -> JLongs<'j> {
-        let (path, options) = (java.text(path)?, options.shared::<OptionSet>()?.for_open());
+        let options = options.shared::<OptionSet>()?.for_descriptors();
+        let path = database_dir(java, path, &*options.db.env.fs)?;
         let settings = settings.shared::<DatabaseSettings>()?.0.clone();
         let mut families = Families::new(java, names, family_options)?;
         let descriptors = std::mem::take(&mut families.descriptors);
@@ -163,14 +167,16 @@ natives! {
     }
 
     fn OptimisticTransactionDB_open__JLjava_lang_String_2[java](options: Handle, path: JString) -> Handle {
-        let (path, set) = (java.text(path)?, options.shared::<OptionSet>()?);
-        optimistic(set.for_open(), &path, vec![set.descriptor("default")])?.into_handle()?
+        let set = options.shared::<OptionSet>()?;
+        let path = database_dir(java, path, &*set.db.env.fs)?;
+        optimistic(set.for_descriptors(), &path, vec![set.descriptor("default")?])?.into_handle()?
     }
 
     fn OptimisticTransactionDB_open__JLjava_lang_String_2_3_3B_3J[java](
         options: Handle, path: JString, names: JObjects, family_options: JLongs
     ) -> JLongs<'j> {
-        let (path, options) = (java.text(path)?, options.shared::<OptionSet>()?.for_open());
+        let options = options.shared::<OptionSet>()?.for_descriptors();
+        let path = database_dir(java, path, &*options.db.env.fs)?;
         let mut families = Families::new(java, names, family_options)?;
         let descriptors = std::mem::take(&mut families.descriptors);
         families.handles(java, optimistic(options, &path, descriptors)?)?

@@ -5,10 +5,16 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.rocksdb.BlockBasedTableConfig;
 import org.rocksdb.Cache;
+import org.rocksdb.ColumnFamilyDescriptor;
+import org.rocksdb.ColumnFamilyHandle;
+import org.rocksdb.ColumnFamilyOptions;
+import org.rocksdb.DBOptions;
 import org.rocksdb.FlushOptions;
 import org.rocksdb.HyperClockCache;
 import org.rocksdb.LRUCache;
@@ -76,6 +82,52 @@ class CacheTest extends InDirectory {
         // The cache charges its table of roles, which is smaller than a block.
         assertTrue(cache.getPinnedUsage() < 1000, cache.getPinnedUsage() + " bytes are pinned");
       }
+    }
+  }
+
+  private long usage(final RocksDB db) throws Exception {
+    return db.getLongProperty("rocksdb.block-cache-usage");
+  }
+
+  /** Writes an SST file and reads a value of the file. */
+  private void readABlock(final RocksDB db) throws Exception {
+    db.put(b("key"), new byte[1000]);
+    try (FlushOptions flush = new FlushOptions()) {
+      db.flush(flush);
+    }
+    assertEquals(1000, db.get(b("key")).length);
+  }
+
+  @Test
+  void databasesOfOneOptionsObjectShareTheCacheThatNobodySet() throws Exception {
+    try (Options options = new Options().setCreateIfMissing(true); Options copy = new Options(options);
+         Options other = new Options().setCreateIfMissing(true);
+         RocksDB one = RocksDB.open(options, dir.resolve("one").toString());
+         RocksDB two = RocksDB.open(copy, dir.resolve("two").toString());
+         RocksDB three = RocksDB.open(other, dir.resolve("three").toString())) {
+      final long empty = usage(three);
+      readABlock(one);
+      assertTrue(usage(one) > empty + 1000, usage(one) + " bytes");
+      assertEquals(usage(one), usage(two));
+      assertEquals(empty, usage(three));
+    }
+  }
+
+  @Test
+  void columnFamiliesWithTheirOwnOptionsHaveTheirOwnCaches() throws Exception {
+    final List<ColumnFamilyHandle> handles = new ArrayList<>();
+    try (ColumnFamilyOptions shared = new ColumnFamilyOptions(); ColumnFamilyOptions own = new ColumnFamilyOptions();
+         DBOptions options = new DBOptions().setCreateIfMissing(true).setCreateMissingColumnFamilies(true);
+         RocksDB db = RocksDB.open(options, dir.toString(),
+             List.of(new ColumnFamilyDescriptor(b("default"), shared), new ColumnFamilyDescriptor(b("two"), shared),
+                 new ColumnFamilyDescriptor(b("three"), own)),
+             handles)) {
+      assertEquals(64 << 20, db.getAggregatedLongProperty("rocksdb.block-cache-capacity"));
+      readABlock(db);
+      final long used = usage(db);
+      assertEquals(used, db.getLongProperty(handles.get(1), "rocksdb.block-cache-usage"));
+      assertTrue(db.getLongProperty(handles.get(2), "rocksdb.block-cache-usage") < used - 1000);
+      handles.forEach(ColumnFamilyHandle::close);
     }
   }
 }

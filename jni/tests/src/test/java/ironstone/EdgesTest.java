@@ -228,4 +228,47 @@ class EdgesTest extends InDirectory {
       assertEquals(List.of(17L, 17L), filter.sizes);
     }
   }
+
+  /** A character of four bytes in UTF-8: in a Java text, and in the escapes of `printf`. */
+  private static final String FACE = "\uD83D\uDE00";
+  private static final String FACE_UTF8 = "\\360\\237\\230\\200";
+  /** The name that RocksDB's natives make of the character: two surrogates of three bytes each. Java cannot name such a directory. */
+  private static final String FACE_OF_ROCKSDB = "\\355\\240\\275\\355\\270\\200";
+
+  /** Runs a command of a shell in the directory of the test. Returns its exit code. */
+  private int shell(final String command) throws Exception {
+    return new ProcessBuilder("sh", "-c", command).directory(dir.toFile()).inheritIO().start().waitFor();
+  }
+
+  @Test
+  void aPathWithACharacterOfFourBytesNamesADirectoryInUtf8() throws Exception {
+    try (Options options = new Options().setCreateIfMissing(true)) {
+      RocksDB.open(options, dir + "/" + FACE).close();
+      assertEquals(0, shell("test -f \"$(printf '" + FACE_UTF8 + "')\"/CURRENT"));
+      options.setErrorIfExists(true);
+      final RocksDBException error = assertThrows(RocksDBException.class, () -> RocksDB.open(options, dir + "/" + FACE));
+      assertTrue(error.getMessage().contains(FACE), error.getMessage());
+    }
+  }
+
+  @Test
+  void anOpenFindsTheDatabaseThatRocksDbMadeAtAPathWithACharacterOfFourBytes() throws Exception {
+    final String path = dir + "/" + FACE;
+    try (Options options = new Options().setCreateIfMissing(true)) {
+      try (RocksDB db = RocksDB.open(options, dir + "/plain")) {
+        db.put(b("key"), b("value"));
+      }
+      assertEquals(0, shell("mv plain \"$(printf '" + FACE_OF_ROCKSDB + "')\""));
+      options.setCreateIfMissing(false);
+      assertEquals(List.of("default"), RocksDB.listColumnFamilies(options, path).stream().map(String::new).toList());
+      try (RocksDB db = RocksDB.open(options, path)) {
+        assertEquals("value", new String(db.get(b("key"))));
+      }
+      try (RocksDB db = RocksDB.openReadOnly(options, path)) {
+        assertEquals("value", new String(db.get(b("key"))));
+      }
+      RocksDB.destroyDB(path, options);
+      assertTrue(RocksDB.listColumnFamilies(options, path).isEmpty());
+    }
+  }
 }
