@@ -37,6 +37,7 @@ unsafe extern "C" {
     fn rocksdb_options_set_wal_filter(options: *mut rocksdb_options_t, filter: *mut c_void);
     fn rocksdb_options_clear_wal_filter(options: *mut rocksdb_options_t);
     fn rocksdb_writebatch_count(batch: *const c_void) -> c_int;
+    fn rocksdb_writebatch_data(batch: *const c_void, size: *mut usize) -> *const c_char;
     fn rocksdb_writebatch_put(
         batch: *mut c_void,
         k: *const c_char,
@@ -115,6 +116,10 @@ unsafe extern "C" fn record(
         let path = text(path, len);
         assert!(path.ends_with(&format!("{wal:06}.log")), "{path}");
         assert_eq!(rocksdb_writebatch_count(old), 1);
+        // A header of 12 bytes and one put, as the program wrote the batch: without the marks of the WAL.
+        let mut size = 0;
+        rocksdb_writebatch_data(old, &raw mut size);
+        assert_eq!(size, 12 + 1 + 2 + 4);
         state.paths.push(path);
         if state.paths.len() != state.at + 1 {
             return 0;

@@ -19,6 +19,8 @@ impl WalFilter for ByKey {
 
     fn record(&self, _: FileNumber, path: &Path, batch: &Batch<'_>) -> WalFilterDecision {
         assert!(path.extension().is_some_and(|end| end == "log"));
+        // A header of 12 bytes and one put, as the application wrote the batch: without the marks of the WAL.
+        assert_eq!(batch.bytes().len(), 12 + 1 + 2 + 4);
         let first = batch.records().next().map(|record| record.unwrap());
         match first.as_ref().and_then(|record| record.entry()) {
             Some((_, key, _)) if key == self.0 => self.1.clone(),
