@@ -15,7 +15,7 @@
 
 use std::path::{Path, PathBuf};
 
-use base::{Error, Result};
+use base::{Error, Kind, Result};
 use env::sync::Mutex;
 
 use crate::open::request;
@@ -145,7 +145,8 @@ impl Secondary {
     }
 
     /// Reads the changes of the writer since the open or the last catch-up, and replaces the view. Writes that the
-    /// writer has not passed to the operating system are not visible. RocksDB's `TryCatchUpWithPrimary`.
+    /// writer has not passed to the operating system are not visible. If an SST file of the newest state is missing or damaged, the
+    /// view stays as it is, and the call succeeds. RocksDB's `TryCatchUpWithPrimary`.
     ///
     /// # Errors
     /// The errors of [`Db::open_read_only`]. TryAgain if the writer deleted files during each attempt. After an error,
@@ -171,9 +172,12 @@ impl Secondary {
         }
         let next = match engine::db::catch_up(view.engine()).map_err(doing)? {
             Some(next) => Db::new(next)?,
-            None => {
-                read(&self.path, &self.options, &self.families, Some(&view), self.skip_wals).map_err(doing)?
-            }
+            None => match read(&self.path, &self.options, &self.families, Some(&view), self.skip_wals) {
+                Ok(next) => next,
+                // The newest state lacks an SST file. The view stays until a later state is complete.
+                Err(error) if error.kind() == Kind::Incomplete => return Ok(()),
+                Err(error) => return Err(doing(error)),
+            },
         };
         drop(view);
         let before = std::mem::replace(&mut *self.view.lock(), next);

@@ -76,7 +76,8 @@ impl Best<'_> {
         let mut unit = Vec::new();
         loop {
             match reader.next()? {
-                Item::Record { bytes, offset, .. } => {
+                Item::Record { bytes, offset, end } => {
+                    self.state.read_to(end);
                     let edit = VersionEdit::decode(bytes).map_err(|e| e.shifted(offset))?;
                     let more = edit.remaining_entries.is_some_and(|n| n > 0);
                     unit.push(edit);

@@ -592,6 +592,16 @@ impl Builder {
         self.out
     }
 
+    /// Records how far the MANIFEST was read.
+    pub(super) fn read_to(&mut self, end: u64) {
+        base::invariant!(
+            self.out.size < end,
+            "the read of the MANIFEST goes from {} to {end}",
+            self.out.size
+        );
+        self.out.size = end;
+    }
+
     pub(super) fn finish(mut self) -> Result<Recovered> {
         // An unfinished atomic group at the end was never acknowledged.
         if !self.group.is_empty() {

@@ -24,6 +24,17 @@ use crate::release_notifier::ReleaseNotifier;
 use crate::source::TableCache;
 use crate::sync::Arc;
 
+/// The state of the MANIFEST that an open reads.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum ManifestState {
+    /// The newest state.
+    Newest,
+    /// The newest state, which names SST files that are missing or damaged.
+    LacksTables,
+    /// The newest state whose SST files all open.
+    NewestComplete,
+}
+
 /// A database that is being opened.
 pub struct Opening {
     pub(super) read_only: bool,
@@ -42,6 +53,7 @@ pub struct Opening {
     pub(super) before: Option<Before>,
     /// The tail of the MANIFEST, if the reader follows a writer.
     pub(super) manifest_tail: Option<SharedTail>,
+    pub(super) state: ManifestState,
     /// This open created the database.
     pub(super) is_new: bool,
 }
@@ -94,6 +106,7 @@ impl Opening {
             lock: None,
             before: None,
             manifest_tail: None,
+            state: ManifestState::Newest,
             is_new: false,
         };
         opening.check_existence(&path)?;

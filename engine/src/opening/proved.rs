@@ -7,7 +7,7 @@ use base::{Error, FileNumber, Result};
 use format::names::FileName;
 use format::proof::Proof;
 
-use super::context::Opening;
+use super::context::{ManifestState, Opening};
 use crate::files::{LOST_DIR, Sweep, move_aside};
 use crate::manifest::{ManifestEnd, Recovered, read_current, read_proof, recover_following, recover_proved};
 use crate::prepared::TwoPhase;
@@ -32,6 +32,9 @@ impl Opening {
             return self.read_best_manifest();
         }
         let number = read_current(&self.env, &self.paths.db)?;
+        if self.state == ManifestState::NewestComplete {
+            return self.read_complete_state(number);
+        }
         let proof = read_proof(&self.env, &self.paths.db, number).unwrap_or_else(|error| {
             self.events.warn(format_args!("{error}"));
             None

@@ -8,7 +8,7 @@ use base::{Error, FileNumber, Kind, Result};
 use format::names::{self, FileName};
 use format::proof::Proof;
 
-use super::context::{Opening, Shared};
+use super::context::{ManifestState, Opening, Shared};
 use super::follow::ReadUpTo;
 use super::opened::Opened;
 use super::overtaken::TRIES_MAX;
@@ -40,10 +40,12 @@ use crate::wal::{WalSet, WalSettings};
 
 impl Opening {
     /// Opens the database, and passes the opened parts to `assemble`. A read-only open starts again if a writer has
-    /// deleted or recycled files that it needs.
+    /// deleted or recycled files that it needs. The first open of a reader that follows a writer reads the newest complete
+    /// state if SST files of the newest state are missing or damaged, as in RocksDB (`ReactiveVersionSet`).
     ///
     /// # Errors
-    /// An error of a step, or of `assemble`. The info log gets the error.
+    /// An error of a step, or of `assemble`. The info log gets the error. Incomplete if the reader has a view already, and
+    /// SST files of the newest state are missing or damaged.
     pub fn run<T>(mut self, assemble: impl Fn(Opened) -> Result<T>) -> Result<T> {
         self.header();
         let mut outcome = self.recover_all().and_then(&assemble);
@@ -54,6 +56,19 @@ impl Opening {
                 }
                 _ => break,
             }
+        }
+        if let Err(error) = &outcome
+            && self.state == ManifestState::LacksTables
+            && self.manifest_tail.is_some()
+        {
+            self.events.warn(format_args!("SST files of the newest state do not open: {error}"));
+            outcome = match self.before {
+                None => {
+                    self.state = ManifestState::NewestComplete;
+                    self.recover_all().and_then(&assemble)
+                }
+                Some(_) => Err(Error::incomplete(error.to_string())),
+            };
         }
         if let Err(error) = &outcome {
             self.events.error(format_args!("Opening failed: {error}"));
@@ -151,7 +166,11 @@ impl Opening {
         let last_seq = recovered.last_sequence.max(replayed.last_seq).max(largest_seq(&shared.families));
         shared.tools.sequence.publish(last_seq);
         if !self.options.open_files_async {
-            self.load_tables(&recovered, &shared)?;
+            let loaded = self.load_tables(&recovered, &shared);
+            if loaded.as_ref().is_err_and(|error| error.kind() != Kind::TryAgain) {
+                self.state = ManifestState::LacksTables;
+            }
+            loaded?;
         }
         let missing = missing.into_iter().map(|index| self.descriptors[index].clone()).collect();
         if self.read_only {

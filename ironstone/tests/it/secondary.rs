@@ -329,6 +329,58 @@ fn each_view_keeps_its_entries_while_catch_ups_change_the_memtables() {
     }
 }
 
+/// Returns the path of the newest SST file.
+fn newest_table(dir: &Path) -> std::path::PathBuf {
+    let files = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    files.filter(|path| path.extension().is_some_and(|end| end == "sst")).max().unwrap()
+}
+
+fn keys(db: &Db) -> Vec<String> {
+    db.rows().map(|row| String::from_utf8(row.unwrap().0).unwrap()).collect()
+}
+
+#[test]
+fn a_secondary_shows_the_newest_complete_state_while_an_sst_file_is_missing() {
+    let scratch = tempfile::tempdir().unwrap();
+    let writer = Db::open(scratch.path(), options()).unwrap();
+    for key in ["a", "b", "c"] {
+        writer.put(key.as_bytes(), b"1").unwrap();
+        writer.flush().unwrap();
+    }
+    writer.put(b"d", b"1").unwrap();
+    let (newest, away) = (newest_table(scratch.path()), scratch.path().join("away"));
+    std::fs::rename(&newest, &away).unwrap();
+    assert!(Db::open_read_only(scratch.path(), options()).is_err());
+    let secondary = Secondary::open(scratch.path(), options()).unwrap();
+    assert_eq!(keys(&secondary.view()), ["a", "b", "d"]);
+
+    writer.put(b"e", b"1").unwrap();
+    secondary.try_catch_up_with_primary().unwrap();
+    assert_eq!(keys(&secondary.view()), ["a", "b", "d", "e"]);
+    writer.flush().unwrap();
+    secondary.try_catch_up_with_primary().unwrap();
+    assert_eq!(keys(&secondary.view()), ["a", "b", "d", "e"], "the view goes back");
+
+    std::fs::rename(&away, &newest).unwrap();
+    secondary.try_catch_up_with_primary().unwrap();
+    assert_eq!(keys(&secondary.view()), ["a", "b", "c", "d", "e"]);
+}
+
+#[test]
+fn a_secondary_shows_the_newest_complete_state_while_an_sst_file_is_damaged() {
+    let scratch = tempfile::tempdir().unwrap();
+    let writer = Db::open(scratch.path(), options()).unwrap();
+    writer.put(b"a", b"1").unwrap();
+    writer.flush().unwrap();
+    let secondary = Secondary::open(scratch.path(), options()).unwrap();
+    writer.put(b"b", b"1").unwrap();
+    writer.flush().unwrap();
+    std::fs::write(newest_table(scratch.path()), b"no table").unwrap();
+    secondary.try_catch_up_with_primary().unwrap();
+    assert_eq!(keys(&secondary.view()), ["a"]);
+    assert_eq!(keys(&Secondary::open(scratch.path(), options()).unwrap().view()), ["a"]);
+}
+
 #[test]
 fn a_follower_shows_flushed_writes_of_the_leader_and_catches_up_by_itself() {
     let mut options = Options::in_memory();
