@@ -7,6 +7,7 @@ use base::{Error, FamilyId, Result};
 use env::Env;
 use env::fs::refuse_empty_path;
 use format::edit::VersionEdit;
+use format::proof::Proof;
 
 use super::Db;
 use crate::commit::of_new_family;
@@ -14,17 +15,28 @@ use crate::components::FamilyDescriptor;
 use crate::event::{ErrorReason, Event};
 use crate::family::Family;
 use crate::files::refuse_foreign;
-use crate::manifest::{read_current, recover};
+use crate::manifest::{read_current, read_proof, recover_proved};
 use crate::opening::{FamilyUse, Writing, check_new_name, family_dirs, log_family, make_dir, request_of};
 use crate::output::named;
 use crate::recovery::{RequestedFamily, new_family};
 use crate::sync::Arc;
 
 /// Returns the names of the column families of the database at `path`. Does not open the database.
+///
+/// # Errors
+/// Corruption of the MANIFEST. Corruption if durable edits of the MANIFEST are lost, because an edit may have created a column family.
 pub fn list_families(env: &Env, path: &Path) -> Result<Vec<String>> {
     refuse_empty_path(path)?;
     let number = read_current(env, path)?;
-    let recovered = recover(env, path, number)?;
+    let proof = read_proof(env, path, number).ok().flatten();
+    let recovered = recover_proved(env, path, number, proof.as_ref().map(|proof| proof.manifest))?;
+    // A proof with a different database id belongs to another database. An old MANIFEST has no database id.
+    let is_of = |proof: &Proof| recovered.db_id.as_ref().is_none_or(|id| *id == proof.db_id);
+    if let Some(lost) = recovered.end.lost()
+        && proof.as_ref().is_some_and(is_of)
+    {
+        return Err(lost.error.clone());
+    }
     Ok(recovered.families.into_values().map(|f| f.name).collect())
 }
 

@@ -109,6 +109,28 @@ fn a_database_in_use() {
 }
 
 #[test]
+fn the_families_of_a_damaged_manifest_are_not_listed() {
+    let scratch = tempfile::tempdir().unwrap();
+    let db = Db::open(scratch.path(), creating()).unwrap();
+    for name in ["one", "two"] {
+        db.create_family(FamilyDescriptor::new(name, FamilyOptions::default())).unwrap();
+    }
+    db.close().unwrap();
+    drop(db);
+    let list = || ironstone::list_column_families(scratch.path(), &Options::default().db);
+    assert_eq!(list().unwrap(), ["default", "one", "two"]);
+    let files = tree(scratch.path());
+    let (path, whole) = files.iter().find(|(path, _)| path.to_string_lossy().contains("/MANIFEST-")).unwrap();
+    for at in whole.len() / 3..whole.len() {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1;
+        std::fs::write(path, bytes).unwrap();
+        let error = list().expect_err("a shorter list is an answer that misses column families");
+        assert_eq!(error.kind(), Kind::Corruption, "{error}");
+    }
+}
+
+#[test]
 fn a_newer_format_and_unknown_options_in_the_options_file() {
     let scratch = tempfile::tempdir().unwrap();
     let db = Db::open(scratch.path(), creating()).unwrap();
