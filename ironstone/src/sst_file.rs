@@ -15,7 +15,7 @@ use crate::wide::encode_entity;
 /// Writes one external SST file. Keys must be added in ascending order of the comparator, each key once.
 ///
 /// If the column family has timestamps, use the calls with a timestamp; the other calls fail. The file is durable when
-/// [`SstFileWriter::finish`] returns. A writer that is dropped before removes the file. Cost: the memory of one block
+/// [`SstFileWriter::finish`] returns. If a writer is dropped before, the incomplete file stays. Cost: the memory of one block
 /// and of the index and filter.
 ///
 /// ```
@@ -300,7 +300,7 @@ impl SstFileWriter {
     /// ```
     ///
     /// # Errors
-    /// InvalidArgument for a file without entries; IoError of the file system. The file is removed after an error.
+    /// InvalidArgument for a file without entries: the writer still takes entries. IoError of the file system: the file is removed.
     pub fn finish(&mut self) -> Result<ExternalFileInfo> {
         self.inner.finish()
     }

@@ -174,6 +174,11 @@ impl SstFileWriter {
         Ok(())
     }
 
+    /// Returns true if the table has no entries and no range tombstones.
+    pub fn is_empty(&self) -> bool {
+        self.writer.is_empty()
+    }
+
     /// Returns the bytes of the file so far.
     pub fn file_size(&self) -> u64 {
         self.writer.file_size()

@@ -1,7 +1,7 @@
 //! Writes an external SST file with the options of a column family. RocksDB's `SstFileWriter`.
 //!
-//! Keys ascend, and all sequence numbers are 0. The file is durable when [`ExternalWriter::finish`] returns; a writer
-//! that is dropped before removes the file. Not here: the format (`table::sst_file`).
+//! Keys ascend, and all sequence numbers are 0. The file is durable when [`ExternalWriter::finish`] returns. If a writer is dropped
+//! before, the incomplete file stays, as in RocksDB. Not here: the format (`table::sst_file`).
 
 use std::path::{Path, PathBuf};
 
@@ -103,8 +103,11 @@ impl ExternalWriter {
     /// Writes the rest of the file, syncs the file and closes the file.
     ///
     /// # Errors
-    /// InvalidArgument for a file without entries; errors of the file system. The file is removed after an error.
+    /// InvalidArgument for a file without entries: the writer still takes entries. Errors of the file system: the file is removed.
     pub fn finish(&mut self) -> Result<ExternalFileInfo> {
+        if self.entries()?.is_empty() {
+            return Err(Error::invalid_argument("Cannot create sst file with no entries"));
+        }
         let Some(writer) = self.writer.take() else {
             return Err(Error::invalid_argument("File is not opened"));
         };
@@ -124,8 +127,6 @@ impl Drop for ExternalWriter {
     fn drop(&mut self) {
         if let Some(writer) = self.writer.take() {
             drop(writer.abandon());
-            // The file is incomplete.
-            let _ = self.env.fs.unlink(&self.path);
         }
     }
 }

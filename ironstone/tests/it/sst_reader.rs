@@ -32,6 +32,26 @@ fn mixed(options: &Options) -> Db {
     db
 }
 
+#[test]
+fn a_file_without_entries_stays_and_takes_entries_after_a_finish_that_failed() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (path, options) = (scratch.path().join("1.sst"), Options::default());
+    let create = || SstFileWriter::create(&path, &options.db, &options.family).unwrap();
+    drop(create());
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), 0);
+    assert_eq!(SstFileReader::open(&path, &options).map(drop).unwrap_err().kind(), Kind::Corruption);
+
+    let (old, mut new) = (create(), create());
+    drop(old);
+    assert!(path.exists(), "the end of the old writer leaves the file of the new writer");
+    let error = new.finish().unwrap_err();
+    assert_eq!(error.message(), "Cannot create sst file with no entries");
+    new.put(b"a", b"1").unwrap();
+    assert_eq!(new.finish().unwrap().num_entries, 1);
+    assert_eq!(new.put(b"b", b"1").unwrap_err().message(), "File is not opened");
+    assert!(SstFileReader::open(&path, &options).unwrap().get(b"a").unwrap().is_some());
+}
+
 fn options(text: &str) -> Options {
     let mut options = Options::in_memory();
     options.update("merge_operator=stringappend;disable_auto_compactions=true").unwrap();
