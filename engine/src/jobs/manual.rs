@@ -425,7 +425,7 @@ impl ManualCompactions {
                 self.compactions.compaction_failed(&job, error.clone());
             }
             drop(job);
-            self.purge.schedule();
+            self.purge.purge();
             self.schedule.pool().notify();
             let compacted = compacted?;
             done.steps += 1;

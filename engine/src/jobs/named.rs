@@ -65,7 +65,7 @@ impl ManualCompactions {
         let outcome = self.with_abort_subcode(outcome);
         self.end_manual(&canceled, false);
         self.schedule.reconsider(family);
-        self.purge.schedule();
+        self.purge.purge();
         outcome
     }
 
@@ -150,7 +150,7 @@ impl ManualCompactions {
         drop(_state);
         drop(found);
         self.schedule.reconsider(family);
-        self.purge.schedule();
+        self.purge.purge();
         outcome
     }
 
@@ -192,7 +192,7 @@ impl ManualCompactions {
         drop(state);
         drop(file);
         self.schedule.reconsider(family);
-        self.purge.schedule();
+        self.purge.purge();
         outcome
     }
 
