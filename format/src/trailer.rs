@@ -77,10 +77,19 @@ pub fn verify(kind: ChecksumType, base_context: u32, offset: u64, block: &[u8]) 
     if stored == computed {
         return Ok(compression);
     }
-    Err(Error::corruption(format!(
-        "block checksum mismatch: stored {stored:#010x}, computed {computed:#010x}, type {}, size {}",
-        kind.name(),
-        block.len() - LEN
+    let modifier = context_modifier(base_context, offset);
+    Err(mismatch(kind, modifier, stored, checksum(kind, summed), block.len() - LEN).at(offset))
+}
+
+/// Makes the error of a block whose checksum is wrong, with RocksDB's words. The checksums of the text are those of the bytes alone:
+/// without the number that depends on the position, and not masked.
+#[cold]
+fn mismatch(kind: ChecksumType, modifier: u32, stored: u32, computed: u32, size: usize) -> Error {
+    let plain = |sum: u32| if kind == ChecksumType::Crc32c { crc32c::unmask(sum) } else { sum };
+    let (stored, computed) = (plain(stored.wrapping_sub(modifier)), plain(computed));
+    let context = if modifier == 0 { "" } else { "(context removed)" };
+    Error::corruption(format!(
+        "block checksum mismatch: stored{context} = {stored}, computed = {computed}, type = {}, size {size}",
+        kind as u8
     ))
-    .at(offset))
 }

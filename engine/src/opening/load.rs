@@ -137,13 +137,23 @@ impl Opening {
 }
 
 /// Returns the error of an SST file that does not open. If the file does not exist, the MANIFEST and the directory differ, which
-/// is a corruption.
+/// is a corruption. A corruption also names the MANIFEST.
 fn lost_table(manifest: &Path, error: Error) -> Error {
-    match error.path().map(Path::to_path_buf).filter(|_| error.is_not_found()) {
-        Some(path) => {
-            let what = format!("{} names an SST file that does not exist", manifest.display());
-            Error::corruption(what).file(path)
-        }
-        None => error,
+    let Some(path) = error.path() else { return error };
+    if error.is_not_found() {
+        let what = format!("{} names an SST file that does not exist", manifest.display());
+        return Error::corruption(what).file(path);
+    }
+    if !error.is_corruption() {
+        return error;
+    }
+    let what = format!("{}; {} names this SST file", error.message(), manifest.display());
+    let mut named = Error::corruption(what).with_data_loss(error.data_loss()).file(path);
+    if let Some(doing) = error.activity() {
+        named = named.doing(doing);
+    }
+    match error.offset() {
+        Some(offset) => named.at(offset),
+        None => named,
     }
 }

@@ -47,9 +47,11 @@ pub fn build_families(
     all_needed: bool,
 ) -> Result<(Vec<Arc<Family>>, Vec<usize>)> {
     let names: HashSet<_> = requested.iter().map(|request| request.name.as_str()).collect();
+    // RocksDB names the newest column family first, because it walks a hash map.
     let not_opened: Vec<_> = recovered
         .families
         .values()
+        .rev()
         .filter(|f| !names.contains(f.name.as_str()))
         .map(|f| f.name.as_str())
         .collect();

@@ -21,7 +21,7 @@ use base::{Error, Kind, Subcode};
 const RARE_TEXTS: [&str; 3] = ["Recovery in progress", "Recovery already in progress", "Deadline exceeded"];
 
 /// Pairs: the start of a message of the engine, and the whole text that RocksDB uses instead.
-const TEXTS: [(&str, &str); 16] = [
+const TEXTS: [(&str, &str); 19] = [
     ("background work is paused", ""),
     ("no save point is set", ""),
     ("no blocking io", "no blocking io"),
@@ -38,6 +38,9 @@ const TEXTS: [(&str, &str); 16] = [
     ("Directory exists: an export", "Specified export_dir exists"),
     ("Invalid column family specified in write batch", "Invalid column family specified in write batch"),
     ("WriteBatch has wrong count", "WriteBatch has wrong count"),
+    ("the read's deadline has passed", "Deadline exceeded"),
+    ("the values before this one exceed value_size_soft_limit", ""),
+    ("merge_operator is not properly initialized", "merge_operator is not properly initialized."),
 ];
 
 /// The operations of the engine on a file, with the words of RocksDB.
@@ -89,7 +92,10 @@ pub fn status_state(error: &Error) -> String {
     if message.starts_with("bad WriteBatch ") {
         return message.to_string();
     }
-    if matches!(error.subcode(), Subcode::ManualCompactionPaused | Subcode::LockLimit) {
+    if matches!(
+        error.subcode(),
+        Subcode::ManualCompactionPaused | Subcode::LockLimit | Subcode::MergeOperatorFailed
+    ) {
         return String::new();
     }
     if message.starts_with("unknown WriteBatch tag") || message.starts_with("A RocksDB Option file must have")
@@ -111,9 +117,33 @@ pub fn status_state(error: &Error) -> String {
 /// Returns the text of a wrong call.
 fn call(error: &Error) -> String {
     let message = error.message();
-    // The engine also says where the timestamp is.
-    if let Some((call, _)) = message.split_once(" that does not enable timestamp: ") {
-        return format!("{call} that does not enable timestamp");
+    // The engine also says where the timestamp is, and which column family it belongs to.
+    for end in [" that does not enable timestamp", " that enables timestamp"] {
+        if let Some((call, _)) = message.split_once(end).filter(|(_, place)| place.starts_with(": ")) {
+            return format!("{call}{end}");
+        }
+    }
+    // The faults of timestamps at an open. The engine also names the column family.
+    for start in [": Cannot open a column family and ", ": Cannot toggle the persist_user_defined_timestamps"]
+    {
+        if let Some(at) = message.find(start).filter(|_| message.starts_with("column family ")) {
+            return message[at + 2..].to_string();
+        }
+    }
+    if message.contains(" has file ") && message.contains(", but num_levels is ") {
+        return "db has more levels than options.num_levels".to_string();
+    }
+    if message.starts_with("Timestamp sizes mismatch: expect ")
+        && let Some((sizes, _)) = message.split_once(" given")
+    {
+        return format!("{sizes} given");
+    }
+    if let Some((file, family)) = message
+        .strip_prefix("the file was written with the comparator ")
+        .and_then(|names| names.split_once(", column family "))
+        && let Some((_, own)) = family.split_once(" has ")
+    {
+        return format!("{own}: does not match existing comparator {file}");
     }
     // RocksDB does not say which kind of options lacks the name.
     let unknown = message.strip_prefix("Could not find option: ").and_then(|name| name.split_once('.'));
@@ -200,8 +230,17 @@ fn file(error: &Error) -> String {
 
 /// Returns the text of a corruption for which RocksDB has its own words. Returns `None` for another corruption.
 fn corruption(error: &Error) -> Option<String> {
-    let (message, file) = (error.message(), error.path()?);
+    let named = error.message().strip_suffix(" names this SST file").and_then(|text| text.rsplit_once("; "));
+    let Some((fault, manifest)) = named else { return corruption_of(error, error.message()) };
+    Some(format!("{}  The file {manifest} may be corrupted.", corruption_of(error, fault)?))
+}
+
+fn corruption_of(error: &Error, message: &str) -> Option<String> {
+    let file = error.path()?;
     let path = file.display();
+    if message.starts_with("block checksum mismatch: ") {
+        return wrong_block(error, message);
+    }
     if message == "CURRENT file does not end with newline" {
         return Some(message.to_string());
     }
@@ -243,6 +282,25 @@ fn corruption(error: &Error) -> Option<String> {
     let number = |text| u64::from_str_radix(text, 16).ok();
     let (expected, found) = (number(expected)?, number(found)?);
     Some(format!("Bad table magic number: expected {expected}, found {found} in {path}"))
+}
+
+/// Returns the text of a block whose checksum is wrong. The engine also searches for one wrong bit.
+fn wrong_block(error: &Error, message: &str) -> Option<String> {
+    const BLOCKS: [(&str, &str); 8] = [
+        ("data", "Data"),
+        ("index", "Index"),
+        ("filter index", "FilterPartitionIndex"),
+        ("filter", "Filter"),
+        ("properties", "Properties"),
+        ("meta index", "MetaIndex"),
+        ("range tombstone", "RangeDeletion"),
+        ("dictionary", "CompressionDictionary"),
+    ];
+    let (sums, size) = message.split(';').next()?.split_once(", size ")?;
+    let (block, _) = error.activity()?.strip_prefix("reading ")?.split_once(" block ")?;
+    let (_, block) = BLOCKS.iter().find(|(ours, _)| *ours == block)?;
+    let (path, offset) = (error.path()?.display(), error.offset()?);
+    Some(format!("{sums}  in {path} offset {offset} size {size}, block_type = {block}"))
 }
 
 /// Returns the whole text of the engine, without the texts of code and subcode.
@@ -349,6 +407,31 @@ mod tests {
     }
 
     #[test]
+    fn timestamps_and_comparators_have_rocksdbs_words() {
+        let text = |message: &str| status_state(&Error::invalid_argument(message));
+        let family = "cannot call this method on column family f that enables timestamp";
+        assert_eq!(text(&format!("{family}: the write has no timestamp")), family);
+        assert_eq!(
+            text("Timestamp sizes mismatch: expect 8, 3 given for column family f"),
+            "Timestamp sizes mismatch: expect 8, 3 given"
+        );
+        assert_eq!(
+            text(
+                "the file was written with the comparator rev, column family f has leveldb.BytewiseComparator"
+            ),
+            "leveldb.BytewiseComparator: does not match existing comparator rev"
+        );
+        let fault = "Cannot open a column family and enable user-defined timestamps feature";
+        assert_eq!(text(&format!("column family f: {fault}")), fault);
+        assert_eq!(
+            text("column family f has file 000008 on L6, but num_levels is 2"),
+            "db has more levels than options.num_levels"
+        );
+        let merge = Error::corruption("merge operator mm: failed").with_subcode(Subcode::MergeOperatorFailed);
+        assert_eq!(status_text(&merge), "Corruption: Merge operator failed");
+    }
+
+    #[test]
     fn an_unknown_option_has_rocksdbs_words() {
         let error = Error::invalid_argument("Could not find option: ColumnFamilyOptions.nope");
         assert_eq!(status_state(&error.doing("setting option nope")), "Extra option not recognized: nope");
@@ -365,6 +448,20 @@ mod tests {
     fn a_corruption_keeps_file_and_offset() {
         let error = Error::corruption("bad block").doing("reading").file("/a").at(5);
         assert_eq!(status_state(&error), "while reading: bad block in file /a at offset 5");
+    }
+
+    #[test]
+    fn a_damaged_block_has_rocksdbs_words() {
+        let sums = "block checksum mismatch: stored(context removed) = 7, computed = 8, type = 4";
+        let error = |more: &str| {
+            let error = Error::corruption(format!("{sums}, size 26{more}"));
+            error.doing("reading properties block 50+26").file("/a/000012.sst").at(50)
+        };
+        let text = format!("{sums}  in /a/000012.sst offset 50 size 26, block_type = Properties");
+        assert_eq!(status_state(&error("")), text);
+        assert_eq!(status_state(&error("; one bit is wrong, bit 3 of byte 52")), text);
+        let at_open = error("; /a/MANIFEST-000004 names this SST file");
+        assert_eq!(status_state(&at_open), format!("{text}  The file /a/MANIFEST-000004 may be corrupted."));
     }
 
     #[test]

@@ -74,7 +74,7 @@ pub(super) fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) 
         traced: None,
         diagnosed: Default::default(),
     };
-    let metaindex = Metaindex::decode(&plain(&source, footer.metaindex, &tail)?)
+    let metaindex = Metaindex::decode(&plain(&source, footer.metaindex, &tail, "meta index")?)
         .map_err(|e| e.shifted(footer.metaindex.offset))?;
     let (properties, forgiven) = read_properties(&source, &metaindex, &tail)?;
     if let Some(expected) = options.unique_id {
@@ -201,10 +201,16 @@ fn read_footer(file: &dyn RandomRead, size: u64, tail: &Fixed) -> Result<Footer>
     }
 }
 
-/// Returns the payload of a meta block.
-fn plain<'a>(source: &Source, handle: BlockHandle, tail: &'a Fixed) -> Result<Cow<'a, [u8]>> {
+/// Returns the payload of a meta block. `name` names the block in an error.
+fn plain<'a>(source: &Source, handle: BlockHandle, tail: &'a Fixed, name: &str) -> Result<Cow<'a, [u8]>> {
     let raw = raw(source, handle, tail, Metadata::Other)?;
-    source.payload(raw, handle, true, None)
+    source.payload(raw, handle, true, None).map_err(|error| reading(error, name, handle))
+}
+
+/// Adds the block that was read to an error.
+#[cold]
+fn reading(error: Error, name: &str, handle: BlockHandle) -> Error {
+    error.doing(format!("reading {name} block {handle}"))
 }
 
 fn raw<'a>(source: &Source, handle: BlockHandle, tail: &'a Fixed, what: Metadata) -> Result<Cow<'a, [u8]>> {
@@ -242,6 +248,7 @@ pub(super) fn read_properties(
     match source.payload(Cow::Borrowed(&raw), handle, true, None) {
         Ok(payload) => Ok((decode(&payload)?, None)),
         Err(error) => {
+            let error = reading(error, "properties", handle);
             let payload = source.payload(Cow::Borrowed(&raw), handle, false, None);
             let Some(properties) = payload.ok().and_then(|p| decode(&p).ok()) else { return Err(error) };
             let Some(at) = properties.global_seqno_offset.and_then(|at| at.checked_sub(handle.offset)) else {
@@ -259,7 +266,7 @@ pub(super) fn read_properties(
 }
 
 fn read_tombstones(source: &Source, handle: BlockHandle, tail: &Fixed) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
-    let payload = plain(source, handle, tail)?;
+    let payload = plain(source, handle, tail, "range tombstone")?;
     let shift = |e: Error| e.shifted(handle.offset);
     let block = Block::parse(&payload).map_err(shift)?;
     let mut iter = BlockIter::rewriting(block, source.rewrite);
