@@ -7,11 +7,12 @@
 use std::sync::{Arc, LazyLock};
 
 use base::{Error, Result};
+use env::Env;
 use env::rate::{RateLimiter, RateOptions};
 use format::options_ini::{Writer, parse_map};
 use table::options::{BlockBasedTableOptions, OPTIONS};
 
-use super::family::{MemtableFactory, TableFactory};
+use super::family::MemtableFactory;
 use super::known::Known;
 use super::{DbOptions, FamilyOptions, Release, Row, Value};
 
@@ -83,7 +84,7 @@ impl DbOptions {
     /// Returns true if option text may name this option.
     pub fn is_known(name: &str) -> bool {
         Self::row(name).is_some()
-            || matches!(name, "rate_limiter_bytes_per_sec" | LISTENERS)
+            || matches!(name, "rate_limiter_bytes_per_sec" | LISTENERS | "env")
             || DB_DEPRECATED.contains(&name)
     }
 
@@ -97,16 +98,32 @@ impl DbOptions {
             return (row.set)(self, text).map_err(|e| setting(name, e));
         }
         if name == "rate_limiter_bytes_per_sec" {
-            let rate_bytes_per_sec = i64::parse(text).map_err(|e| setting(name, e))?;
+            let rate_bytes_per_sec = u64::parse(text).map_err(|e| setting(name, e))?;
+            let rate_bytes_per_sec = i64::try_from(rate_bytes_per_sec).unwrap_or(i64::MAX);
             let limiter = RateLimiter::new(RateOptions::new(rate_bytes_per_sec), self.env.clock.clone())?;
             self.rate_limiter = Some(Arc::new(limiter));
             return Ok(());
         }
         match name {
+            "env" => self.set_env(text).map_err(|e| setting(name, e)),
             LISTENERS if matches!(text.trim(), "" | "{}" | "nullptr") => Ok(()),
             LISTENERS => Err(setting(name, Error::not_supported(format!("listeners by name: {text}")))),
             _ if DB_DEPRECATED.contains(&name) => Ok(()),
             _ => Err(no_option("DBOptions", name)),
+        }
+    }
+
+    /// Selects the environment of the machine by one of its names. The empty text keeps the environment.
+    fn set_env(&mut self, text: &str) -> Result<()> {
+        let text = text.trim();
+        let id = text.strip_prefix("{id=").and_then(|text| text.strip_suffix('}')).unwrap_or(text);
+        match id.trim_end_matches(';') {
+            "" => Ok(()),
+            "posix" | "Default" | "DefaultEnv" => {
+                self.env = Env::posix();
+                Ok(())
+            }
+            _ => Err(Error::not_supported(format!("environment {text:?}"))),
         }
     }
 
@@ -191,8 +208,8 @@ impl FamilyOptions {
             };
         }
         match name {
-            "block_based_table_factory" => self.set_table(TableFactory::default(), text),
-            "plain_table_factory" => self.set_table(TableFactory::by_name("PlainTable")?, text),
+            "block_based_table_factory" => self.set_table("BlockBasedTable", name, text),
+            "plain_table_factory" => self.set_table("PlainTable", name, text),
             "max_bytes_for_level_multiplier_additional" if text.trim().is_empty() => {
                 self.max_bytes_for_level_multiplier_additional.clear();
                 Ok(())
@@ -207,12 +224,16 @@ impl FamilyOptions {
         }
     }
 
-    /// Sets options of a table, as in `block_based_table_factory={block_size=8k}`. If the column family has a table
-    /// of this kind, the other options of the table keep their values. Otherwise the table is replaced by `fresh`
-    /// first.
-    fn set_table(&mut self, fresh: TableFactory, text: &str) -> Result<()> {
-        let mut table =
-            if self.table_factory.name() == fresh.name() { self.table_factory.clone() } else { fresh };
+    /// Sets options of a table, as in `block_based_table_factory={block_size=8k}`. The other options of the table keep their
+    /// values.
+    ///
+    /// # Errors
+    /// InvalidArgument if the column family has another kind of table.
+    fn set_table(&mut self, kind: &str, option: &str, text: &str) -> Result<()> {
+        let mut table = self.table_factory.clone();
+        if table.name() != kind {
+            return Err(Error::invalid_argument(format!("Cannot modify {} as {option}", table.name())));
+        }
         for (name, value) in parse_map(text)? {
             table.set(&name, &value)?;
         }

@@ -119,6 +119,29 @@ fn components_are_made_by_name() {
 }
 
 #[test]
+fn the_environment_is_selected_by_name() {
+    let mut db = DbOptions { env: env::Env::memory(1), ..DbOptions::default() };
+    db.set("env", "").unwrap();
+    assert!(format!("{:?}", db.env.fs).contains("Memory"), "{:?}", db.env.fs);
+    assert!(db.set("env", "hdfs").unwrap_err().to_string().contains("hdfs"));
+    for name in ["posix", "Default", "{id=posix}"] {
+        let mut db = db.clone();
+        db.set("env", name).unwrap();
+        assert!(format!("{:?}", db.env.fs).contains("Posix"), "{:?}", db.env.fs);
+    }
+}
+
+#[test]
+fn options_of_one_kind_of_table_do_not_change_another_kind() {
+    let mut options = FamilyOptions::default();
+    let error = options.update("plain_table_factory={user_key_len=8}").unwrap_err();
+    assert_eq!(error.message(), "Cannot modify BlockBasedTable as plain_table_factory");
+    options.update("table_factory=PlainTable;plain_table_factory={user_key_len=8}").unwrap();
+    let error = options.update("block_based_table_factory={block_size=8192}").unwrap_err();
+    assert_eq!(error.message(), "Cannot modify PlainTable as block_based_table_factory");
+}
+
+#[test]
 fn negative_numbers_of_unsigned_options_of_64_bits_wrap() {
     assert_eq!(family("periodic_compaction_seconds=-2").periodic_compaction_seconds, u64::MAX - 1);
     assert_eq!(family("write_buffer_size=-1").write_buffer_size, usize::MAX);

@@ -128,7 +128,7 @@ impl BlockBasedTableOptions {
                 self.read_amp_bytes_per_bit = u64::parse(text)? as u32;
                 return Ok(());
             }
-            return (row.set)(self, text).map_err(|error| error.doing(format!("setting {name}")));
+            return (row.set)(self, text).map_err(|error| error.doing(format!("setting option {name}")));
         }
         if let Some(field) = name.strip_prefix("metadata_cache_options.") {
             let tier = PinningTier::parse(text)?;
