@@ -93,6 +93,8 @@ fn of_tree(context: &PropertyContext<'_>, family: &Family, short: &str) -> Optio
         "estimate-live-data-size" => live_data_size(&pinned),
         "total-sst-files-size" => total_size(family),
         "live-sst-files-size" => version.total_bytes(),
+        // RocksDB computes the level for the leveled style only. Before, the level is -1.
+        "base-level" if pinned.parts.pick.style != Style::Level => u64::MAX,
         "base-level" => scores(context, &pinned).base_level as u64,
         "estimate-pending-compaction-bytes" => scores(context, &pinned).estimated_pending_bytes,
         "block-cache-capacity" => cache()?.capacity() as u64,

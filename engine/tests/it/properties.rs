@@ -83,6 +83,20 @@ fn properties_follow_the_content() {
 }
 
 #[test]
+fn only_leveled_compaction_has_a_base_level() {
+    use ironstone_engine::options::CompactionStyle;
+    for (style, level) in [
+        (CompactionStyle::Level, 6),
+        (CompactionStyle::Universal, u64::MAX),
+        (CompactionStyle::Fifo, u64::MAX),
+    ] {
+        let db = open(&Env::memory(1), FamilyOptions { compaction_style: style, ..FamilyOptions::default() });
+        let family = db.default_family().unwrap();
+        assert_eq!(db.int_property(&family, "rocksdb.base-level"), Some(level), "{style:?}");
+    }
+}
+
+#[test]
 fn a_version_that_is_read_counts_as_live() {
     let db = filled(&Env::memory(2));
     let family = db.default_family().unwrap();
