@@ -239,8 +239,12 @@ natives! {
         db.db.delete_files_in_ranges(InFamily::new(&db, family)?.get(&db), &pairs, include_end)?;
     }
 
-    /// Deletes an SST file of the last level, or an archived WAL. Only the classes of 8.10.0 and 9.8.4 declare the native.
+    /// Deletes an SST file of the last level, or an archived WAL. Only the classes of 8.10.0 and 9.8.4 declare the native. As in their
+    /// library, a file that cannot be deleted stays, and the native does not fail. The info log has the reason.
     fn RocksDB_deleteFile[java](db: Handle, name: JString) {
-        engine::db::delete_file(&database(db)?.db, &java.text(name)?)?;
+        let (db, name) = (database(db)?, java.text(name)?);
+        if let Err(error) = engine::db::delete_file(&db.db, &name) {
+            engine::db::warn(&db.db, format_args!("{name} is not deleted: {error}"));
+        }
     }
 }
