@@ -228,6 +228,7 @@ impl Committer {
         self.write(&mut manifest, records)?;
         self.min_wal_to_keep.raise(min_wal.unwrap_or_default());
         let mut old_super_versions = Vec::with_capacity(parts.len());
+        let mut old_of_eras = Vec::new();
         // Make these values before the memtables leave: a caller that waits for the memtables then waits for the
         // listeners too.
         let flush_of = |part: &Part| {
@@ -255,6 +256,7 @@ impl Committer {
             state.version = part.next.clone();
             if let Some(pick) = &part.change.flushed {
                 state.keep_flushed(pick);
+                old_of_eras.extend(state.replace_flushed_of_eras(pick, &part.change.edit));
             }
             if let Some(low) = &part.change.full_history_ts_low {
                 state.full_history_ts_low = Some(low.clone());
@@ -262,6 +264,7 @@ impl Committer {
             old_super_versions.push(part.change.family.install(&mut state));
         }
         drop(manifest);
+        drop(old_of_eras);
         let flushed = parts.iter().filter_map(|part| part.change.flushed.as_ref());
         flushed.flat_map(|pick| &pick.memtables).for_each(|immutable| immutable.mem.set_flushed());
         for part in parts {

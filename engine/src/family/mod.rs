@@ -22,6 +22,7 @@ mod tests;
 mod unannounced;
 
 pub use empty_ranges::EmptyRanges;
+pub(crate) use era::Last;
 pub use era::{Era, EraReader};
 pub use parts::Parts;
 pub use resolve::{pick_options, write_times_kept_s};
@@ -367,7 +368,11 @@ impl Family {
 
     /// Ends the era of the installed super version: the next install shows other entries to older snapshots.
     pub(crate) fn end_era(&self, state: &mut State) {
-        std::mem::take(&mut state.era).end(&self.current.load());
+        let ended = std::mem::take(&mut state.era);
+        state.ended_eras.retain(|era| era.strong_count() > 0);
+        if ended.end(&self.current.load()) {
+            state.ended_eras.push(Arc::downgrade(&ended));
+        }
     }
 
     /// Sets the oldest timestamp that can be read, as recovery found it in the MANIFEST.
@@ -399,7 +404,12 @@ impl Family {
             self.order.user.name(),
             parts.order.name()
         );
+        let extractor = |parts: &Parts| parts.prefix_extractor.as_ref().map(|own| own.name().to_string());
         let mut state = self.state();
+        // A parked iterator shows the keys with the prefix of its first key, by the extractor of its super version.
+        if extractor(&parts) != extractor(&self.parts.load()) {
+            self.end_era(&mut state);
+        }
         self.options.store(options);
         self.parts.store(parts);
         let old = self.install(&mut state);

@@ -2,11 +2,11 @@
 
 use base::FileNumber;
 use base::key::InternalOrder;
-use lsm::version::Version;
+use lsm::version::{Edit, Version};
 use mem::memtable::MemTable;
 use mem::write_buffer::WriteBufferManager;
 
-use super::{Era, Parts};
+use super::{Era, Last, Parts};
 use crate::sync::{Arc, Weak};
 
 /// A memtable that takes no more writes and waits for its flush.
@@ -123,6 +123,8 @@ pub struct State {
     pub full_history_ts_low: Option<Vec<u8>>,
     /// The era of the installed super version, and of the next one if no commit ends the era.
     pub(super) era: Arc<Era>,
+    /// Eras that have ended and may have readers.
+    pub(super) ended_eras: Vec<Weak<Era>>,
     /// A flush was requested, although fewer memtables than `min_write_buffer_number_to_merge` wait.
     pub flush_requested: bool,
     /// The column family waits in the queue of flushes.
@@ -155,6 +157,7 @@ impl State {
             next_epoch,
             full_history_ts_low: None,
             era: Arc::default(),
+            ended_eras: Vec::new(),
             flush_requested: false,
             flush_queued: false,
             compaction_queued: false,
@@ -469,6 +472,15 @@ impl State {
         self.wal_number = self.wal_number.max(pick.next_wal());
         self.recorded_wal_number = self.recorded_wal_number.max(pick.next_wal());
         flushed
+    }
+
+    /// Replaces flushed memtables by the files of `edit` in the eras that have ended. The caller drops the result after it releases the
+    /// lock of the column family.
+    #[must_use]
+    pub(crate) fn replace_flushed_of_eras(&mut self, pick: &FlushPick, edit: &Edit) -> Vec<Last> {
+        self.ended_eras.retain(|era| era.strong_count() > 0);
+        let eras = self.ended_eras.iter().filter_map(Weak::upgrade);
+        eras.filter_map(|era| era.replace_flushed(pick, edit)).collect()
     }
 
     /// Returns the flushed memtables that are still in memory. Their entries are in SST files.
