@@ -9,6 +9,7 @@ use base::{Pinned, Result};
 use super::{Db, DbIterator};
 use crate::family::Family;
 use crate::options::ReadOptions;
+use crate::sequence::{Snapshot, Snapshots};
 use crate::source::resolve::Found;
 use crate::sync::Arc;
 
@@ -74,7 +75,8 @@ impl Db {
     /// # Errors
     /// The errors of [`Db::iter`], for the first column family whose iterator cannot be made.
     pub fn iterators(&self, families: &[Arc<Family>], options: &ReadOptions) -> Result<Vec<DbIterator>> {
-        let fixed = self.fixed(options);
+        let own = || (!options.tailing).then(|| uncounted_snapshot(self));
+        let fixed = ReadOptions { snapshot: options.snapshot.clone().or_else(own), ..options.clone() };
         let make = |family: &Arc<Family>| {
             let mut iter = self.iter(family, at_snapshot(family, &fixed))?;
             if options.snapshot.is_none() {
@@ -97,4 +99,11 @@ impl Db {
 fn at_snapshot(family: &Family, options: &ReadOptions) -> ReadOptions {
     let readable = family.check_snapshot().is_ok();
     ReadOptions { snapshot: options.snapshot.clone().filter(|_| readable), ..options.clone() }
+}
+
+/// Returns a snapshot that compactions respect, and that the properties do not count: iterators with a share of the memory budget keep
+/// the snapshot.
+fn uncounted_snapshot(db: &Db) -> Arc<Snapshot> {
+    let tools = &db.inner.tools;
+    Snapshots::take_uncounted(&tools.snapshots, &tools.sequence, tools.env.clock.now_seconds())
 }

@@ -456,11 +456,10 @@ impl Iter {
     /// shows. The iterator then does not move to newer super versions. An iterator with a share of the memory budget keeps the
     /// snapshot.
     pub(crate) fn release_snapshot(&mut self) {
-        if self.lease.is_some() {
-            return;
-        }
-        self.options.snapshot = None;
         self.follows = false;
+        if self.lease.is_none() {
+            self.options.snapshot = None;
+        }
     }
 
     /// Returns the number of the super version that the iterator reads; for a parked iterator, the number of the newest super
@@ -470,9 +469,12 @@ impl Iter {
         self.super_version.as_ref().map_or_else(newest, |super_version| super_version.number)
     }
 
-    /// Returns true if there is a newer super version than the iterator reads. A parked iterator reads no super version.
+    /// Returns true if there is a newer super version that the iterator may read: of its era, if it has a lease. A parked iterator
+    /// reads no super version.
     fn is_behind(&self) -> bool {
-        self.super_version_number() != self.context.family.super_version_number()
+        self.super_version.is_some()
+            && self.super_version_number() != self.context.family.super_version_number()
+            && must_renew(self)
     }
 
     #[cold]

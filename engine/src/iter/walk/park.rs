@@ -11,15 +11,16 @@ use super::search::{Search, ShownAt};
 use crate::source::resolve::Scratch;
 
 /// Copies the entry that the walk shows, and replaces the source by `none`. Returns false, and changes nothing, if the value is in a
-/// blob file and was not read yet, or if the walk follows hidden entries.
+/// blob file and was not read yet, or if the walk counts hidden entries. A run of tombstones does not continue from one move to the
+/// next, so the walk also drops the object that converts runs: the object keeps a memtable.
 pub fn park<I: InternalIterator>(walk: &mut Walk<I>, none: I) -> bool {
     let search = &mut walk.search;
-    let follows_hidden = search.watch.is_some() || search.convert.is_some();
-    if follows_hidden || (search.valid && search.shown_at == ShownAt::Unprepared) {
+    if search.watch.is_some() || (search.valid && search.shown_at == ShownAt::Unprepared) {
         return false;
     }
     search.copy_shown();
     search.source = none;
+    search.convert = None;
     true
 }
 
