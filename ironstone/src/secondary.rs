@@ -117,6 +117,10 @@ impl Secondary {
                  file that is not open",
             ));
         }
+        if options.db.memory_budget_bytes > 0 && options.db.memory_budget.is_none() {
+            // All views draw from one budget. Otherwise each catch-up would make a new budget.
+            options.memory_budget(options.db.memory_budget_bytes)?;
+        }
         if families.is_none() && options.block_cache.is_none() {
             options.block_cache = shared_cache(&options)?;
         }

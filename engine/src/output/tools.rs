@@ -51,7 +51,7 @@ pub struct JobTools {
     pub families_unwritten: AtomicUsize,
     /// Runs subcompactions in other processes. `None`: the database runs all subcompactions.
     pub compaction_service: Option<Arc<dyn CompactionService>>,
-    /// The memory budget of iterators and jobs. `None` for a secondary instance too: its versions do not keep what snapshots need.
+    /// The memory budget of iterators and jobs. `None` without a budget.
     pub memory_budget: Option<Arc<MemoryBudget>>,
 }
 
@@ -94,7 +94,7 @@ impl JobTools {
             options_file: Mutex::default(),
             families_unwritten: AtomicUsize::new(0),
             compaction_service: None,
-            memory_budget: None,
+            memory_budget: self.memory_budget.clone(),
         }
     }
 

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use ironstone::{
     BUDGET_MEMORY_MIN, BlockCache, BudgetGoal, CacheOptions, CompactRangeOptions, Db, FamilyDescriptor,
-    IngestExternalFileOptions, Iter, MemoryBudget, Options, SstFileWriter, Statistics, explain_options,
+    IngestExternalFileOptions, Iter, MemoryBudget, Options, ReadOptions, Secondary, SstFileWriter,
+    Statistics, explain_options,
 };
 
 const GOALS: [BudgetGoal; 2] = [BudgetGoal::Latency, BudgetGoal::Throughput];
@@ -270,13 +271,155 @@ fn files_that_are_deleted_stay_visible_to_open_iterators_with_a_budget() {
     assert!(numbers(&mut iter).is_empty());
 }
 
+#[test]
+fn iterators_of_several_families_with_a_budget_are_no_snapshot() {
+    let db = Db::open("data", without_room()).unwrap();
+    [1, 9].iter().for_each(|number| db.put(&key(*number), b"v").unwrap());
+    let mut iters = db.iterators(&[db.default_family()], &ReadOptions::default()).unwrap();
+    assert_eq!(db.int_property("rocksdb.num-snapshots"), Some(0));
+    db.delete(&key(1)).unwrap();
+    db.flush().unwrap();
+    db.compact_range(None, None, &CompactRangeOptions::default()).unwrap();
+    assert_eq!(numbers(&mut iters[0]), [1, 9]);
+}
+
+/// Returns a function that reads how often iterators pinned a super version.
+fn pins(options: &mut Options) -> impl Fn() -> u64 + use<> {
+    let statistics = Arc::new(Statistics::new());
+    options.db.statistics = Some(statistics.clone());
+    move || {
+        let mut tickers = statistics.tickers();
+        tickers.find(|(name, _)| *name == "rocksdb.number.superversion_acquires").unwrap().1
+    }
+}
+
+#[test]
+fn an_iterator_with_auto_refresh_moves_once_to_the_end_of_its_era() {
+    let mut options = Options::in_memory();
+    options.memory_budget(BUDGET_MEMORY_MIN).unwrap();
+    let pins = pins(&mut options);
+    let db = Db::open("data", options).unwrap();
+    (0..100).for_each(|number| db.put(&key(number), b"v").unwrap());
+    db.flush().unwrap();
+    let refreshes = ReadOptions {
+        snapshot: Some(db.snapshot().held()),
+        auto_refresh_iterator_with_snapshot: true,
+        ..ReadOptions::default()
+    };
+    let mut iter = db.iter_with(refreshes).unwrap();
+    iter.seek_to_first();
+    db.put(&key(200), b"v").unwrap();
+    db.flush().unwrap();
+    db.delete_files_in_ranges(&[(None, None)], true).unwrap();
+    iter.next();
+    let before = pins();
+    for number in 2..100 {
+        iter.next();
+        assert_eq!(iter.key(), key(number));
+    }
+    iter.next();
+    assert!(!iter.valid());
+    assert_eq!(pins(), before);
+}
+
+#[test]
+fn an_ended_era_keeps_no_flushed_memtable() {
+    let db = Db::open("data", without_room()).unwrap();
+    let memtables = || db.int_property("rocksdb.size-all-mem-tables").unwrap();
+    let empty = memtables();
+    let mut iters = Vec::new();
+    for made in 0..6 {
+        write_generation(&db, made);
+        let mut iter = db.iter().unwrap();
+        iter.seek(&key(7));
+        iters.push(iter);
+        db.set_options(&[("prefix_extractor", if made % 2 == 0 { "fixed:3" } else { "fixed:4" })]).unwrap();
+        db.put(&key(KEYS + made), b"newer than the iterator").unwrap();
+        db.flush().unwrap();
+    }
+    assert!(memtables() < empty + 200_000, "{} bytes, and {empty} at the start", memtables());
+    db.compact_range(None, None, &CompactRangeOptions::default()).unwrap();
+    for (made, iter) in (0..).zip(&mut iters) {
+        iter.seek(&key(7));
+        for (number, value) in entries(made, 7) {
+            assert_eq!((iter.key(), iter.value()), (&key(number)[..], &value[..]), "generation {made}");
+            iter.next();
+        }
+    }
+}
+
+#[test]
+fn iterators_that_convert_runs_of_tombstones_keep_no_memtable() {
+    let mut options = Options::in_memory();
+    options.family.min_tombstones_for_range_conversion = 2;
+    let none = check_iterators(options.clone(), None, 40);
+    assert!(none > 2_000_000, "iterators without a budget keep {none} bytes of memtables");
+    let cache = BlockCache::new(CacheOptions::lru(1 << 20)).unwrap();
+    let kept = check_iterators(options, Some(MemoryBudget::new(1, cache)), 40);
+    assert!(kept < 500_000, "{kept} bytes of memtables");
+}
+
+#[test]
+fn a_new_prefix_extractor_does_not_change_the_keys_of_an_open_iterator() {
+    let db = Db::open("data", without_room()).unwrap();
+    db.set_options(&[("prefix_extractor", "fixed:2")]).unwrap();
+    ["aa1", "aa2", "ab1"].iter().for_each(|key| db.put(key.as_bytes(), b"v").unwrap());
+    let same_prefix = || ReadOptions { prefix_same_as_start: true, ..ReadOptions::default() };
+    let mut iter = db.iter_with(same_prefix()).unwrap();
+    let keys = |iter: &mut Iter| {
+        let mut found = Vec::new();
+        iter.seek(b"aa1");
+        while iter.valid() {
+            found.push(String::from_utf8(iter.key().to_vec()).unwrap());
+            iter.next();
+        }
+        found
+    };
+    assert_eq!(keys(&mut iter), ["aa1", "aa2"]);
+    db.set_options(&[("prefix_extractor", "fixed:1")]).unwrap();
+    assert_eq!(keys(&mut iter), ["aa1", "aa2"]);
+    assert_eq!(keys(&mut db.iter_with(same_prefix()).unwrap()), ["aa1", "aa2", "ab1"]);
+}
+
+#[test]
+fn all_views_of_a_secondary_draw_from_one_budget() {
+    let mut options = Options::in_memory();
+    let db = Db::open("data", options.clone()).unwrap();
+    write_generation(&db, 0);
+    db.flush().unwrap();
+    options.update("memory_budget_bytes=16M").unwrap();
+    let secondary = Secondary::open("data", options).unwrap();
+    let iterators = |view: &Db| {
+        let memory = view.memory();
+        memory.parts.iter().find(|part| part.name.starts_with("iterators")).unwrap().bytes
+    };
+    let mut of_first = secondary.view().iter().unwrap();
+    of_first.seek_to_first();
+    let first = iterators(&secondary.view());
+    assert!(first > 1000);
+    // The next view has the families of the view before; the view after the flush is a new open.
+    for (made, flushes) in [(1, false), (2, true)] {
+        write_generation(&db, made);
+        if flushes {
+            db.flush().unwrap();
+        }
+        secondary.try_catch_up_with_primary().unwrap();
+        let view = secondary.view();
+        assert_eq!(view.default_family().int_property("rocksdb.block-cache-capacity"), Some(13 << 20));
+        let mut iter = view.iter().unwrap();
+        iter.seek_to_first();
+        assert!(iterators(&view) > first + 1000, "{} bytes", iterators(&view));
+        assert_eq!(iter.value(), entries(made, 0).next().unwrap().1);
+    }
+    assert_eq!(of_first.value(), entries(0, 0).next().unwrap().1);
+}
+
 /// Each step of a parked iterator pins a super version, so the number of pins shows whether an iterator is parked.
 #[test]
 fn iterators_of_many_families_with_large_buffers_have_room() {
     let mut options = Options::in_memory();
     options.memory_budget(BUDGET_MEMORY_MIN).unwrap();
-    let statistics = Arc::new(Statistics::new());
-    options.db.statistics = Some(statistics.clone());
+    let acquires = pins(&mut options);
     let db = Db::open("data", options.clone()).unwrap();
     let mut family_options = options.family.clone();
     family_options.write_buffer_size = 64 << 20;
@@ -288,10 +431,6 @@ fn iterators_of_many_families_with_large_buffers_have_room() {
     }
     let mut iters: Vec<_> = families.iter().map(|family| family.iter().unwrap()).collect();
     iters.iter_mut().for_each(|iter| iter.seek_to_first());
-    let acquires = || {
-        let mut tickers = statistics.tickers();
-        tickers.find(|(name, _)| *name == "rocksdb.number.superversion_acquires").unwrap().1
-    };
     let before = acquires();
     for iter in &mut iters {
         (0..50).for_each(|_| iter.next());
