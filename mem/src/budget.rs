@@ -3,7 +3,7 @@
 //! ```text
 //!  budget ── block cache (13/16 of the budget) ── blocks, filters, indexes
 //!                    ├── write buffer manager: memtables
-//!                    └── MemoryBudget: iterators, memtables that iterators keep, buffers of jobs
+//!                    └── MemoryBudget: iterators, memtables that iterators keep, buffers of jobs and WAL
 //! ```
 //! Each holder charges its bytes by a [`Share`]. The charges take room from the blocks of the cache, so the sum stays near the
 //! budget. Blocks that idle iterators pin cannot be evicted. So blocks and memtables that iterators keep have a limit, a quarter of
@@ -30,10 +30,12 @@ pub enum Holder {
     KeptMemtables = 2,
     /// Buffers of flushes and compactions.
     JobBuffers = 3,
+    /// The buffer of the active WAL.
+    WalBuffer = 4,
 }
 
 /// Number of holders.
-const HOLDERS: usize = 4;
+const HOLDERS: usize = 5;
 
 /// The charge to the ledger changes in steps of this size, so that small shares take no lock.
 const STEP: usize = 64 << 10;
@@ -112,29 +114,36 @@ impl MemoryBudget {
     }
 
     /// Charges the ledger with the sum of all shares, rounded up. Reduces the charge only by more than four steps.
+    ///
+    /// A share that grows during a reduction may see the charge from before, and then charges nothing. So the thread that changes the
+    /// charge compares it with the sum again. The shares and the charge are read and written in one order of all threads (`SeqCst`):
+    /// one of the two threads sees the change of the other.
     fn recharge(&self) {
         let target = || {
-            let charged = [Holder::Iterators, Holder::KeptMemtables, Holder::JobBuffers];
-            charged.iter().map(|holder| self.held(*holder)).sum::<usize>().next_multiple_of(STEP)
+            let charged = [Holder::Iterators, Holder::KeptMemtables, Holder::JobBuffers, Holder::WalBuffer];
+            let held = |holder: &Holder| self.held[*holder as usize].load(Ordering::SeqCst);
+            charged.iter().map(held).sum::<usize>().next_multiple_of(STEP)
         };
         let fits = |target: usize| {
-            let charged = self.charged.load(Ordering::Relaxed);
+            let charged = self.charged.load(Ordering::SeqCst);
             target <= charged && charged - target <= 4 * STEP
         };
         if fits(target()) {
             return;
         }
         let _charging = self.charging.lock();
-        let (target, charged) = (target(), self.charged.load(Ordering::Relaxed));
-        if target > charged {
-            let forced = self.ledger.charge(Role::Misc, target - charged, true);
-            base::invariant!(forced.is_ok(), "a forced charge failed");
-        } else if !fits(target) {
-            self.ledger.discharge(Role::Misc, charged - target);
-        } else {
-            return;
+        loop {
+            let (target, charged) = (target(), self.charged.load(Ordering::SeqCst));
+            if target > charged {
+                let forced = self.ledger.charge(Role::Misc, target - charged, true);
+                base::invariant!(forced.is_ok(), "a forced charge failed");
+            } else if !fits(target) {
+                self.ledger.discharge(Role::Misc, charged - target);
+            } else {
+                return;
+            }
+            self.charged.store(target, Ordering::SeqCst);
         }
-        self.charged.store(target, Ordering::Relaxed);
     }
 }
 
@@ -171,9 +180,9 @@ impl Share {
     pub fn set(&mut self, bytes: usize) {
         let held = &self.budget.held[self.holder as usize];
         if bytes > self.bytes {
-            held.fetch_add(bytes - self.bytes, Ordering::Relaxed);
+            held.fetch_add(bytes - self.bytes, Ordering::SeqCst);
         } else {
-            held.fetch_sub(self.bytes - bytes, Ordering::Relaxed);
+            held.fetch_sub(self.bytes - bytes, Ordering::SeqCst);
         }
         self.bytes = bytes;
         self.budget.recharge();

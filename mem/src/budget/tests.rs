@@ -1,10 +1,13 @@
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use base::Order;
 use base::key::InternalOrder;
 
+use parking_lot::Mutex;
+
 use super::{Holder, MemoryBudget, STEP};
-use crate::cache::{Cache, CacheOptions};
+use crate::cache::{Cache, CacheOptions, Ledger, Role};
 use crate::memtable::{MemTable, MemTableOptions};
 
 fn cache() -> Arc<Cache<Vec<u8>>> {
@@ -27,6 +30,43 @@ fn shares_take_room_of_the_cache_and_return_it() {
     assert!(cache.usage() <= 4 * STEP);
     drop(budget);
     assert_eq!(cache.usage(), 0);
+}
+
+/// A ledger that counts its bytes. At the first discharge, it calls a function.
+#[derive(Default)]
+struct Interrupted {
+    bytes: AtomicUsize,
+    at_discharge: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+}
+
+impl Ledger for Interrupted {
+    fn charge(&self, _: Role, bytes: usize, _: bool) -> base::Result<()> {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn discharge(&self, _: Role, bytes: usize) {
+        let at_discharge = self.at_discharge.lock().take();
+        if let Some(at_discharge) = at_discharge {
+            at_discharge();
+        }
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_share_that_grows_during_a_reduction_is_charged() {
+    let ledger = Arc::new(Interrupted::default());
+    let budget = MemoryBudget::new(64 << 20, ledger.clone());
+    let large = budget.take(Holder::JobBuffers, 20 * STEP);
+    let taken = Arc::new(Mutex::new(None));
+    let (own, of_budget) = (taken.clone(), budget.clone());
+    *ledger.at_discharge.lock() = Some(Box::new(move || {
+        *own.lock() = Some(of_budget.take(Holder::Iterators, 18 * STEP));
+    }));
+    drop(large);
+    assert!(ledger.bytes.load(Ordering::Relaxed) >= 18 * STEP, "{:?}", ledger.bytes);
+    drop(taken.lock().take());
 }
 
 #[test]
