@@ -33,8 +33,9 @@ use env::{AppendHints, Env};
 use format::names;
 use format::proof::Extent;
 use format::wal::{Framing, Mark, Predecessor, Writer, is_mark};
+use mem::budget::Holder;
 
-use self::active::{Active, mark};
+use self::active::{Active, PENDING_BYTES, mark};
 use self::closed::{Closed, ClosedState, closed_error, cut};
 use self::reserved::Reserved;
 pub use self::settings::{MakeCompressor, WalSettings};
@@ -204,6 +205,11 @@ impl WalSet {
         Ok(wals)
     }
 
+    /// Returns the memory of the active WAL's buffer in bytes.
+    pub fn buffer_bytes(&self) -> usize {
+        self.active.lock().as_ref().map_or(0, |active| active.pending.capacity())
+    }
+
     /// Returns true if the active WAL has no batch yet.
     pub fn active_is_empty(&self) -> bool {
         self.active.lock().as_ref().is_none_or(|a| a.last_seq_recorded == 0)
@@ -346,7 +352,12 @@ impl WalSet {
             file,
             reserved: Reserved::nothing(preallocate_bytes),
             written_over: recycled.is_some(),
-            pending: Vec::with_capacity(4096),
+            pending: Vec::with_capacity(PENDING_BYTES),
+            share: self
+                .settings
+                .memory_budget
+                .as_ref()
+                .map(|budget| budget.take(Holder::WalBuffer, PENDING_BYTES)),
             durable: Extent { number, bytes: 0, digest: Some(0) },
             marks: Vec::new(),
             written: Vec::new(),

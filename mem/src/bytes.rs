@@ -65,6 +65,11 @@ pub fn give_buffer(buffer: Vec<u8>) {
     Kept::give(&BUFFERS, buffer);
 }
 
+/// Returns the bytes of all kept memory.
+pub fn kept_bytes() -> usize {
+    BLOCKS.lock().bytes + BUFFERS.lock().bytes
+}
+
 /// Frees all kept memory.
 pub fn forget() {
     let kept = (std::mem::take(&mut *BLOCKS.lock()), std::mem::take(&mut *BUFFERS.lock()));

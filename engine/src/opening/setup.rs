@@ -234,6 +234,7 @@ pub fn wal_settings(o: &DbOptions, paths: &Paths) -> Result<WalSettings> {
         bytes_per_sync: o.wal_bytes_per_sync,
         note_predecessor: o.track_and_verify_wals,
         compressor: (o.wal_compression == CompressionType::ZSTD).then(crate::wal::compression::compressor),
+        memory_budget: o.memory_budget.clone(),
         ..WalSettings::plain(paths.wal.clone())
     })
 }

@@ -6,8 +6,14 @@ use env::Append;
 use format::batch::log_data;
 use format::proof::Extent;
 use format::wal::{Mark, Marks, Writer, put_marks};
+use mem::budget::Share;
 
 use super::reserved::Reserved;
+
+/// The memory of a new buffer for records.
+pub(super) const PENDING_BYTES: usize = 4096;
+/// A buffer with more memory is freed after its records are written. Otherwise one large batch would keep the memory until the next WAL.
+const PENDING_BYTES_KEPT: usize = 1 << 20;
 
 /// The WAL that takes records.
 pub(super) struct Active {
@@ -19,6 +25,8 @@ pub(super) struct Active {
     pub(super) written_over: bool,
     /// Framed records that are not yet written to the file. Empty between calls, except with `manual_flush`.
     pub(super) pending: Vec<u8>,
+    /// The memory of `pending` in the memory budget. `None` without a budget.
+    pub(super) share: Option<Share>,
     /// The part of the WAL that is known durable.
     pub(super) durable: Extent,
     /// The marks for the next batch. Empty if nothing became durable since the last marks.
@@ -85,6 +93,14 @@ impl Active {
         if !self.pending.is_empty() {
             self.file.append(&self.pending)?;
             self.pending.clear();
+            if self.pending.capacity() > PENDING_BYTES_KEPT {
+                self.pending = Vec::with_capacity(PENDING_BYTES);
+            }
+        }
+        if let Some(share) = &mut self.share
+            && share.bytes() != self.pending.capacity()
+        {
+            share.set(self.pending.capacity());
         }
         let end = self.writer.offset();
         base::invariant!(

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use base::Result;
 use format::wal::StreamCompressor;
+use mem::budget::MemoryBudget;
 
 use crate::sync::Arc;
 
@@ -23,6 +24,8 @@ pub struct WalSettings {
     pub note_predecessor: bool,
     /// Makes the compressor of each new WAL. `None` means no compression.
     pub compressor: Option<MakeCompressor>,
+    /// The budget that the buffer of the active WAL draws from.
+    pub memory_budget: Option<Arc<MemoryBudget>>,
 }
 
 impl WalSettings {
@@ -37,6 +40,7 @@ impl WalSettings {
             bytes_per_sync: 0,
             note_predecessor: false,
             compressor: None,
+            memory_budget: None,
         }
     }
 }
