@@ -119,7 +119,8 @@ impl Options {
     ///
     /// - The block cache has 13 sixteenths of the budget as its capacity. Memory of other holders takes room from the blocks. The rest is
     ///   for memory that the allocator keeps free. Up to 1 GiB, jobs make glibc return its free memory to the system, at most four times
-    ///   in a second.
+    ///   in a second, and the open limits the arenas of glibc to one for each 64 MiB (`M_ARENA_MAX`, for the whole process: the limit of
+    ///   the first such open stays). An arena keeps the memory that was ever free in it.
     /// - Memtables have a quarter. Writers wait while the memtables exceed the quarter.
     /// - Blocks and memtables that idle iterators keep have a quarter. An iterator without room copies its entry, and its next move
     ///   collects its sources again. Its answers do not change: flush and compaction keep what it needs. Such a step costs as much as a

@@ -40,8 +40,11 @@ const HOLDERS: usize = 5;
 /// The charge to the ledger changes in steps of this size, so that small shares take no lock.
 const STEP: usize = 64 << 10;
 
-/// The largest budget for which the allocator must return free memory. The call takes 1 ms for 60 MiB, and threads that allocate wait.
+/// The largest budget for which the allocator must return free memory and has few arenas. The call that returns memory takes 1 ms for 60 MiB, and threads that allocate wait.
 const RETURNED_MAX: usize = 1 << 30;
+
+/// One arena of the allocator for this many bytes of the budget. An arena keeps about a seventh of this free.
+const ARENA_BYTES: usize = 64 << 20;
 
 /// A memory budget. Databases may share the budget, and any thread may call it.
 pub struct MemoryBudget {
@@ -93,6 +96,12 @@ impl MemoryBudget {
     pub fn must_return_free_memory(&self, now: u64) -> bool {
         let quarter = now / 250_000;
         self.bytes <= RETURNED_MAX && self.returned_at.swap(quarter, Ordering::Relaxed) != quarter
+    }
+
+    /// Returns the number of arenas that the allocator may have with this budget: one for each 64 MiB. `None`: a budget of more than 1
+    /// GiB sets no limit.
+    pub fn arenas_max(&self) -> Option<usize> {
+        (self.bytes <= RETURNED_MAX).then(|| (self.bytes / ARENA_BYTES).max(1))
     }
 
     /// Takes a share. The memory exists or is needed, so the call never fails.

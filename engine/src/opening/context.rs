@@ -81,6 +81,10 @@ impl Opening {
         if options.memory_budget_bytes > 0 && options.memory_budget.is_none() {
             components.block_cache = Some(options.make_memory_budget(options.memory_budget_bytes)?);
         }
+        let arenas = options.memory_budget.as_ref().and_then(|budget| budget.arenas_max());
+        if let Some(arenas) = arenas.filter(|_| options.env.executor.has_threads()) {
+            env::posix::limit_arenas(arenas);
+        }
         // The same column family may be named twice, as in RocksDB. The first descriptor counts.
         let mut names = HashSet::default();
         families.retain(|family| names.insert(family.name.clone()));

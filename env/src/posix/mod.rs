@@ -30,7 +30,7 @@ mod sys;
 pub use heap::Tenant;
 pub(crate) use sys::lower_thread_priority;
 pub use sys::{
-    entropy, local_offset_seconds, process_id, return_free_memory, thread_cpu_nanos, thread_id,
+    entropy, limit_arenas, local_offset_seconds, process_id, return_free_memory, thread_cpu_nanos, thread_id,
     thread_wait_nanos, wall_seconds,
 };
 

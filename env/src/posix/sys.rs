@@ -132,6 +132,21 @@ pub fn return_free_memory() {
     }
 }
 
+/// Limits the arenas of the C library's allocator: threads that begin afterwards share the arenas that exist, once there are this many.
+/// The limit is for the whole process, and only the first call has an effect. Does nothing for other allocators.
+///
+/// Each arena keeps the memory that was free in it at any time. With eight threads and a block cache of 52 MiB, 24 to 33 MiB were free
+/// in all arenas, and 6 to 10 MiB in one arena.
+pub fn limit_arenas(arenas: usize) {
+    #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
+    // SAFETY: the call takes two numbers and stores the second number under the lock of the allocator.
+    unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, i32::try_from(arenas.max(1)).unwrap_or(i32::MAX));
+    }
+    #[cfg(not(all(target_os = "linux", target_env = "gnu", not(miri))))]
+    let _ = arenas;
+}
+
 /// Returns 64 random bits of the system.
 pub fn entropy() -> u64 {
     let mut bytes = [0; 8];

@@ -118,6 +118,13 @@ fn a_memtable_is_charged_from_its_flush_until_its_last_keeper_leaves() {
 }
 
 #[test]
+fn a_small_budget_has_one_arena_and_a_large_budget_any_number() {
+    let arenas = |bytes: usize| MemoryBudget::new(bytes, cache()).arenas_max();
+    assert_eq!([8 << 20, 64 << 20, 256 << 20, 1 << 30].map(arenas), [Some(1), Some(1), Some(4), Some(16)]);
+    assert_eq!(arenas(2 << 30), None);
+}
+
+#[test]
 fn free_memory_is_returned_once_in_a_quarter_of_a_second() {
     let budget = MemoryBudget::new(64 << 20, cache());
     assert!(budget.must_return_free_memory(1_000_000));
