@@ -14,6 +14,7 @@
 //! that counts hidden entries (`memtable_op_scan_flush_trigger`), and for options that ask for the sources of one super version or
 //! for entries under range tombstones, the iterator has no lease, and the budget does not limit what it pins.
 
+use base::SequenceNumber;
 use mem::budget::{Holder, MemoryBudget, Share};
 use mem::memtable::Keeper;
 
@@ -23,6 +24,16 @@ use crate::options::{CompactionStyle, ReadOptions, ReadTier};
 use crate::output::JobTools;
 use crate::sequence::{Snapshot, Snapshots};
 use crate::sync::Arc;
+
+/// The memory of an iterator outside of its walk and its sources: the lease with room for four memtables, the snapshot with its place
+/// in the list of snapshots, and the headers of eight allocations.
+const OUTSIDE_BYTES: usize = size_of::<Lease>()
+    + size_of::<Snapshot>()
+    + 4 * size_of::<SequenceNumber>()
+    + 4 * size_of::<Keeper>()
+    + 8 * ALLOCATION_HEADER;
+/// The memory that an allocator adds to an allocation, with the rounding: for glibc, 8 to 23 bytes.
+const ALLOCATION_HEADER: usize = 16;
 
 /// The share of one iterator.
 pub struct Lease {
@@ -112,8 +123,9 @@ impl Lease {
         stays
     }
 
-    /// Sets the memory of the iterator itself.
+    /// Sets the memory of the iterator itself: `bytes`, and what the iterator has outside of its walk and its sources.
     pub fn charge(&mut self, bytes: usize) {
+        let bytes = bytes + OUTSIDE_BYTES;
         if bytes != self.own.bytes() {
             self.own.set(bytes);
         }
