@@ -33,7 +33,8 @@ pub use perf_counters::{LevelCounter, PerfCounter};
 pub use statistics::{Statistics, StatsLevel};
 pub use steps::{
     BegunOperation, Cause, OperationKind, SlowOperation, Step, add_to_last_operation, begin_operation,
-    end_move, end_operation, last_causes, stepped_ticks, steps_taken, waited_since_last_call,
+    end_move, end_operation, is_wait_skipped, last_causes, skip_wait, stepped_ticks, steps_taken,
+    waited_since_last_call,
 };
 pub use tickers::Ticker;
 

@@ -76,6 +76,8 @@ struct Steps {
     ticks: [Cell<u64>; Cause::COUNT],
     /// The argument of the last [`waited_since_last_call`], or `UNKNOWN_WAIT`.
     waited_nanos: Cell<u64>,
+    /// The time of the operations after that call whose wait was not read.
+    skipped_nanos: Cell<u64>,
 }
 
 /// The value of `waited_nanos` before the first call of [`waited_since_last_call`].
@@ -94,6 +96,7 @@ thread_local! {
             used: Cell::new(0),
             ticks: [const { Cell::new(0) }; Cause::COUNT],
             waited_nanos: Cell::new(UNKNOWN_WAIT),
+            skipped_nanos: Cell::new(0),
         }
     };
 }
@@ -180,12 +183,24 @@ fn next_sample(steps: &Steps) {
 }
 
 /// Returns the time in which this thread waited for a processor since the last call on this thread, in nanoseconds; 0
-/// for the first call. `total_nanos` is this wait since the start of the thread.
+/// for the first call. `total_nanos` is this wait since the start of the thread. The wait of operations that
+/// [`skip_wait`] skipped is unknown, so the result is without the whole time of these operations.
 pub fn waited_since_last_call(total_nanos: u64) -> u64 {
     STEPS.with(|steps| {
+        let skipped = steps.skipped_nanos.replace(0);
         let before = steps.waited_nanos.replace(total_nanos);
-        if before == UNKNOWN_WAIT { 0 } else { total_nanos.saturating_sub(before) }
+        if before == UNKNOWN_WAIT { 0 } else { total_nanos.saturating_sub(before).saturating_sub(skipped) }
     })
+}
+
+/// Records an operation of this many nanoseconds whose wait for a processor is not read.
+pub fn skip_wait(nanos: u64) {
+    STEPS.with(|steps| steps.skipped_nanos.set(steps.skipped_nanos.get().saturating_add(nanos)));
+}
+
+/// Returns true if [`skip_wait`] was called after the last [`waited_since_last_call`].
+pub fn is_wait_skipped() -> bool {
+    STEPS.with(|steps| steps.skipped_nanos.get() > 0)
 }
 
 /// Adds time to a cause of the operation that ended last on this thread.
@@ -308,6 +323,18 @@ mod tests {
         run();
         let is_sample = began.is_sample;
         (is_sample, end_operation(began).then(steps_taken))
+    }
+
+    #[test]
+    fn time_of_skipped_operations_is_not_a_wait() {
+        waited_since_last_call(1000);
+        assert_eq!(waited_since_last_call(1500), 500);
+        skip_wait(300);
+        assert!(is_wait_skipped());
+        assert_eq!(waited_since_last_call(2500), 700);
+        skip_wait(9000);
+        assert_eq!(waited_since_last_call(3000), 0);
+        assert!(!is_wait_skipped());
     }
 
     fn step(cause: Cause) {

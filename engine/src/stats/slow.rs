@@ -19,7 +19,7 @@ use std::sync::OnceLock;
 use base::FamilyId;
 use base::stats::{
     BegunOperation, Cause, OperationKind, SlowOperation, add_to_last_operation, begin_operation, end_move,
-    end_operation, stepped_ticks, steps_taken, waited_since_last_call,
+    end_operation, is_wait_skipped, skip_wait, stepped_ticks, steps_taken, waited_since_last_call,
 };
 use env::Clock;
 use kernel::ticks;
@@ -40,6 +40,8 @@ const EARLY_LIMIT_NS: u64 = 100_000;
 /// The wait for a processor is read once in this many samples, so that a slow operation gets no wait of an earlier
 /// time.
 const WAIT_SAMPLES: u64 = 16;
+/// If less time of a slow operation has no cause, the wait for a processor is not read: the reading takes as long.
+const WAIT_MIN_NS: u64 = 5_000;
 /// A move of an iterator to a neighbour takes less than a microsecond.
 const MOVE_LIMIT_NS: u64 = 10_000;
 
@@ -223,7 +225,7 @@ impl SlowOperations {
     fn look(&self, kind: OperationKind, taken_ticks: u64, measured: bool) {
         let of_kind = &self.kinds[kind.number()];
         let is_slow = taken_ticks > of_kind.limit_ticks.load(Ordering::Relaxed);
-        if measured && of_kind.sample(taken_ticks).is_multiple_of(WAIT_SAMPLES) {
+        if measured && (of_kind.sample(taken_ticks).is_multiple_of(WAIT_SAMPLES) || is_wait_skipped()) {
             waited_since_last_call(self.clock.processor_wait_nanos());
         }
         if !is_slow {
@@ -247,9 +249,13 @@ impl SlowOperations {
     }
 
     /// Gives the time that no step explains to the cause [`Cause::Processor`], as far as the thread waited for a processor
-    /// since the last reading.
+    /// since the last reading. Nothing is read if a few microseconds have no cause: the reading would be a part of the time that the
+    /// caller measures, without a cause.
     fn attribute_wait(&self, taken_ticks: u64) {
         let explained: u64 = steps_taken().iter().sum();
+        if ticks::to_nanos(taken_ticks.saturating_sub(explained)) < WAIT_MIN_NS {
+            return skip_wait(ticks::to_nanos(taken_ticks));
+        }
         let waited_nanos = waited_since_last_call(self.clock.processor_wait_nanos());
         let waited_ticks = ticks::of_nanos(waited_nanos).min(taken_ticks.saturating_sub(explained));
         if waited_nanos > 0 && waited_ticks > 0 {

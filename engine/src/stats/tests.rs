@@ -1,6 +1,6 @@
 //! Unit tests of the counters.
 
-use base::stats::{Cause, HistogramKind, OperationKind, SlowOperation, Statistics, StatsLevel, Ticker};
+use base::stats::{Cause, HistogramKind, OperationKind, SlowOperation, Statistics, StatsLevel, Step, Ticker};
 
 use base::FamilyId;
 use env::Clock;
@@ -134,6 +134,33 @@ fn wait_for_a_processor_is_a_cause_of_a_slow_operation() {
         let waited = told[0].causes[Cause::Processor.number()];
         assert!(waited.abs_diff(told[0].nanos) < told[0].nanos / 10, "{told:?}");
     }
+}
+
+/// Runs a slow operation with a step, or without one.
+fn slow(stats: &Stats, has_step: bool) {
+    let _operation = stats.slow.begin(OperationKind::Write);
+    let _step = has_step.then(|| Step::begin(Cause::WalWrite));
+    let begin = ticks::now();
+    while ticks::to_nanos(ticks::now() - begin) < 300_000 {}
+}
+
+#[test]
+fn wait_is_not_read_for_an_operation_that_its_steps_explain() {
+    let thread = std::thread::spawn(|| {
+        let clock = Arc::new(Waits { clock: ManualClock::new(1_000_000_000), readings: Mutex::default() });
+        let stats = Stats::new(None, clock.clone());
+        drop(stats.slow.begin(OperationKind::Write));
+        // The samples of a new thread read the wait, so 20 fast operations end its early samples.
+        (0..20).for_each(|_| drop(stats.slow.begin(OperationKind::Write)));
+        let before = *clock.readings.lock();
+        slow(&stats, true);
+        assert_eq!(*clock.readings.lock(), before);
+        slow(&stats, false);
+        assert_eq!(*clock.readings.lock(), before + 1);
+        let causes = base::stats::last_causes();
+        assert!(causes[Cause::Processor.number()] >= 200_000, "{causes:?}");
+    });
+    thread.join().expect("the operations end");
 }
 
 #[test]
