@@ -28,12 +28,13 @@ fn open_files(db: &Database) -> Option<Finding> {
 pub(super) fn family(facts: &Facts<'_>) -> Vec<Finding> {
     let mut out: Vec<Finding> = tombstones(facts).into_iter().chain(range_tombstones(facts)).collect();
     if facts.db.knows_options() {
-        let rules: [fn(&Facts<'_>) -> Option<Finding>; 8] = [
+        let rules: [fn(&Facts<'_>) -> Option<Finding>; 9] = [
             no_filter,
             filter_bits,
             unused_filter,
             no_last_filter,
             other_prefix,
+            old_format,
             block_size,
             many_runs,
             long_skips,
@@ -137,6 +138,24 @@ fn filter_bits(facts: &Facts<'_>) -> Option<Finding> {
             .evidence(format!("filters have {}", words::bytes(held)))
             .cost(cost)
             .live("block_based_table_factory={filter_policy=bloomfilter:10:false;}"),
+    )
+}
+
+/// Reports SST files in a format that is older than the default of the release.
+fn old_format(facts: &Facts<'_>) -> Option<Finding> {
+    let format = facts.number("format_version").filter(|format| *format < 5.0)?;
+    // 5 is the default since release 6.18, and 7.0 certainly has it.
+    if !is_block_based(facts) || facts.db.release().is_none_or(|release| release < (7, 0)) {
+        return None;
+    }
+    let held: u64 = stats(facts).map(|stats| stats.filter_bytes).sum();
+    Some(
+        facts
+            .finding("old-format", Severity::Advice, format!("New SST files have the old format {format}"))
+            .evidence(format!("format_version={format}"))
+            .evidence(format!("filters have {}", words::bytes(held)))
+            .cost("Before format 5, a probe of a Bloom filter touches more cache lines, and large filters pass more missing keys.")
+            .live("block_based_table_factory={format_version=5;}"),
     )
 }
 

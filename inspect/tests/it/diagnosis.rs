@@ -80,7 +80,7 @@ fn seeded(path: &Path, text: &str, writes: Load) {
 }
 
 /// The seeded databases: the name of the rule, the options, and the writes.
-const SEEDS: [(&str, &str, Load); 61] = [
+const SEEDS: [(&str, &str, Load); 62] = [
     (
         "small-write-buffer",
         "write_buffer_size=65536;level0_slowdown_writes_trigger=100000;level0_stop_writes_trigger=100000",
@@ -117,6 +117,7 @@ const SEEDS: [(&str, &str, Load); 61] = [
         "block_based_table_factory={filter_policy=bloomfilter:10:false;whole_key_filtering=false;}",
         PLAIN,
     ),
+    ("old-format", "block_based_table_factory={format_version=2;}", PLAIN),
     ("block-size", "block_based_table_factory={block_size=256;}", PLAIN),
     (
         "many-sorted-runs",
