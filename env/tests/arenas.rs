@@ -5,6 +5,8 @@
 
 use std::sync::Barrier;
 
+use ironstone_env as env;
+
 /// Returns the number of arenas in the report of the allocator.
 fn arenas() -> usize {
     let path = std::env::temp_dir().join(format!("ironstone-arenas-{}", std::process::id()));
