@@ -143,8 +143,8 @@ fn filter_bits(facts: &Facts<'_>) -> Option<Finding> {
 
 /// Reports SST files in a format that is older than the default of the release.
 fn old_format(facts: &Facts<'_>) -> Option<Finding> {
-    let format = facts.number("format_version").filter(|format| *format < 5.0)?;
-    // 5 is the default since release 6.18, and 7.0 certainly has it.
+    let format = facts.number("format_version").filter(|format| *format < 4.0)?;
+    // 5 has been the default since release 6.19, and 4 is a choice that some databases have for old readers.
     if !is_block_based(facts) || facts.db.release().is_none_or(|release| release < (7, 0)) {
         return None;
     }
@@ -154,7 +154,7 @@ fn old_format(facts: &Facts<'_>) -> Option<Finding> {
             .finding("old-format", Severity::Advice, format!("New SST files have the old format {format}"))
             .evidence(format!("format_version={format}"))
             .evidence(format!("filters have {}", words::bytes(held)))
-            .cost("Before format 5, a probe of a Bloom filter touches more cache lines, and large filters pass more missing keys.")
+            .cost("Such files have large index blocks and the old Bloom filter, whose probes touch more cache lines.")
             .live("block_based_table_factory={format_version=5;}"),
     )
 }
