@@ -44,7 +44,7 @@ pub struct CheckpointOptions {
     /// Limits the bytes per second of copies. `None`, the default: no limit.
     pub rate_limiter: Option<Arc<RateLimiter>>,
     /// Bytes of the buffer of a copy, from 4 KiB to 64 MiB; other values act as the nearer limit. 0, the default: one burst of the
-    /// rate limiter, or 5 MiB without rate limiter.
+    /// rate limiter, or 256 KiB without rate limiter.
     pub io_buffer_size: usize,
     /// The number of threads that link and copy files. The thread of the caller is one of them. Default 1; 0 stands for 1; more
     /// than 64 act as 64.

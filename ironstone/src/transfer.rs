@@ -16,8 +16,8 @@ use env::sync::{AtomicUsize, Mutex, Ordering};
 use env::{Append, AppendHints, FileSystem};
 use kernel::checksum::crc32c;
 
-/// The default size of the buffer of a copy, in bytes.
-pub(crate) const COPY_BUFFER_BYTES: usize = 5 << 20;
+/// The default size of the buffer of a copy, in bytes. The buffer stays in the cache of the processor, so a larger buffer is slower.
+pub(crate) const COPY_BUFFER_BYTES: usize = 256 << 10;
 
 /// The largest buffer of a copy, in bytes: one burst of a rate limiter can be larger than the memory.
 const BUFFER_BYTES_MAX: usize = 64 << 20;

@@ -72,7 +72,7 @@ pub struct BackupEngineOptions {
     /// The schema of the meta files: 1, the default, for all releases of RocksDB, or 2 for RocksDB 6.19 and later.
     pub schema_version: u32,
     /// Bytes of the buffer of a copy, from 4 KiB to 64 MiB; other values act as the nearer limit. 0, the default: one burst of the
-    /// rate limiter, or 5 MiB without rate limiter.
+    /// rate limiter, or 256 KiB without rate limiter.
     pub io_buffer_size: usize,
 }
 
