@@ -42,6 +42,9 @@ const EARLY_LIMIT_NS: u64 = 100_000;
 const WAIT_SAMPLES: u64 = 16;
 /// If less time of a slow operation has no cause, the wait for a processor is not read: the reading takes as long.
 const WAIT_MIN_NS: u64 = 5_000;
+/// In an operation of this time the reading does not count, so the wait is read for the operations that follow. Otherwise the whole time
+/// of the operation would be subtracted from their wait.
+const WAIT_CHEAP_NS: u64 = 1_000_000;
 /// A move of an iterator to a neighbour takes less than a microsecond.
 const MOVE_LIMIT_NS: u64 = 10_000;
 
@@ -253,8 +256,10 @@ impl SlowOperations {
     /// caller measures, without a cause.
     fn attribute_wait(&self, taken_ticks: u64) {
         let explained: u64 = steps_taken().iter().sum();
-        if ticks::to_nanos(taken_ticks.saturating_sub(explained)) < WAIT_MIN_NS {
-            return skip_wait(ticks::to_nanos(taken_ticks));
+        let taken_nanos = ticks::to_nanos(taken_ticks);
+        if taken_nanos < WAIT_CHEAP_NS && ticks::to_nanos(taken_ticks.saturating_sub(explained)) < WAIT_MIN_NS
+        {
+            return skip_wait(taken_nanos);
         }
         let waited_nanos = waited_since_last_call(self.clock.processor_wait_nanos());
         let waited_ticks = ticks::of_nanos(waited_nanos).min(taken_ticks.saturating_sub(explained));

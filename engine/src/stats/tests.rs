@@ -136,12 +136,15 @@ fn wait_for_a_processor_is_a_cause_of_a_slow_operation() {
     }
 }
 
-/// Runs a slow operation with a step, or without one.
-fn slow(stats: &Stats, has_step: bool) {
-    let _operation = stats.slow.begin(OperationKind::Write);
-    let _step = has_step.then(|| Step::begin(Cause::WalWrite));
+/// Runs a slow operation with a step, or without one. Returns its time in nanoseconds.
+fn slow(stats: &Stats, has_step: bool, nanos: u64) -> u64 {
     let begin = ticks::now();
-    while ticks::to_nanos(ticks::now() - begin) < 300_000 {}
+    let operation = stats.slow.begin(OperationKind::Write);
+    let step = has_step.then(|| Step::begin(Cause::WalWrite));
+    while ticks::to_nanos(ticks::now() - begin) < nanos {}
+    drop(step);
+    drop(operation);
+    ticks::to_nanos(ticks::now() - begin)
 }
 
 #[test]
@@ -152,13 +155,19 @@ fn wait_is_not_read_for_an_operation_that_its_steps_explain() {
         drop(stats.slow.begin(OperationKind::Write));
         // The samples of a new thread read the wait, so 20 fast operations end its early samples.
         (0..20).for_each(|_| drop(stats.slow.begin(OperationKind::Write)));
-        let before = *clock.readings.lock();
-        slow(&stats, true);
-        assert_eq!(*clock.readings.lock(), before);
-        slow(&stats, false);
-        assert_eq!(*clock.readings.lock(), before + 1);
+        let readings = || *clock.readings.lock();
+        // If the system stops the thread, an operation takes a millisecond, and reads the wait. The test needs a shorter operation.
+        let mut before = readings();
+        while slow(&stats, true, 300_000) >= 1_000_000 {
+            before = readings();
+        }
+        assert_eq!(readings(), before);
+        slow(&stats, false, 300_000);
+        assert_eq!(readings(), before + 1);
         let causes = base::stats::last_causes();
         assert!(causes[Cause::Processor.number()] >= 200_000, "{causes:?}");
+        slow(&stats, true, 1_000_000);
+        assert_eq!(readings(), before + 2);
     });
     thread.join().expect("the operations end");
 }
