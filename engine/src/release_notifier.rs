@@ -1,7 +1,7 @@
 //! Notifies the purge when a super version is released, because the super version may have been the last user of a
 //! file.
 
-use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, fence};
+use crate::sync::{Arc, AtomicBool, AtomicU64, Mutex, Ordering, fence};
 
 /// Called when the last reader of a super version is gone. Costs a fence and a load if no file waits for deletion.
 ///
@@ -50,5 +50,24 @@ impl ReleaseNotifier {
     pub fn reset(&self) {
         self.notified.swap(false, Ordering::AcqRel);
         fence(Ordering::SeqCst);
+    }
+}
+
+/// Calls [`ReleaseNotifier::notify`] at its drop. An owner of pointers to files has it as its last field: the pointers are
+/// dropped before.
+pub struct NotifyOnDrop {
+    pub(crate) notifier: Arc<ReleaseNotifier>,
+}
+
+impl NotifyOnDrop {
+    /// Makes the last field of an owner of files.
+    pub fn new(notifier: Arc<ReleaseNotifier>) -> Self {
+        NotifyOnDrop { notifier }
+    }
+}
+
+impl Drop for NotifyOnDrop {
+    fn drop(&mut self) {
+        self.notifier.notify();
     }
 }

@@ -43,7 +43,7 @@ use mem::write_buffer::WriteBufferManager;
 
 use crate::options::FamilyOptions;
 use crate::ranks;
-use crate::release_notifier::ReleaseNotifier;
+use crate::release_notifier::{NotifyOnDrop, ReleaseNotifier};
 use crate::stats::FamilyStats;
 use crate::sync::{
     Arc, ArcSwap, AtomicBool, AtomicUsize, Mutex, OnceLock, Ordering, RankedGuard, RankedMutex,
@@ -73,6 +73,8 @@ pub struct Family {
     empty_ranges: Arc<EmptyRanges>,
     /// The statistics of its jobs.
     pub stats: FamilyStats,
+    /// The last version of a dropped column family is released with the last handle, after the last super version.
+    _notify: NotifyOnDrop,
 }
 
 impl Family {
@@ -128,6 +130,7 @@ impl Family {
             unannounced: Mutex::default(),
             charged: AtomicUsize::new(0),
             buffers: OnceLock::new(),
+            _notify: NotifyOnDrop::new(release_notifier.clone()),
             release_notifier,
             empty_ranges,
             stats: FamilyStats::default(),

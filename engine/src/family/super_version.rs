@@ -6,7 +6,7 @@ use mem::budget::MemoryBudget;
 use mem::memtable::MemTable;
 
 use super::{Era, EraReader, Parts};
-use crate::release_notifier::ReleaseNotifier;
+use crate::release_notifier::{NotifyOnDrop, ReleaseNotifier};
 use crate::sync::{Arc, OnceLock};
 
 /// The memtables, the version, and the settings of a column family at one time. It never changes, but entries are
@@ -58,7 +58,7 @@ impl SuperVersion {
             era,
             full_history_ts_low: None,
             table_tombstones: OnceLock::new(),
-            _notify: NotifyOnDrop { notifier: release_notifier },
+            _notify: NotifyOnDrop::new(release_notifier),
         }
     }
 }
@@ -119,18 +119,6 @@ impl SuperVersion {
     /// Returns the memtables, with those of the history, newest first.
     pub fn memtables_and_history(&self) -> impl Iterator<Item = &Arc<MemTable>> {
         std::iter::once(&self.mem).chain(self.imm.iter()).chain(self.history.iter())
-    }
-}
-
-/// Notifies when the last reader releases a super version: obsolete files that only this reader needed can be
-/// deleted.
-struct NotifyOnDrop {
-    notifier: Arc<ReleaseNotifier>,
-}
-
-impl Drop for NotifyOnDrop {
-    fn drop(&mut self) {
-        self.notifier.notify();
     }
 }
 

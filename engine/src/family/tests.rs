@@ -1,8 +1,11 @@
-use super::{Parts, State};
+use super::{Family, Parts, State};
 use crate::options::{DbOptions, FamilyOptions};
-use crate::sync::Arc;
-use base::FileNumber;
-use lsm::version::Version;
+use crate::release_notifier::ReleaseNotifier;
+use crate::sync::{Arc, Mutex};
+use base::{FamilyId, FileNumber};
+use lsm::file_meta::FileMetaData;
+use lsm::table_file::TableFile;
+use lsm::version::{Edit, Version};
 
 fn state() -> (Parts, State) {
     let parts = Parts::resolve(
@@ -88,4 +91,42 @@ fn a_flush_is_due_only_if_one_would_take_something() {
     state.release_together();
     assert!(state.flush_due(2, None));
     assert_eq!(state.pick_flush(None).memtables.len(), 2);
+}
+
+/// The purge looks at the files after a notification. After the last notification, no version may hold the file.
+#[test]
+fn the_last_handle_of_a_family_notifies_after_it_released_its_version() {
+    let (parts, state) = state();
+    let file = Arc::new(TableFile::new(FileMetaData::new(
+        FileNumber(7),
+        1,
+        b"a\0\0\0\0\0\0\0\0",
+        b"b\0\0\0\0\0\0\0\0",
+    )));
+    let edit = Edit { added: vec![(0, file.clone())], ..Edit::default() };
+    let version = Arc::new(state.version.apply(std::slice::from_ref(&edit)).unwrap());
+    drop(edit);
+    let notifier = Arc::new(ReleaseNotifier::default());
+    let owners = Arc::new(Mutex::new(Vec::new()));
+    notifier.set_waiting(1);
+    notifier.on_release({
+        let (notifier, owners) = (Arc::downgrade(&notifier), owners.clone());
+        Box::new(move || {
+            owners.lock().push(Arc::strong_count(&file));
+            notifier.upgrade().unwrap().reset();
+        })
+    });
+    let memtable = parts.new_memtable(1, 0);
+    let family = Family::new(
+        FamilyId::DEFAULT,
+        "default".to_owned(),
+        Arc::default(),
+        Arc::new(parts),
+        version,
+        memtable,
+        FileNumber(3),
+        notifier.clone(),
+    );
+    drop(family);
+    assert_eq!(owners.lock().last(), Some(&1), "the callback has the only pointer");
 }
