@@ -10,6 +10,7 @@
 
 pub mod blob_cache;
 mod check_read;
+mod conversions;
 pub mod empty_ranges;
 mod era;
 mod parts;
@@ -21,6 +22,7 @@ mod super_version;
 mod tests;
 mod unannounced;
 
+pub use conversions::{Conversions, NoConversions};
 pub use empty_ranges::EmptyRanges;
 pub(crate) use era::Last;
 pub use era::{Era, EraReader};
@@ -71,6 +73,7 @@ pub struct Family {
     release_notifier: Arc<ReleaseNotifier>,
     /// The key ranges in which scans found no key.
     empty_ranges: Arc<EmptyRanges>,
+    conversions: Conversions,
     /// The statistics of its jobs.
     pub stats: FamilyStats,
     /// The last version of a dropped column family is released with the last handle, after the last super version.
@@ -133,6 +136,7 @@ impl Family {
             _notify: NotifyOnDrop::new(release_notifier.clone()),
             release_notifier,
             empty_ranges,
+            conversions: Conversions::default(),
             stats: FamilyStats::default(),
         })
     }
@@ -243,6 +247,17 @@ impl Family {
     #[inline]
     pub(crate) fn empty_ranges(&self) -> &Arc<EmptyRanges> {
         &self.empty_ranges
+    }
+
+    /// Forgets the key ranges in which scans found no key: the next install may show other keys. The lock of the state keeps out
+    /// other installs until then: a scan on a super version of another install could find a range that is wrong afterwards.
+    pub(crate) fn clear_empty_ranges(&self, _state: &mut State) {
+        self.empty_ranges.clear();
+    }
+
+    /// Returns which iterators may add range tombstones to the active memtable.
+    pub(crate) fn conversions(&self) -> &Conversions {
+        &self.conversions
     }
 
     /// Records that a write to this column family has no WAL record.

@@ -154,7 +154,7 @@ pub(super) fn build(
     let watch = Watch::new(family, &super_version.mem);
     // Between the tombstones of a run there may be undecided entries, which are hidden now and visible later.
     if !context.sequence.undecided().is_enabled() {
-        walk.convert(Converter::new(family, options, super_version, seq, &context.stats));
+        walk.convert(Converter::new(context, family, options, super_version, seq));
     }
     walk.watch(watch);
     Ok(walk)

@@ -8,20 +8,24 @@
 //! keys of the run are deleted, or have entries newer than the tombstone. So it is not written to the WAL, and may
 //! be lost. It goes into the memtable that was active when the iterator was made, if the reader's sequence number
 //! is not below the first sequence number of this memtable: all entries in older memtables and SST files must be
-//! older than the tombstone. Only the forward direction converts; RocksDB converts backward too. Source: RocksDB
+//! older than the tombstone. Also, no file was ingested since then ([`Conversions`](crate::family::Conversions)). Only the forward direction converts; RocksDB converts backward too. Source: RocksDB
 //! `db/db_iter.cc`, `MaybeInsertRangeTombstone`.
 
 use base::SequenceNumber;
 use base::stats::Ticker;
 use mem::memtable::MemTable;
 
-use crate::family::SuperVersion;
-use crate::options::{FamilyOptions, ReadOptions};
+use super::context::IteratorContext;
+use crate::family::{Family, SuperVersion};
+use crate::options::{FamilyOptions, ReadOptions, ReadTier};
 use crate::stats::Stats;
 use crate::sync::Arc;
 
 /// Finds runs of tombstones for one iterator.
 pub struct Converter {
+    family: Arc<Family>,
+    /// The super version of the iterator, and its active memtable.
+    super_version: u64,
     memtable: Arc<MemTable>,
     seq: SequenceNumber,
     /// The number of tombstones that make a run.
@@ -33,16 +37,16 @@ pub struct Converter {
 
 impl Converter {
     /// Returns `None` if the options do not request conversion, or if range tombstones cannot be written. Also
-    /// returns `None` for a scan that may not see every key between two keys (prefix filters, timestamps), or has
-    /// no fixed sequence number (tailing).
+    /// returns `None` for a scan that may not see every key between two keys (prefix filters, timestamps, a table
+    /// filter, only memtables), or has no fixed sequence number (tailing).
     pub fn new(
-        family: &FamilyOptions,
+        context: &IteratorContext,
+        family_options: &FamilyOptions,
         options: &ReadOptions,
         super_version: &SuperVersion,
         seq: SequenceNumber,
-        stats: &Arc<Stats>,
     ) -> Option<Box<Self>> {
-        let least = u64::from(family.min_tombstones_for_range_conversion);
+        let least = u64::from(family_options.min_tombstones_for_range_conversion);
         let parts = &super_version.parts;
         let all_keys = parts.prefix_extractor.is_none()
             || options.total_order_seek
@@ -56,12 +60,22 @@ impl Converter {
             || !all_keys
             || options.tailing
             || options.ignore_range_deletions
+            || options.table_filter.is_some()
+            || options.read_tier == ReadTier::Memtable
             || parts.order.timestamp_size() > 0
         {
             return None;
         }
-        let (memtable, stats) = (super_version.mem.clone(), stats.clone());
-        Some(Box::new(Converter { memtable, seq, least, first: Vec::new(), count: 0, stats }))
+        Some(Box::new(Converter {
+            family: context.family.clone(),
+            super_version: super_version.number,
+            memtable: super_version.mem.clone(),
+            seq,
+            least,
+            first: Vec::new(),
+            count: 0,
+            stats: context.stats.clone(),
+        }))
     }
 
     /// Starts a move. A run does not continue from the move before.
@@ -98,7 +112,9 @@ impl Converter {
         );
         let done = self.seq >= self.memtable.earliest_seq()
             && !self.is_covered(end)
-            && self.memtable.add_derived_tombstone(self.seq, &self.first, end).is_ok();
+            && self.family.conversions().convert(self.super_version, || {
+                self.memtable.add_derived_tombstone(self.seq, &self.first, end).is_ok()
+            });
         let ticker = if done {
             Ticker::ReadPathRangeTombstonesInserted
         } else {

@@ -23,7 +23,7 @@ use super::flush::Flushes;
 use super::purge::FilePurger;
 use crate::commit::Change;
 use crate::event::{ErrorReason, Event, ExternalFileIngested, FlushReason};
-use crate::family::{Family, SuperVersion};
+use crate::family::{Family, NoConversions, SuperVersion};
 use crate::ingest::{
     Placement, PlacementRequest, Prepared, PreparedFile, ReplaceRange, UserRange, note_timestamps,
     overlaps_memtables, place,
@@ -91,6 +91,7 @@ impl Ingestions {
             let began = self.context.tools.stats.begin();
             let blocking = PerfTimer::start(PerfCounter::FileIngestionBlockingLiveWritesNanos);
             let ended = alone_unlocked(&writer, |leader| {
+                let _conversions: Vec<_> = families.iter().map(NoConversions::new).collect();
                 if block {
                     self.flush_as_leader(&writer, leader, &families)?;
                 }

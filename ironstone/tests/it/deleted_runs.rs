@@ -353,3 +353,71 @@ fn entries_are_visible_after_the_file_of_their_tombstones_is_deleted() {
     assert_eq!(second(&db), key(1), "the deletions were in files that are gone");
     drop(snapshot);
 }
+
+/// A database with the keys 0 and 9, whose key 5 and the keys beside it are deleted, and an iterator that will convert the run.
+fn with_a_run(read: &ReadOptions) -> (Db, Iter, tempfile::TempDir, Options) {
+    let mut options = Options::default();
+    options.update("create_if_missing=true;min_tombstones_for_range_conversion=2").unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let db = Db::open(scratch.path().join("db"), options.clone()).unwrap();
+    (0..10).step_by(9).for_each(|i| db.put(&key(i), b"value").unwrap());
+    (3..8).step_by(2).for_each(|i| db.delete(&key(i)).unwrap());
+    let iter = db.iter_with(read.clone()).unwrap();
+    (db, iter, scratch, options)
+}
+
+fn ingest(db: &Db, scratch: &tempfile::TempDir, options: &Options, keys: &[u64]) {
+    let path = scratch.path().join("file");
+    let mut file = SstFileWriter::create(&path, &options.db, &options.family).unwrap();
+    keys.iter().for_each(|i| file.put(&key(*i), b"ingested").unwrap());
+    file.finish().unwrap();
+    db.ingest_external_files([&path], &ironstone::IngestExternalFileOptions::default()).unwrap();
+}
+
+/// Moves an iterator over the run.
+fn step(iter: &mut Iter) {
+    iter.seek_to_first();
+    iter.next();
+    assert_eq!(iter.key(), key(9));
+}
+
+#[test]
+fn old_iterator_does_not_delete_the_keys_of_an_ingested_file() {
+    // The file of the keys 4 and 6 gets the sequence number 0, or, with the key 5, a number above the number of the iterator.
+    for keys in [&[4][..], &[6], &[4, 5, 6]] {
+        let (db, mut iter, scratch, options) = with_a_run(&ReadOptions::default());
+        ingest(&db, &scratch, &options, keys);
+        step(&mut iter);
+        for i in keys {
+            assert_eq!(db.get(&key(*i)).unwrap().as_deref(), Some(&b"ingested"[..]), "{i} of {keys:?}");
+        }
+        // An iterator that sees the file converts the runs that are left, and hides no key.
+        let mut newer = db.iter().unwrap();
+        newer.seek_to_first();
+        newer.next();
+        assert_eq!(newer.key(), key(keys[0]), "{keys:?}");
+        for i in keys {
+            assert_eq!(db.get(&key(*i)).unwrap().as_deref(), Some(&b"ingested"[..]), "{i} of {keys:?}");
+        }
+    }
+}
+
+#[test]
+fn iterator_that_skips_files_does_not_delete_their_keys() {
+    let filtered = || {
+        let filter = ironstone::TableFilter::new(|properties| properties.num_entries != 1);
+        ReadOptions { table_filter: Some(filter), ..ReadOptions::default() }
+    };
+    let memtable = || ReadOptions { read_tier: ironstone::ReadTier::Memtable, ..ReadOptions::default() };
+    for read in [filtered(), memtable()] {
+        let (db, iter, _scratch, _) = with_a_run(&ReadOptions::default());
+        drop(iter);
+        db.flush().unwrap();
+        db.put(&key(6), b"in the file").unwrap();
+        db.flush().unwrap();
+        (0..10).step_by(9).for_each(|i| db.put(&key(i), b"value").unwrap());
+        (3..8).step_by(2).for_each(|i| db.delete(&key(i)).unwrap());
+        step(&mut db.iter_with(read).unwrap());
+        assert_eq!(db.get(&key(6)).unwrap().as_deref(), Some(&b"in the file"[..]));
+    }
+}
