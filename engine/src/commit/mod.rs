@@ -236,10 +236,10 @@ impl Committer {
         };
         let flushes = parts.iter().filter_map(flush_of).collect();
         for part in &parts {
-            if !part.change.keeps_keys && part.change.flushed.is_none() {
-                part.change.family.empty_ranges().clear();
-            }
             let mut state = part.change.family.state();
+            if !part.change.keeps_keys && part.change.flushed.is_none() {
+                part.change.family.clear_empty_ranges(&mut state);
+            }
             base::invariant!(
                 Arc::ptr_eq(&state.version, &part.old),
                 "the version of {:?} changed during a commit of another version",
