@@ -509,9 +509,9 @@ fn describe(meta: &mut FileMetaData, p: &Properties) {
 }
 
 /// RocksDB's text for the fault of an input whose keys are out of order.
-const OUT_OF_ORDER: &str = "Compaction sees out-of-order keys.";
+pub(super) const OUT_OF_ORDER: &str = "Compaction sees out-of-order keys.";
 
-/// Returns true if [`OpenFile::add`] made the error, because an input has its keys out of order. The error names no file: the
+/// Returns true if [`OpenFile::add`] or the start of a range made the error, because an input has its keys out of order. The error names no file: the
 /// merged inputs do not tell it.
 pub fn is_out_of_order(error: &Error) -> bool {
     error.is_corruption() && error.path().is_none() && error.message().starts_with(OUT_OF_ORDER)

@@ -40,7 +40,7 @@ use lsm::cut::Cutter;
 use lsm::range_del::before_user_key;
 
 use blobs::BlobOutput;
-use file::OpenFile;
+use file::{OUT_OF_ORDER, OpenFile};
 
 /// The range of user keys of a subcompaction, from `lower` (inclusive) to `upper` (exclusive). The bounds
 /// carry the newest timestamp, so one range has every entry of a key. `None` means no bound.
@@ -212,18 +212,12 @@ impl Run<'_> {
         }
         let mut place = self.settings.flush_priority.enter(self.settings.is_flush);
         let mut buffer = Vec::new();
+        if rows.valid() {
+            self.check_first(rows.key())?;
+        }
         while rows.valid() {
             place.count_entry();
             let row = rows.key();
-            base::invariant!(
-                self.range.lower.as_ref().is_none_or(|lower| self
-                    .settings
-                    .parts
-                    .order
-                    .compare_without_timestamp(key::user_key(row), lower)
-                    .is_ge()),
-                "a subcompaction writes a key before its start"
-            );
             base::invariant!(
                 self.range.upper.as_ref().is_none_or(|upper| {
                     self.settings.parts.order.compare_without_timestamp(key::user_key(row), upper).is_lt()
@@ -268,6 +262,23 @@ impl Run<'_> {
             self.finish(at, rows, None, drop_obsolete)?;
         }
         self.blobs.finish_file()
+    }
+
+    /// Checks the first entry of the range. The next entries are in order: the builder of the SST file checks the order.
+    ///
+    /// # Errors
+    /// Corruption for an entry before the range: the keys of an input file are out of order.
+    fn check_first(&self, key: &[u8]) -> Result<()> {
+        let Some(lower) = &self.range.lower else { return Ok(()) };
+        let user_key = key::user_key(key);
+        if self.settings.parts.order.compare_without_timestamp(user_key, lower).is_ge() {
+            return Ok(());
+        }
+        Err(Error::corruption(format!(
+            "{OUT_OF_ORDER} The key {} comes after the start {} of a subcompaction",
+            user_key.escape_ascii(),
+            lower.escape_ascii()
+        )))
     }
 
     /// Finishes the open file of the sink `at`. `next` is the internal key of the first entry after the file; `None` at the end of

@@ -12,7 +12,7 @@ use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::options::CompactionStyle;
 use ironstone_engine::options::{
-    BottommostLevelCompaction, CompactRangeOptions, FamilyOptions, FlushOptions, ReadOptions, WriteOptions,
+    BottommostLevelCompaction, CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, ReadOptions, WriteOptions,
 };
 use lsm::merge::{Failure, FullMerge, MergeOperator, Merged};
 
@@ -349,4 +349,39 @@ fn a_cancel_ends_the_search_for_the_sst_file_out_of_order() {
         db.compact_range(&db.default_family().unwrap(), None, None, &forced(Some(canceled))).unwrap_err();
     assert_eq!(error.kind(), base::Kind::Incomplete, "{error}");
     assert!(hook.reads.load(Ordering::Relaxed) > 1, "the inputs were not read again");
+}
+
+/// Many blocks in the middle of the SST file have smaller keys than the blocks before them. A subcompaction that starts there finds a key
+/// before its start.
+#[test]
+fn a_subcompaction_that_starts_in_an_sst_file_out_of_order_ends_with_corruption() {
+    let env = Env::memory(12);
+    let mut family = FamilyOptions { target_file_size_base: 4096, ..FamilyOptions::default() };
+    family.set("block_based_table_factory", "{checksum=kNoChecksum;block_size=256;block_restart_interval=64}").unwrap();
+    family.set("compression", "kNoCompression").unwrap();
+    let open = || {
+        let options = DbOptions { max_subcompactions: 4, ..options(&env) };
+        Db::open(OpenRequest::new("/db", options, family.clone())).unwrap()
+    };
+    let db = open();
+    for _ in 0..2 {
+        (0..1000).for_each(|at| put(&db, &format!("k{at:04}"), "value"));
+        flush(&db);
+    }
+    db.close().unwrap();
+    let path = tables(&env).remove(0);
+    let mut bytes = env.fs.read_all(&path, 1 << 20).unwrap();
+    // Each block has one whole key. The data blocks come before the index.
+    let starts: Vec<_> = (0..bytes.len() - 5)
+        .filter(|at| bytes[*at] == b'k' && bytes[at + 1..at + 5].iter().all(u8::is_ascii_digit))
+        .collect();
+    let blocks = starts.len() / 2;
+    starts[blocks / 8..blocks * 7 / 8].iter().for_each(|at| bytes[*at] = b'a');
+    env.fs.write_all(&path, &bytes, true).unwrap();
+    let db = open();
+    let request = CompactRangeOptions { max_subcompactions: 4, ..forced(None) };
+    let error = db.compact_range(&db.default_family().unwrap(), None, None, &request).unwrap_err();
+    assert!(error.is_corruption() && error.to_string().contains("out-of-order keys"), "{error}");
+    assert_eq!(error.path(), Some(path.as_path()));
+    assert_eq!(tables(&env).len(), 2);
 }
