@@ -61,11 +61,12 @@ impl Index {
     pub(super) const BYTES_AN_ENTRY: usize = size_of::<Bucket>() / LOAD;
 
     /// Makes a table for about `count` entries.
+    #[cfg(test)]
     pub(super) fn for_entries(count: usize) -> Self {
-        Index { buckets: ZeroedArray::new(Self::buckets_for(count)) }
+        Self::try_for_entries(count).expect("memory for a table")
     }
 
-    /// Makes a table as [`Index::for_entries`] does. Returns `None` if the system has no memory.
+    /// Makes a table for about `count` entries. Returns `None` if the system has no memory.
     pub(super) fn try_for_entries(count: usize) -> Option<Self> {
         Some(Index { buckets: ZeroedArray::try_new(Self::buckets_for(count))? })
     }

@@ -26,11 +26,15 @@ impl<V: Send + Sync + 'static, O: 'static> Pool<V, O> {
     }
 
     /// Returns the entry with this number. Makes its segment if necessary. Returns `None` beyond the last
-    /// segment.
+    /// segment, and if the system has no memory for the segment.
     pub(super) fn make(&self, number: u32) -> Option<&Entry<V, O>> {
         let (segment, offset) = place(number);
-        let array = self.segments.get(segment)?.get_or_init(|| ZeroedArray::new((FIRST as usize) << segment));
-        array.as_slice().get(offset)
+        let slot = self.segments.get(segment)?;
+        if slot.get().is_none() {
+            // If another thread makes the segment too, one of the two arrays is dropped.
+            let _ = slot.set(ZeroedArray::try_new((FIRST as usize) << segment)?);
+        }
+        slot.get()?.as_slice().get(offset)
     }
 }
 

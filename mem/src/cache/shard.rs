@@ -51,6 +51,9 @@ pub(super) struct Shard<V: Send + Sync + 'static> {
     /// Number of entries that were ever used. The clock hand visits these entries.
     allocated: AtomicU32,
     state: Mutex<State>,
+    /// No larger index can be made.
+    #[cfg(test)]
+    pub(super) lacks_memory: AtomicBool,
 }
 
 struct State {
@@ -136,6 +139,8 @@ impl<V: Send + Sync + 'static> Shard<V> {
                 roles: [RoleUsage::default(); ROLES],
                 evictions: 0,
             }),
+            #[cfg(test)]
+            lacks_memory: AtomicBool::new(false),
         })));
         // SAFETY: the shard was just allocated, and no other thread has the pointer yet.
         unsafe { me.as_ref() }.me.store(me.as_ptr(), Ordering::Relaxed);
@@ -559,31 +564,51 @@ impl<V: Send + Sync + 'static> Shard<V> {
         }
     }
 
-    /// Returns true if one more word may go into the index. Grows the index or evicts entries for that word.
+    /// Returns true if one more word may go into the index. Grows the index or evicts entries for that word. If the system has
+    /// no memory for a larger index, the index stays, and look-ups become slower up to its limit.
     fn index_has_room(&self, s: &mut State, taken: &mut Taken<V>) -> bool {
         let index = self.index();
-        if self.grows {
-            if s.indexed >= index.comfortable() {
-                let larger = Index::for_entries(index.comfortable() * 2);
-                larger.fill_from(index);
-                base::invariant!(
-                    larger.comfortable() > index.comfortable(),
-                    "the index of a cache shard grows from {} to {} places",
-                    index.comfortable(),
-                    larger.comfortable()
-                );
-                let larger = NonNull::from(Box::leak(Box::new(larger)));
-                s.indices.push(larger);
-                self.index.store(larger.as_ptr(), Ordering::Release);
-                index.retire();
-            }
+        if self.grows && (s.indexed < index.comfortable() || self.grow(s, index)) {
             return true;
         }
         let limit = index.limit();
-        if s.indexed >= limit {
+        while self.lru
+            && s.indexed >= limit
+            && let Some(entry) = s.lists.victim().and_then(|n| self.pool.get(n))
+        {
+            s.evictions += 1;
+            self.detach(s, entry, taken);
+        }
+        if !self.lru && s.indexed >= limit {
             self.sweep(s, |s| s.indexed < limit, taken);
         }
         s.indexed < limit
+    }
+
+    /// Replaces the index by an index of twice its size. Returns false if the system has no memory for it.
+    #[cold]
+    fn grow(&self, s: &mut State, index: &Index) -> bool {
+        let Some(larger) = self.larger_index(index.comfortable() * 2) else { return false };
+        larger.fill_from(index);
+        base::invariant!(
+            larger.comfortable() > index.comfortable(),
+            "the index of a cache shard grows from {} to {} places",
+            index.comfortable(),
+            larger.comfortable()
+        );
+        let larger = NonNull::from(Box::leak(Box::new(larger)));
+        s.indices.push(larger);
+        self.index.store(larger.as_ptr(), Ordering::Release);
+        index.retire();
+        true
+    }
+
+    fn larger_index(&self, entries: usize) -> Option<Index> {
+        #[cfg(test)]
+        if self.lacks_memory.load(Ordering::Relaxed) {
+            return None;
+        }
+        Index::try_for_entries(entries)
     }
 
     #[cfg(test)]

@@ -531,3 +531,23 @@ fn a_cache_whose_hash_tables_have_no_memory_is_an_error() {
         assert_eq!((error.kind(), error.subcode()), (base::Kind::Aborted, base::Subcode::MemoryLimit));
     }
 }
+
+#[test]
+fn cache_goes_on_with_its_index_if_there_is_no_memory_for_a_larger_one() {
+    for kind in kinds() {
+        let cache = Cache::new(options(kind, 1 << 30, 0)).unwrap();
+        put(&cache, 0);
+        cache.shards().for_each(|shard| shard.lacks_memory.store(true, Ordering::Relaxed));
+        let held: Vec<_> = (1..10_000).map(|n| put(&cache, n)).collect();
+        assert!(held.iter().zip(1..).all(|(handle, n)| **handle == n), "{kind:?}: a handle keeps its value");
+        drop(held);
+        let found = |cache: &Cache<u64>| (0..10_000).filter(|n| cache.lookup(&key(*n)).is_some()).count();
+        put(&cache, 10_000);
+        assert!(cache.lookup(&key(10_000)).is_some(), "{kind:?}: a new entry takes the place of an old one");
+        let before = found(&cache);
+        cache.shards().for_each(|shard| shard.lacks_memory.store(false, Ordering::Relaxed));
+        (20_000..30_000).for_each(|n| drop(put(&cache, n)));
+        let after = (20_000..30_000).filter(|n| cache.lookup(&key(*n)).is_some()).count();
+        assert!(before > 0 && after > before.min(9_000), "{kind:?}: {before} and {after} entries are found");
+    }
+}

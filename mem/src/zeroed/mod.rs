@@ -34,16 +34,10 @@ unsafe impl<T: Zeroed + Send> Send for ZeroedArray<T> {}
 unsafe impl<T: Zeroed + Sync> Sync for ZeroedArray<T> {}
 
 impl<T: Zeroed> ZeroedArray<T> {
-    /// # Panics
-    /// If the array does not fit into the address space, or has no bytes.
-    pub(crate) fn new(count: usize) -> Self {
-        Self::try_new(count).unwrap_or_else(|| handle_alloc_error(Self::layout(count)))
-    }
-
-    /// Makes an array as [`ZeroedArray::new`] does. Returns `None` if the system has no memory.
+    /// Makes an array. Returns `None` if the system has no memory.
     ///
     /// # Panics
-    /// As [`ZeroedArray::new`].
+    /// If the array does not fit into the address space, or has no bytes.
     pub(crate) fn try_new(count: usize) -> Option<Self> {
         Self::mapped_by(chunk::map, count)
     }
@@ -51,7 +45,7 @@ impl<T: Zeroed> ZeroedArray<T> {
     /// Makes an array on pages of the usual size, for an array that is often touched only in part.
     ///
     /// # Panics
-    /// As [`ZeroedArray::new`].
+    /// As [`ZeroedArray::try_new`], and if the system has no memory.
     pub(crate) fn on_small_pages(count: usize) -> Self {
         Self::mapped_by(chunk::reserve, count).unwrap_or_else(|| handle_alloc_error(Self::layout(count)))
     }
@@ -74,7 +68,7 @@ impl<T: Zeroed> ZeroedArray<T> {
     pub(crate) fn give_back(&self) {
         let layout = Self::layout(self.count);
         if layout.size() >= MAPPED {
-            // SAFETY: `new` mapped the memory with this layout. Zero is a valid value of `T`. By the contract
+            // SAFETY: `mapped_by` mapped the memory with this layout. Zero is a valid value of `T`. By the contract
             // of this method, users of `T` expect concurrent changes.
             unsafe { chunk::discard(self.start.as_ptr().cast(), layout) };
         }
@@ -100,8 +94,8 @@ impl<T: Zeroed> ZeroedArray<T> {
 impl<T: Zeroed> Drop for ZeroedArray<T> {
     fn drop(&mut self) {
         let (start, layout) = (self.start.as_ptr().cast(), Self::layout(self.count));
-        // SAFETY: `new` allocated the memory with this layout. The size of the layout decides between
-        // mapping and allocator, here and in `new`. The memory is freed once. The elements have no
+        // SAFETY: `mapped_by` allocated the memory with this layout. The size of the layout decides between
+        // mapping and allocator, here and in `mapped_by`. The memory is freed once. The elements have no
         // destructors.
         unsafe {
             match layout.size() >= MAPPED {
