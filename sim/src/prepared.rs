@@ -59,6 +59,8 @@ struct World {
     waiting: BTreeMap<Vec<u8>, Transaction>,
     /// Transactions that are not prepared, with their rows.
     open_ended: Vec<(Transaction, Rows)>,
+    /// The last operation failed, and handles do not show what it left.
+    is_unclear: bool,
     history: Vec<Vec<State>>,
     durable: usize,
     names: u64,
@@ -91,6 +93,7 @@ impl World {
             db: None,
             waiting: BTreeMap::new(),
             open_ended: Vec::new(),
+            is_unclear: false,
             history: vec![vec![State::default()]],
             durable: 0,
             names: 0,
@@ -138,7 +141,7 @@ impl World {
         let plan = self.plan(300);
         self.story.push(format!("round with {plan:?}"));
         self.faults.hook().set_plan(&plan).map_err(|e| e.to_string())?;
-        let fired = self.faults.hook().fired();
+        let mut fired = self.faults.hook().fired();
         for _ in 0..self.chance.below(40) {
             let ended = self.operation()?;
             if let Err(error) = ended {
@@ -146,17 +149,51 @@ impl World {
                 if self.faults.hook().fired() == fired && !self.faults.hook().crashed() {
                     return Err(format!("an operation failed though no call did: {error}"));
                 }
-                break;
+                if !self.resume()? {
+                    break;
+                }
+                fired = self.faults.hook().fired();
             }
             while self.chance.percent(40) && self.env.executor.help() {}
         }
         self.stop()
     }
 
+    /// Tries to resume after a failed operation, and then goes on: a transaction whose decision failed can be decided again.
+    /// Returns false if the round ends. After a resume, the state that readers see is durable.
+    fn resume(&mut self) -> Result<bool, String> {
+        // With the write-unprepared policy, a failed commit without prepare may leave a prepared transaction without a handle.
+        let unclear = std::mem::take(&mut self.is_unclear);
+        if unclear || self.db.is_none() || self.faults.hook().crashed() || self.chance.percent(30) {
+            return Ok(false);
+        }
+        self.faults.hook().set_plan("").map_err(|e| e.to_string())?;
+        let resumed = self.db()?.resume();
+        self.story.push(format!("  resume: {:?}", resumed.as_ref().err()));
+        if resumed.is_err() {
+            return Ok(false);
+        }
+        let found = self.found()?;
+        let last = self.history.last().cloned().unwrap_or_default();
+        if !last.contains(&found) {
+            return Err(difference("resume", &found, &last));
+        }
+        self.history.push(vec![found]);
+        self.durable = self.history.len() - 1;
+        let plan = self.plan(100);
+        self.story.push(format!("  then {plan:?}"));
+        self.faults.hook().set_plan(&plan).map_err(|e| e.to_string())?;
+        Ok(true)
+    }
+
     fn plan(&mut self, calls: u64) -> String {
         let n = 1 + self.chance.below(calls);
-        match self.chance.below(6) {
+        match self.chance.below(9) {
             0 => String::new(),
+            // After an error of a full disk, a resume is possible.
+            6 => format!("sync *.log #{} ENOSPC", 1 + n % 20),
+            7 => format!("append *.log #{} ENOSPC", 1 + n % 40),
+            8 => format!("sync *.log #{}.. ENOSPC", 1 + n % 20),
             1 => format!("append *.log #{} EIO", 1 + n % 40),
             2 => format!("sync * #{} EIO", 1 + n % 20),
             3 => format!("append * #{n} crash {}", self.chance.below(500)),
@@ -312,6 +349,7 @@ impl World {
         let done = self.put_all(&transaction, &rows)?.and_then(|()| transaction.commit());
         if self.policy == TxnDbWritePolicy::WriteUnprepared {
             // The commit prepares the transaction first. A crash may come before the commit record is durable.
+            self.is_unclear = done.is_err();
             self.happened(false, sync, |state| {
                 state.prepared.insert(name.clone(), rows.clone());
             });

@@ -3,6 +3,22 @@
 //! An open of [`crate::random`] takes them on top of a drawn [`super::Sample`]. Options that are accepted without effect
 //! are drawn too: a name that would not parse, or would not come back from the OPTIONS file, fails the open.
 
+//!
+//! These options are not drawn, each for a reason:
+//!
+//! | option | reason |
+//! |---|---|
+//! | `allow_mmap_writes`, `enable_blob_direct_write`, `use_udi_as_primary_index`, `user_defined_index_factory` | any other value is refused |
+//! | `statistics`, `wal_filter`, `compaction_filter_factory` | objects without a text; `statistics` is an object of each campaign, filters change results |
+//! | `allow_ingest_behind`, `cf_allow_ingest_behind` | must stay on once they are on; the tests of `ingest` and `differ` ingest behind |
+//! | `disallow_memtable_writes` | refuses every write |
+//! | `block_align` | refuses files with compression, which other rows draw |
+//! | `two_write_queues` | has no effect; with pipelined writes, which other rows draw, it refuses writes |
+//! | `persist_user_defined_timestamps` | needs a family with timestamps; the timestamp campaign of `differ` draws the families |
+//! | `compat` | lowers formats; the tests of `releases` open such databases with the named release |
+//! | `memory_budget_bytes` | [`memory_budget`] draws the same limit as an object |
+//! | `user_key_len`, `full_scan_mode`, `cuckoo_block_size`, `identity_as_first_hash`, `max_search_depth`, `use_module_hash` | options of plain and cuckoo tables that refuse keys or seeks |
+
 use std::sync::Arc;
 
 use ironstone::{BlockCache, CacheOptions, MemoryBudget};
@@ -25,6 +41,8 @@ const DB: &[Row] = &[
     ("avoid_unnecessary_blocking_io", &["true"]),
     ("background_close_inactive_wals", &["true"]),
     ("bgerror_resume_retry_interval", &["1000"]),
+    ("use_direct_io_for_compaction_reads", &["true"]),
+    ("use_direct_io_for_flush_and_compaction", &["true"]),
     ("daily_offpeak_time_utc", &["00:00-23:59", "10:00-11:00"]),
     ("db_host_id", &["", "a host", "__hostname__"]),
     ("delete_obsolete_files_period_micros", &["1000"]),
@@ -58,6 +76,9 @@ const DB: &[Row] = &[
 ];
 
 const FAMILY: &[Row] = &[
+    ("blob_direct_write_partitions", &["2"]),
+    ("compression_manager", &["BuiltinV2"]),
+    ("table_properties_collectors", &["{id=CompactOnDeletionCollector;window_size=10;deletion_trigger=5}"]),
     ("block_protection_bytes_per_key", &["1", "8"]),
     ("bottommost_compression_opts", &["{level=1;enabled=true}"]),
     ("bottommost_file_compaction_delay", &["10"]),
@@ -92,6 +113,7 @@ const FAMILY: &[Row] = &[
 ];
 
 const TABLE: &[Row] = &[
+    ("flush_block_policy_factory", &["FlushBlockBySizePolicyFactory"]),
     ("block_size_deviation", &["30"]),
     ("cache_index_and_filter_blocks_with_high_priority", &["false"]),
     ("decouple_partitioned_filters", &["false"]),

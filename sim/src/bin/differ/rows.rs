@@ -47,6 +47,7 @@ const MORE: &[(&str, &[&str])] = &[
     ("level0_stop_writes_trigger", &["", "12"]),
     ("periodic_compaction_seconds", &["", "", "100000"]),
     ("verify_output_flags", &["", "", "4294967295"]),
+    ("huge_page_tlb_size", &["", "", "2097152"]),
 ];
 
 const MORE_DB: &[(&str, &[&str])] = &[
@@ -62,7 +63,8 @@ const MORE_DB: &[(&str, &[&str])] = &[
     ("flush_verify_memtable_count", &["", "true"]),
     ("compaction_verify_record_count", &["", "true"]),
     ("verify_sst_unique_id_in_manifest", &["", "false"]),
-    ("write_dbid_to_manifest", &["", "false"]),
+    // Both engines refuse an open that writes the identity of the database nowhere.
+    ("write_dbid_to_manifest", &["", "false", "true;write_identity_file=false"]),
     // On a file system in memory, space allocated ahead takes half of the running time.
     ("allow_fallocate", &["false", "false", "false", "false", "false", "false", "false", "true"]),
 ];

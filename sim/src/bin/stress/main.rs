@@ -28,6 +28,7 @@ mod crowd;
 mod expected;
 mod gauge;
 mod history;
+mod ingest;
 mod parent;
 mod rest;
 mod series;

@@ -304,7 +304,8 @@ impl Worker<'_> {
             850..890 => self.multi_get(family),
             890..930 => self.scan(family),
             930..960 => self.snapshot(family),
-            960..990 => self.look_back(),
+            960..988 => self.look_back(),
+            988..990 => self.ingest(family, key),
             990..993 => self.told("flush", self.epoch.families[family].flush()).map(drop),
             993..994 => {
                 let options = CompactRangeOptions::default();
