@@ -4,6 +4,7 @@ use std::path::Path;
 
 use base::{Kind, Subcode};
 use env::fault::FaultFs;
+use env::memory::Survivors;
 use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::ingest::{ExternalWriter, IngestRequest};
 use ironstone_engine::options::{
@@ -385,6 +386,78 @@ fn an_ingestion_stays_above_files_that_move_to_another_level() {
         prepared.commit().unwrap();
         mover.join().unwrap();
         assert_eq!(get(&db, &family, "k"), Some(2), "the older entry is above the newer entry");
+
+/// A prepare and a plain write sync the WAL. The first sync fails, and the system then takes all appended bytes for written. A second
+/// sync of the same file beside the first one would succeed, although the record of its writer is lost.
+#[test]
+fn a_synced_write_beside_a_failed_shared_sync_is_durable_or_refused() {
+    explore(|| {
+        let clock: Arc<dyn Clock> = Arc::new(ManualClock::new(1_700_000_000_000_000));
+        let disk = MemoryFs::new(clock.clone());
+        let fs = FaultFs::wrap_disk(Arc::new(disk.clone()), disk.clone());
+        let env = Env { fs: fs.clone(), ..world() };
+        let allowing = |env: &Env| {
+            let mut request = drawn(env);
+            request.options.allow_2pc = true;
+            request.options.max_bgerror_resume_count = 0;
+            request
+        };
+        let db = open(allowing(&env));
+        let synced = WriteOptions { sync: true, ..WriteOptions::default() };
+        fs.hook().set_plan("sync *.log #1 forget").unwrap();
+        let prepare = {
+            let (db, synced) = (db.clone(), synced);
+            thread::spawn(move || {
+                let mut batch = WriteBatch::default();
+                batch.put(b"prepared", b"1");
+                db.prepare(&batch, b"x", &synced).is_ok()
+            })
+        };
+        let write = {
+            let db = db.clone();
+            thread::spawn(move || {
+                let family = db.default_family().unwrap();
+                db.put(&family, b"written", &1u64.to_be_bytes(), &synced).is_ok()
+            })
+        };
+        let (prepared, written) = (prepare.join().unwrap(), write.join().unwrap());
+        let crashed = disk.fork(clock.clone());
+        crashed.crash(Survivors::Synced);
+        drop(db);
+        let db = open(allowing(&Env { fs: Arc::new(crashed), ..world() }));
+        let value = get(&db, &db.default_family().unwrap(), "written");
+        assert!(!written || value == Some(1), "the write was acknowledged, and is lost");
+        assert!(!prepared || db.take_recovered().len() == 1, "the prepare was acknowledged, and is lost");
+    });
+}
+
+/// With `enable_pipelined_write`, a group with a long insert hands over the lead. The memtable takes no concurrent inserts, so the next
+/// group must wait. The memtable updates values in place, so the order of the inserts decides which value is left.
+#[test]
+fn a_short_group_does_not_insert_before_a_long_group_before_it() {
+    explore(|| {
+        let env = world();
+        let mut request = drawn(&env);
+        request.options.enable_pipelined_write = true;
+        request.options.allow_concurrent_memtable_write = false;
+        for family in &mut request.families {
+            family.options.inplace_update_support = true;
+        }
+        let db = open(request);
+        let writers = [300u64, 1, 1].map(|puts| {
+            let db = db.clone();
+            thread::spawn(move || {
+                let mut batch = WriteBatch::default();
+                (0..puts)
+                    .for_each(|at| _ = batch.put(format!("{:03}", puts - 1 - at).as_bytes(), b"12345678"));
+                let own = shuttle::rand::thread_rng().r#gen::<u64>();
+                batch.put(b"000", &own.to_be_bytes());
+                db.write(&mut batch, &WriteOptions::default()).unwrap();
+                (batch.sequence(), own)
+            })
+        });
+        let newest = writers.map(|thread| thread.join().unwrap()).into_iter().max().unwrap();
+        assert_eq!(get(&db, &db.default_family().unwrap(), "000"), Some(newest.1));
         db.close().unwrap();
     });
 }
