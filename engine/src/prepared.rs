@@ -13,8 +13,8 @@
 
 use std::collections::BTreeMap;
 
-use base::{FileNumber, SequenceNumber};
-use format::batch::{Marker, Record, Records};
+use base::{FamilyId, FileNumber, Result, SequenceNumber};
+use format::batch::{Marker, Record, Records, append};
 
 use crate::sequence::Decision;
 use crate::sync::{Arc, Mutex};
@@ -138,6 +138,25 @@ impl Section {
         self.parts.iter().flat_map(|part| part.records.iter().copied()).collect()
     }
 
+    /// Removes the records of column families for which `exists` returns false: they were dropped after the prepare. A replay gives
+    /// each record of a section a sequence number at the commit, and the transaction commits only the records that are left.
+    ///
+    /// # Errors
+    /// Corruption if a record does not decode.
+    pub fn keep_families(&mut self, exists: impl Fn(FamilyId) -> bool) -> Result<()> {
+        for part in &mut self.parts {
+            let mut kept = Vec::with_capacity(part.records.len());
+            for record in Records::behind_header(&part.records) {
+                let record = record?;
+                if record.family().is_none_or(&exists) {
+                    append(&mut kept, &record);
+                }
+            }
+            part.records = kept;
+        }
+        Ok(())
+    }
+
     /// Encodes the records as a batch without markers.
     pub fn batch(&self) -> Vec<u8> {
         let records = self.records();
@@ -186,7 +205,7 @@ fn counted(records: &[u8]) -> u32 {
     Records::behind_header(records).flatten().filter(Record::is_counted).count() as u32
 }
 
-/// The sections of prepared transactions, by the WALs that hold them.
+/// The sections of prepared transactions, and the WALs that hold them.
 #[derive(Default)]
 pub struct PreparedSections {
     state: Mutex<Tracked>,
@@ -194,39 +213,55 @@ pub struct PreparedSections {
 
 #[derive(Default)]
 struct Tracked {
-    /// The number of sections without commit or rollback in each WAL.
-    outstanding: BTreeMap<FileNumber, u32>,
+    /// The transactions without commit or rollback, by name.
+    outstanding: BTreeMap<Vec<u8>, Outstanding>,
     /// Committed sections: the WAL of the section and the WAL of the commit.
     committed: Vec<(FileNumber, FileNumber)>,
     recovered: Vec<Section>,
 }
 
+/// The sections of a transaction without commit or rollback, as they are in the WALs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outstanding {
+    /// The oldest WAL that holds a part.
+    pub wal: FileNumber,
+    /// The sequence number in the header of each part, in ascending order.
+    pub parts: Vec<SequenceNumber>,
+}
+
 impl PreparedSections {
-    /// Adds a section in `wal`.
-    pub fn add(&self, wal: FileNumber) {
+    /// Adds a part of the transaction `name`. `wal` holds the part, and `first` is the sequence number in its header. With
+    /// the policy `Committed`, a transaction has one part, which replaces an earlier part.
+    pub fn add(&self, name: &[u8], wal: FileNumber, first: SequenceNumber, policy: Numbering) {
         base::invariant!(wal > FileNumber::default(), "a section is added without its WAL");
-        *self.state.lock().outstanding.entry(wal).or_insert(0) += 1;
+        let mut state = self.state.lock();
+        match state.outstanding.get_mut(name) {
+            Some(known) if policy == Numbering::PerBatch => known.parts.push(first),
+            _ => {
+                state.outstanding.insert(name.to_vec(), Outstanding { wal, parts: vec![first] });
+            }
+        }
     }
 
-    /// Records that the transaction of a section in `wal` was committed by a record in `commit`.
-    pub fn committed(&self, wal: FileNumber, commit: FileNumber) {
+    /// Records that the transaction `name` was committed by a record in the WAL `commit`.
+    pub fn committed(&self, name: &[u8], commit: FileNumber) {
+        let mut state = self.state.lock();
+        let Some(Outstanding { wal, .. }) = state.outstanding.remove(name) else { return };
         base::invariant!(
             wal <= commit,
             "the section is in WAL {}, its commit in the older WAL {}",
             wal,
             commit
         );
-        let mut state = self.state.lock();
-        state.remove(wal);
         // A section in the same WAL as its commit is kept with this WAL.
         if wal < commit && !state.committed.contains(&(wal, commit)) {
             state.committed.push((wal, commit));
         }
     }
 
-    /// Records that the transaction of a section in `wal` was rolled back.
-    pub fn rolled_back(&self, wal: FileNumber) {
-        self.state.lock().remove(wal);
+    /// Records that the transaction `name` was rolled back.
+    pub fn rolled_back(&self, name: &[u8]) {
+        self.state.lock().outstanding.remove(name);
     }
 
     /// Adds the sections that recovery found without commit or rollback.
@@ -234,7 +269,8 @@ impl PreparedSections {
         let mut state = self.state.lock();
         for section in &sections {
             base::invariant!(!section.parts.is_empty(), "recovery found a section without parts");
-            *state.outstanding.entry(section.wal).or_insert(0) += 1;
+            let parts = section.parts.iter().map(|part| part.first).collect();
+            state.outstanding.insert(section.name.clone(), Outstanding { wal: section.wal, parts });
         }
         state.recovered.extend(sections);
     }
@@ -244,18 +280,26 @@ impl PreparedSections {
         std::mem::take(&mut self.state.lock().recovered)
     }
 
+    /// Returns the transactions without commit or rollback, by name.
+    pub fn outstanding(&self) -> BTreeMap<Vec<u8>, Outstanding> {
+        self.state.lock().outstanding.clone()
+    }
+
+    /// Records that `wal` holds all sections without commit or rollback: a resume has written them again.
+    pub fn move_to(&self, wal: FileNumber) {
+        let mut state = self.state.lock();
+        for section in state.outstanding.values_mut() {
+            base::invariant!(section.wal <= wal, "a section moves from WAL {} to WAL {wal}", section.wal);
+            section.wal = wal;
+        }
+    }
+
     /// Returns the oldest WAL that must be kept if column families need the WALs from `by_families` on.
     pub fn oldest_needed(&self, by_families: FileNumber) -> FileNumber {
         let state = self.state.lock();
-        let outstanding = state.outstanding.keys().next().copied();
+        let outstanding = state.outstanding.values().map(|section| section.wal);
         let replayed = state.committed.iter().filter(|(_, commit)| *commit >= by_families);
-        let committed = replayed.map(|(wal, _)| *wal).min();
-        let oldest = [outstanding, committed].into_iter().flatten().fold(by_families, FileNumber::min);
-        base::invariant!(
-            state.outstanding.keys().all(|wal| oldest <= *wal),
-            "WAL {oldest} is the oldest that is needed, and a section is in an older WAL"
-        );
-        oldest
+        outstanding.chain(replayed.map(|(wal, _)| *wal)).fold(by_families, FileNumber::min)
     }
 
     /// Forgets the committed sections whose commits no recovery replays. The MANIFEST states that column families need
@@ -263,17 +307,5 @@ impl PreparedSections {
     /// the write to the MANIFEST fails, recovery still replays the commits and needs their sections.
     pub fn forget_committed(&self, by_families: FileNumber) {
         self.state.lock().committed.retain(|(_, commit)| *commit >= by_families);
-    }
-}
-
-impl Tracked {
-    fn remove(&mut self, wal: FileNumber) {
-        if let Some(count) = self.outstanding.get_mut(&wal) {
-            base::invariant!(*count > 0, "WAL {} is kept for no section", wal);
-            *count -= 1;
-            if *count == 0 {
-                self.outstanding.remove(&wal);
-            }
-        }
     }
 }

@@ -32,7 +32,7 @@ use base::{Error, FamilyId, FileNumber, Result, SequenceNumber};
 use env::{AppendHints, Env};
 use format::names;
 use format::proof::Extent;
-use format::wal::{Framing, Mark, Predecessor, Writer, is_mark};
+use format::wal::{Framing, Mark, Predecessor, REPEATS, Writer, is_mark};
 use mem::budget::Holder;
 
 use self::active::{Active, PENDING_BYTES, mark};
@@ -79,6 +79,16 @@ pub struct WalPosition {
     pub number: FileNumber,
     /// The offset after the record.
     pub bytes: u64,
+}
+
+/// The records of a closed WAL.
+#[derive(Clone, Debug)]
+pub struct ClosedWal {
+    pub number: FileNumber,
+    /// The size of all records in bytes.
+    pub size: u64,
+    /// The last bytes of these records, if they are not in the file.
+    pub unwritten: Vec<u8>,
 }
 
 /// A WAL that no column family needs.
@@ -378,7 +388,8 @@ impl WalSet {
                 return Err(self.poison(error.doing("flushing the WAL before a new one")));
             }
             let size = old.writer.offset();
-            if self.settings.note_predecessor {
+            // The size of a failed WAL is not known.
+            if self.settings.note_predecessor && !self.has_failed.load(Ordering::Acquire) {
                 let predecessor = Predecessor {
                     wal_number: old.number,
                     size_bytes: size,
@@ -399,7 +410,10 @@ impl WalSet {
                 let lost_gathered = self.settings.manual_flush && !old.pending.is_empty();
                 match self.failed.lock().clone() {
                     _ if old.durable.bytes == size => ClosedState::Durable,
-                    Some(error) => ClosedState::Failed { error, lost_gathered },
+                    Some(error) => {
+                        let unwritten = std::mem::take(&mut old.pending);
+                        ClosedState::Failed { error, lost_gathered, unwritten }
+                    }
                     None => ClosedState::Abandoned,
                 }
             } else {
@@ -434,6 +448,30 @@ impl WalSet {
         *slot = Some(active);
         self.active_number.swap(number);
         Ok(())
+    }
+
+    /// Marks the active WAL, which has no batch yet, as a WAL that repeats the prepared sections of older WALs
+    /// ([`REPEATS`]). Its first batch carries the mark.
+    pub fn mark_repeats(&self) {
+        if let Some(active) = &mut *self.active.lock() {
+            base::invariant!(
+                active.last_seq_recorded == 0,
+                "WAL {} repeats sections, and has other records already",
+                active.number
+            );
+            active.marks.insert(0, REPEATS);
+        }
+    }
+
+    /// Returns the closed WALs from `from` on, oldest first, for a read of their records. A failed WAL may have records that
+    /// are not in its file.
+    pub fn closed_from(&self, from: FileNumber) -> Vec<ClosedWal> {
+        let of = |wal: &Closed| ClosedWal {
+            number: wal.number,
+            size: wal.whole.bytes,
+            unwritten: wal.unwritten().to_vec(),
+        };
+        self.closed.lock().iter().filter(|wal| wal.number >= from).map(of).collect()
     }
 
     /// Removes the closed WALs below `min_to_keep` from the set, and returns them.

@@ -368,7 +368,8 @@ fn finds_disorder(
         {
             break;
         }
-        let before = |lower: &Vec<u8>| order.user.compare_without_timestamp(key::user_key(rows.key()), lower).is_lt();
+        let before =
+            |lower: &Vec<u8>| order.user.compare_without_timestamp(key::user_key(rows.key()), lower).is_lt();
         if last.is_empty() && range.lower.as_ref().is_some_and(before)
             || !last.is_empty() && order.compare(&last, rows.key()).is_ge()
         {

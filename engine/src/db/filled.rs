@@ -13,7 +13,8 @@ use crate::write::{FilledMemtables, Filler, Parts, WriteHook};
 /// obsolete.
 struct Install<'a> {
     filled: FilledMemtables<'a>,
-    section: Option<(&'a PreparedSections, FileNumber)>,
+    /// The tracker of the prepared sections, and the name of the transaction that commits.
+    section: Option<(&'a PreparedSections, &'a [u8])>,
     before_visible: Option<BeforeVisible<'a>>,
 }
 
@@ -27,8 +28,8 @@ impl WriteHook for Install<'_> {
     }
 
     fn logged(&self, wal: FileNumber, _first_seq: SequenceNumber, _seqs: u64) {
-        if let Some((prepared, section)) = self.section {
-            prepared.committed(section, wal);
+        if let Some((prepared, name)) = self.section {
+            prepared.committed(name, wal);
         }
     }
 
@@ -70,7 +71,7 @@ impl<'a> LargeBatches<'a> {
         };
         let mut front = commit_time.clone();
         front.marker(Marker::Commit(prepared.name));
-        let section = Some((self.db.inner.committer.prepared(), prepared.wal));
+        let section = Some((self.db.inner.committer.prepared(), prepared.name));
         let hook = Install { filled, section, before_visible };
         filler.write(&mut front, &hook.filled, options, &hook)?;
         if options.disableWAL {

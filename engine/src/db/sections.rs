@@ -14,7 +14,7 @@ use format::batch::Marker;
 use super::{BeforeVisible, Db};
 use crate::batch::WriteBatch;
 use crate::options::WriteOptions;
-use crate::prepared::{self, PreparedSections, SectionKind};
+use crate::prepared::{self, Numbering, PreparedSections, SectionKind};
 use crate::sequence::{Decision, LastSequence, Snapshots};
 use crate::sync::{Arc, Mutex};
 use crate::write::{Parts, WriteHook};
@@ -58,9 +58,7 @@ impl WriteHook for Write<'_> {
 
     fn logged(&self, wal: FileNumber, first: SequenceNumber, seqs: u64) {
         // The WAL of the oldest section keeps all later WALs.
-        if self.owner.wal.is_none() {
-            self.prepared.add(wal);
-        }
+        self.prepared.add(self.owner.name, wal, first, Numbering::PerBatch);
         base::invariant!(first > 0 && seqs > 0, "a section has {seqs} sequence numbers from {first} on");
         let last = (first + seqs).saturating_sub(1);
         Snapshots::add_undecided(self.snapshots, self.sequence, first, last, self.owner.decision);
@@ -71,6 +69,7 @@ impl WriteHook for Write<'_> {
 /// Decides the sections of a transaction: by a commit or by a rollback.
 struct Decide<'a> {
     prepared: &'a PreparedSections,
+    name: &'a [u8],
     wal: FileNumber,
     decision: &'a Decision,
     before_visible: Option<BeforeVisible<'a>>,
@@ -91,7 +90,7 @@ impl WriteHook for Decide<'_> {
             "a decision is in WAL {wal}, and its section is in the newer WAL {}",
             self.wal
         );
-        self.prepared.committed(self.wal, wal);
+        self.prepared.committed(self.name, wal);
     }
 
     fn before_visible(&self, last_seq: SequenceNumber) -> Result<()> {
@@ -188,7 +187,7 @@ impl SectionWriter<'_> {
         // A compaction drops entries that a decided transaction hides, so recovery must find the decision in the WAL.
         let options = WriteOptions { disableWAL: false, ..*options };
         let prepared = self.db.inner.committer.prepared();
-        let hook = Decide { prepared, wal, decision: owner.decision, before_visible };
+        let hook = Decide { prepared, name: owner.name, wal, decision: owner.decision, before_visible };
         self.db.write_with_hook(&mut batch, &options, &hook)?;
         self.db.inner.tools.sequence.undecided().remove(owner.decision);
         Ok(batch.sequence())

@@ -12,7 +12,7 @@ use format::batch::Marker;
 use super::Db;
 use crate::batch::WriteBatch;
 use crate::options::WriteOptions;
-use crate::prepared::{self, PreparedSections, Section};
+use crate::prepared::{self, Numbering, PreparedSections, Section};
 use crate::sequence::{OwnRanges, Snapshot, Snapshots};
 use crate::sync::{Arc, AtomicFileNumber};
 use crate::write::{Parts, WriteHook};
@@ -21,7 +21,7 @@ use crate::write::{Parts, WriteHook};
 #[derive(Clone, Copy, Debug)]
 pub struct PreparedName<'a> {
     pub name: &'a [u8],
-    /// The WAL that holds its section.
+    /// The WAL that held its section after the prepare. A resume may have written the section to a newer WAL.
     pub wal: FileNumber,
 }
 
@@ -47,8 +47,7 @@ impl PreparedName<'_> {
         whole.append(commit_time);
         whole.append(batch);
         let prepared_sections = db.inner.committer.prepared();
-        let hook =
-            Commit { prepared: prepared_sections, wal: self.wal, parts: Parts::Marked, before_visible };
+        let hook = Commit { prepared: prepared_sections, of: self, parts: Parts::Marked, before_visible };
         db.write_with_hook(&mut whole, options, &hook)?;
         if options.disableWAL {
             // As in `commit_prepared`: a crash brings the section back, and until then no reader needs its WAL.
@@ -64,6 +63,7 @@ pub type BeforeVisible<'a> = &'a (dyn Fn(SequenceNumber) -> Result<()> + Send + 
 /// Registers the section before its WAL can become obsolete.
 struct Prepare<'a> {
     prepared: &'a PreparedSections,
+    name: &'a [u8],
     wal: AtomicFileNumber,
 }
 
@@ -76,8 +76,8 @@ impl WriteHook for Prepare<'_> {
         true
     }
 
-    fn logged(&self, wal: FileNumber, _first_seq: SequenceNumber, _seqs: u64) {
-        self.prepared.add(wal);
+    fn logged(&self, wal: FileNumber, first_seq: SequenceNumber, _seqs: u64) {
+        self.prepared.add(self.name, wal, first_seq, Numbering::PerEntry);
         self.wal.swap(wal);
     }
 }
@@ -85,7 +85,7 @@ impl WriteHook for Prepare<'_> {
 /// Keeps the WAL of the section until the WAL of the commit is obsolete.
 struct Commit<'a> {
     prepared: &'a PreparedSections,
-    wal: FileNumber,
+    of: PreparedName<'a>,
     parts: Parts,
     before_visible: Option<BeforeVisible<'a>>,
 }
@@ -101,11 +101,11 @@ impl WriteHook for Commit<'_> {
 
     fn logged(&self, wal: FileNumber, _first_seq: SequenceNumber, _seqs: u64) {
         base::invariant!(
-            self.wal <= wal,
-            "a commit is in WAL {wal}, and its section is in the newer WAL {}",
-            self.wal
+            self.of.wal <= wal,
+            "a commit is in WAL {wal}, and its section was written to the newer WAL {}",
+            self.of.wal
         );
-        self.prepared.committed(self.wal, wal);
+        self.prepared.committed(self.of.name, wal);
     }
 
     fn before_visible(&self, last_seq: SequenceNumber) -> Result<()> {
@@ -153,6 +153,7 @@ impl Db {
             WriteBatch::from_bytes(&prepared::encode(Marker::BeginPrepare, name, batch.records(), 0))?;
         let hook = Prepare {
             prepared: self.inner.committer.prepared(),
+            name,
             wal: AtomicFileNumber::new(FileNumber::ZERO),
         };
         self.write_with_hook(&mut section, &options, &hook)?;
@@ -185,8 +186,7 @@ impl Db {
         });
         let parts = Parts::WalPrefix { len: whole.data_size(), count: whole.count() };
         whole.append(batch);
-        let hook =
-            Commit { prepared: self.inner.committer.prepared(), wal: prepared.wal, parts, before_visible };
+        let hook = Commit { prepared: self.inner.committer.prepared(), of: prepared, parts, before_visible };
         self.write_with_hook(&mut whole, options, &hook)?;
         if options.disableWAL {
             // After a crash, recovery restores the transaction as prepared. Until then no reader needs the WAL of its
@@ -204,7 +204,7 @@ impl Db {
         let mut batch = WriteBatch::new();
         batch.marker(Marker::Rollback(prepared.name));
         self.write_with_hook(&mut batch, options, &Rollback)?;
-        self.inner.committer.prepared().rolled_back(prepared.wal);
+        self.inner.committer.prepared().rolled_back(prepared.name);
         Ok(())
     }
 

@@ -36,6 +36,9 @@ pub struct FlushTools<'a> {
     pub committer: &'a Committer,
     /// Waits until no older memtable of the column family is being flushed: [`crate::family::State::turn`].
     pub turn: &'a dyn Fn(&Family, &FlushPick) -> bool,
+    /// True if the flush must make the decisions of transactions durable in the WAL before its commit. False if its
+    /// commit makes all WALs with such decisions obsolete.
+    pub needs_decisions: bool,
 }
 
 /// The part of a flush for one column family.
@@ -243,7 +246,7 @@ fn write_and_commit(
     }
     // The flush may have dropped entries because a decided transaction hides them. The decision must be durable
     // before the flush is committed.
-    let decided = match t.tools.sequence.undecided().is_enabled() {
+    let decided = match t.needs_decisions && t.tools.sequence.undecided().is_enabled() {
         true => t.wals.settle(),
         false => Ok(()),
     };

@@ -148,6 +148,7 @@ impl Flushes {
             wals: &self.context.wals,
             committer: &self.context.committer,
             turn,
+            needs_decisions: true,
         }
     }
 

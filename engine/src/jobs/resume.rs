@@ -2,7 +2,7 @@
 //! immutable memtables of the stopped column families.
 
 use base::stats::{HistogramKind, Ticker};
-use base::{Error, FamilyId, Result};
+use base::{Error, FamilyId, FileNumber, Result, SequenceNumber};
 use env::executor::Pool;
 
 use super::context::JobContext;
@@ -11,6 +11,9 @@ use super::flush::Flushes;
 use super::purge::FilePurger;
 use crate::event::{Event, FlushReason};
 use crate::family::{Family, FlushPick};
+use crate::flush::FlushTools;
+use crate::prepared::Numbering;
+use crate::recovery::sections_again;
 use crate::schedule::Schedule;
 use crate::sync::{Arc, Weak};
 
@@ -116,23 +119,54 @@ impl Resumes {
         // flush all column families in one MANIFEST commit. The durable end of the failed WAL is unknown.
         // With separate commits, a crash could leave one column family flushed past this end while another
         // still needs the WAL.
-        let together = self.needs_one_commit() && !self.context.atomic_flush;
+        let together = self.needs_one_commit();
+        let sections = |next_seq| match together {
+            true => self.sections_again(next_seq),
+            false => Ok(Vec::new()),
+        };
         // Record the error like the failure of a flush: if no resume can clear it, the resume ends. The
         // error affects all column families, because all of them must be flushed.
-        let switched = writer.switch_all_for_recovery(together);
-        switched.inspect_err(|error| self.failures.flush_failed(error.clone(), &[]))?;
+        let switched = writer.switch_all_for_recovery(together, &sections);
+        let sections_wal = switched.inspect_err(|error| self.failures.flush_failed(error.clone(), &[]))?;
+        if sections_wal.is_some() {
+            let synced = self.sync_closed();
+            synced.inspect_err(|error| self.failures.flush_failed(error.clone(), &[]))?;
+        }
         let families = self.context.families.all();
         if together {
-            self.flush_in_one_commit(&families)?;
+            self.flush_in_one_commit(&families, sections_wal)?;
         }
         self.flush_immutable(&families, &[], &|| self.context.errors.during_recovery())?;
         // Start a new MANIFEST, whether or not the failed record was written. The new MANIFEST needs no WAL
-        // older than the new WAL. The failed WAL may hold a record that was never acknowledged, and the
-        // sequence numbers of this record will be used again.
+        // older than the new WAL, or than the WAL with the prepared sections. The failed WAL may hold a record that was
+        // never acknowledged, and the sequence numbers of this record will be used again.
         writer.pass_old_wals()?;
+        if sections_wal.is_some() {
+            // The MANIFEST then says for each column family that its entries of the sections are in SST files.
+            self.context.committer.record_wal_numbers();
+        }
         let committed = self.context.committer.roll(Vec::new())?;
         self.context.wals.mark_failed_flushed();
         self.purge.committed(&committed);
+        Ok(())
+    }
+
+    /// Returns the prepared sections for a new WAL: no recovery may read a failed WAL after the resume (`recovery::again`).
+    fn sections_again(&self, next_seq: SequenceNumber) -> Result<Vec<(SequenceNumber, Vec<u8>)>> {
+        let JobContext { tools, wals, committer, .. } = &*self.context;
+        let numbering = match tools.sequence.undecided().is_enabled() {
+            true => Numbering::PerBatch,
+            false => Numbering::PerEntry,
+        };
+        sections_again(&tools.env, wals, &committer.prepared().outstanding(), numbering, next_seq)
+    }
+
+    /// Makes the closed WALs and their names durable.
+    fn sync_closed(&self) -> Result<()> {
+        let synced = self.context.wals.sync_closed()?;
+        if self.context.tools.options.load().track_and_verify_wals_in_manifest {
+            self.context.committer.track_wals(&synced)?;
+        }
         Ok(())
     }
 
@@ -191,15 +225,21 @@ impl Resumes {
     }
 
     /// Flushes all immutable memtables of these column families in one commit. After an error, keeps the memtables
-    /// together for the next attempt.
-    fn flush_in_one_commit(&self, families: &[Arc<Family>]) -> Result<()> {
+    /// together for the next attempt. `sections_wal` has the prepared sections: after the commit, no older WAL is needed.
+    fn flush_in_one_commit(&self, families: &[Arc<Family>], sections_wal: Option<FileNumber>) -> Result<()> {
         let picks = self.schedule.pool().wait_until(|| match self.context.errors.during_recovery() {
             Some(error) => Some(Err(error)),
             None => self.flushes.pick_together(families).map(Ok),
         })?;
+        // No other flush commits from here on: this flush has all memtables.
+        if let Some(wal) = sections_wal {
+            self.context.committer.prepared().move_to(wal);
+        }
         let turn = |family: &Family, pick: &FlushPick| self.flushes.flush_turn(family, pick);
+        // After the commit, no recovery reads a WAL with a decision that this flush relies on.
+        let tools = FlushTools { needs_decisions: false, ..self.flushes.flush_tools(&turn) };
         match crate::flush::run_picked(
-            &self.flushes.flush_tools(&turn),
+            &tools,
             self.context.tools.take_job_id(),
             picks,
             FlushReason::ErrorRecovery,

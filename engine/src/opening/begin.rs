@@ -106,6 +106,9 @@ impl Opening {
             wals.sync()?;
         }
         if self.components.write_policy.numbering() == Numbering::PerEntry {
+            sections
+                .iter_mut()
+                .try_for_each(|section| section.keep_families(|id| families.get(id).is_some()))?;
             append_again(&shared, &wals, &mut sections)?;
         }
         committer.prepared().recover(sections);

@@ -6,6 +6,7 @@
 //! Recovery changes no file until it has read and checked all of them. Replay writes only new SST files, and no
 //! version names these files until the new MANIFEST is in place.
 
+mod again;
 mod create;
 mod durable;
 mod filter;
@@ -19,6 +20,7 @@ mod tail;
 mod trees;
 mod wals;
 
+pub use again::sections_again;
 pub use create::{create_database, has_no_files, new_db_id};
 pub use durable::report_lost;
 pub use flush::flush_family;

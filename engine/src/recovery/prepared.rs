@@ -164,6 +164,18 @@ pub fn undecided(env: &Env, paths: &Paths, wals: &[FileNumber]) -> Result<Vec<Ve
     Ok(names.into_iter().collect())
 }
 
+/// Returns the name and the records of each prepared section in a batch of the write-committed policy.
+///
+/// # Errors
+/// Corruption for markers that do not match. NotSupported for the markers of another policy.
+pub(super) fn section_records<'a>(batch: &Batch<'a>) -> Result<Vec<(&'a [u8], &'a [u8])>> {
+    let section = |part| match part {
+        Part::Section { records, name } => Some((name, records)),
+        _ => None,
+    };
+    Ok(parts(batch, TwoPhase::Allowed)?.into_iter().filter_map(section).collect())
+}
+
 /// Splits a batch at its markers.
 fn parts<'a>(batch: &Batch<'a>, allowed: TwoPhase) -> Result<Vec<Part<'a>>> {
     let (bytes, mut records) = (batch.bytes(), batch.records());

@@ -48,6 +48,8 @@ pub(super) struct ReplayContext<'a> {
     pub policy: WritePolicy,
     /// The WAL that is read.
     pub wal: FileNumber,
+    /// True if a resume wrote this WAL: the entries of its sections are in SST files already.
+    pub repeats: bool,
 }
 
 /// The section that a begin marker opened.
@@ -141,7 +143,11 @@ impl Sections {
             outcome.repeated = true;
             return Ok(());
         }
-        outcome.apply_separated(&bytes[inside.start..end], context.families, source)?;
+        if context.repeats {
+            outcome.applied.next_seq = last + 1;
+        } else {
+            outcome.apply_separated(&bytes[inside.start..end], context.families, source)?;
+        }
         let records = without_placeholders(&bytes[begun.at..inside.end])?;
         let section = self
             .waiting

@@ -85,6 +85,8 @@ pub struct Replay<'a> {
     /// WALs in which replay skipped bytes.
     waived: HashSet<FileNumber>,
     durable: Durable<'a>,
+    /// The WAL that is read, if it repeats the sections of older WALs.
+    repeats: Option<FileNumber>,
     /// The WAL filter of the application.
     filter: Option<Filtering>,
     done: Replayed,
@@ -122,6 +124,7 @@ impl<'a> Replay<'a> {
             previous: None,
             replayed: HashMap::default(),
             waived: HashSet::default(),
+            repeats: None,
             filter: None,
             done: Replayed::default(),
         }
@@ -198,6 +201,9 @@ impl<'a> Replay<'a> {
                     }
                     let marks = marks_of(bytes);
                     self.note_manifest(marks.as_ref().and_then(|marks| marks.manifest));
+                    if marks.as_ref().is_some_and(|marks| marks.repeats) {
+                        self.repeats = Some(wal);
+                    }
                     let older = marks.as_ref().map_or(&[][..], |marks| &marks.written);
                     let verdict = match self.record(bytes, wal, older, &mut last_in_wal) {
                         Ok(verdict) => verdict,
@@ -367,6 +373,10 @@ impl<'a> Replay<'a> {
             return Ok(Verdict::Continue);
         }
         *last_in_wal = seq;
+        if self.repeats == Some(wal) && self.settings.min_wal < wal {
+            // The resume that wrote this WAL did not finish: the older WALs still have the sections and their decisions.
+            return Ok(Verdict::Continue);
+        }
         let filtered = self.filter(bytes, wal)?;
         let source = Source::recovered(wal);
         let replayed = filtered.as_deref().unwrap_or(bytes);
@@ -431,7 +441,8 @@ impl<'a> Replay<'a> {
         if self.settings.policy.numbering() == Numbering::PerBatch || unmarked() {
             let ReplaySettings { two_phase, policy, .. } = self.settings;
             let (tools, families) = (self.tools, self.families);
-            let place = separated::ReplayContext { tools, families, two_phase, policy, wal };
+            let repeats = self.repeats == Some(wal);
+            let place = separated::ReplayContext { tools, families, two_phase, policy, wal, repeats };
             return self.sections.replay_separated(batch, place, source);
         }
         if has_markers {

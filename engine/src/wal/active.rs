@@ -45,7 +45,7 @@ impl Active {
     pub(super) fn append_marked(&mut self, batch: &[u8], manifest: Option<Mark>) -> Result<()> {
         let (durable, written) = (std::mem::take(&mut self.marks), std::mem::take(&mut self.written));
         let mut marks = Vec::new();
-        put_marks(&mut marks, &Marks { durable, manifest, written });
+        put_marks(&mut marks, &Marks { durable, manifest, written, repeats: false });
         self.writer.append_parts(&mut self.pending, &[batch, &marks])
     }
 

@@ -28,6 +28,8 @@ pub(super) enum ClosedState {
         error: Error,
         /// True if buffered records of the WAL were not written to the file.
         lost_gathered: bool,
+        /// The end of the WAL that was not written to the file: buffered records, or a record whose append failed.
+        unwritten: Vec<u8>,
     },
     /// Not durable and not needed: its entries are in SST files, or the database is closed.
     Abandoned,
@@ -97,6 +99,14 @@ impl Closed {
     /// Returns true if the WAL failed with buffered records that were not written to the file.
     pub fn lost_gathered(&self) -> bool {
         matches!(self.state, ClosedState::Failed { lost_gathered: true, .. })
+    }
+
+    /// Returns the end of a failed WAL that was not written to the file.
+    pub fn unwritten(&self) -> &[u8] {
+        match &self.state {
+            ClosedState::Failed { unwritten, .. } => unwritten,
+            _ => &[],
+        }
     }
 
     /// Returns the error of a failed WAL.

@@ -195,7 +195,8 @@ impl WalSet {
             let mut file = match done {
                 Ok(file) => file,
                 Err(error) => {
-                    wal.state = ClosedState::Failed { error: error.clone(), lost_gathered: false };
+                    let (lost_gathered, unwritten) = (false, Vec::new());
+                    wal.state = ClosedState::Failed { error: error.clone(), lost_gathered, unwritten };
                     return Err(self.poison(error));
                 }
             };

@@ -522,16 +522,28 @@ impl Writer {
 
     /// Switches every memtable, starts a new WAL, and removes the failed WAL from the writer: the first step of a resume. With
     /// `together`, the immutable memtables wait for one flush with one commit. Waits for the end of `lock_wal`.
-    pub fn switch_all_for_recovery(&self, together: bool) -> Result<()> {
+    ///
+    /// `sections` gets the next sequence number, and returns the prepared sections to write again. Returns the WAL of these
+    /// sections, which is not synced.
+    ///
+    /// # Errors
+    /// A failure to roll the WAL. The error of `sections`.
+    pub fn switch_all_for_recovery(
+        &self,
+        together: bool,
+        sections: &dyn Fn(SequenceNumber) -> Result<Vec<(SequenceNumber, Vec<u8>)>>,
+    ) -> Result<Option<FileNumber>> {
         unlocked::alone_ahead_unlocked(self, |leader_state| {
             let all = self.switcher.with_data();
             self.switcher.roll_wal()?;
             self.switcher.wals.clear_failure();
+            let sections = sections(leader_state.last_seq + 1)?;
+            let sections_wal = self.switcher.repeat_sections(&sections)?;
             self.switcher.switch_quietly(leader_state.last_seq, &all);
             if together {
                 all.iter().for_each(|family| family.state().reserve_together());
             }
-            Ok(())
+            Ok(sections_wal)
         })?
     }
 

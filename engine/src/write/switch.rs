@@ -193,6 +193,31 @@ impl Switcher {
         Ok(())
     }
 
+    /// Writes these batches, which repeat prepared sections, to a WAL without other records, and starts a new WAL after it.
+    /// Returns the WAL of the batches; `None` without batches.
+    ///
+    /// # Errors
+    /// An error of the file system.
+    pub(super) fn repeat_sections(
+        &self,
+        batches: &[(SequenceNumber, Vec<u8>)],
+    ) -> Result<Option<FileNumber>> {
+        if batches.is_empty() {
+            return Ok(None);
+        }
+        self.wals.mark_repeats();
+        for (seq, batch) in batches {
+            self.wals.append(batch, *seq, &self.families.timestamped())?;
+        }
+        let wal = self.wals.active_number();
+        self.roll_wal()?;
+        base::invariant!(
+            wal < self.wals.active_number(),
+            "WAL {wal} has prepared sections, and stays active"
+        );
+        Ok(Some(wal))
+    }
+
     /// Frees the flushed memtables that exceed `max_write_buffer_size_to_maintain`; with `all`, all flushed
     /// memtables.
     pub(super) fn trim_histories(&self, all: bool) {

@@ -12,7 +12,8 @@ use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::options::CompactionStyle;
 use ironstone_engine::options::{
-    BottommostLevelCompaction, CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, ReadOptions, WriteOptions,
+    BottommostLevelCompaction, CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, ReadOptions,
+    WriteOptions,
 };
 use lsm::merge::{Failure, FullMerge, MergeOperator, Merged};
 
@@ -357,7 +358,9 @@ fn a_cancel_ends_the_search_for_the_sst_file_out_of_order() {
 fn a_subcompaction_that_starts_in_an_sst_file_out_of_order_ends_with_corruption() {
     let env = Env::memory(12);
     let mut family = FamilyOptions { target_file_size_base: 4096, ..FamilyOptions::default() };
-    family.set("block_based_table_factory", "{checksum=kNoChecksum;block_size=256;block_restart_interval=64}").unwrap();
+    family
+        .set("block_based_table_factory", "{checksum=kNoChecksum;block_size=256;block_restart_interval=64}")
+        .unwrap();
     family.set("compression", "kNoCompression").unwrap();
     let open = || {
         let options = DbOptions { max_subcompactions: 4, ..options(&env) };

@@ -386,6 +386,8 @@ fn an_ingestion_stays_above_files_that_move_to_another_level() {
         prepared.commit().unwrap();
         mover.join().unwrap();
         assert_eq!(get(&db, &family, "k"), Some(2), "the older entry is above the newer entry");
+    });
+}
 
 /// A prepare and a plain write sync the WAL. The first sync fails, and the system then takes all appended bytes for written. A second
 /// sync of the same file beside the first one would succeed, although the record of its writer is lost.

@@ -13,6 +13,8 @@
 //!  in the first batch of a WAL, if older WALs were not synced when it was started:
 //!        varint64 0, varint64 0, u32 0        the next entries were written, durable or not
 //!        entries of those WALs, the whole size of each
+//!  in the first batch of a WAL that repeats prepared sections (a resume has written it):
+//!        varint64 0, varint64 0, u32 2        this mark alone
 //!  4 bytes 'I' 'D' 'M' D1                     magic at the end: a record without marks is recognized at once
 //! ```
 //! RocksDB keeps log data in the WAL and does not insert log data into memtables, so RocksDB reads such a
@@ -68,13 +70,23 @@ const WRITTEN: Mark = Mark { wal_number: FileNumber(0), bytes: 0, digest: 0 };
 /// The entry before the mark of the MANIFEST.
 const MANIFEST: Mark = Mark { wal_number: FileNumber(0), bytes: 0, digest: 1 };
 
+/// The mark of a WAL that repeats the prepared sections of older WALs. A resume writes such a WAL before the MANIFEST says
+/// that no older WAL is needed. If an older WAL is needed, the sections of this WAL do not count.
+pub const REPEATS: Mark = Mark { wal_number: FileNumber(0), bytes: 0, digest: 2 };
+
 /// Appends a record of log data with these marks to the records of a batch.
 pub fn put_marks(out: &mut Vec<u8>, marks: &Marks) {
-    let Marks { durable, manifest, written } = marks;
+    let Marks { durable, manifest, written, repeats } = marks;
     let mut blob = Vec::with_capacity(48 + (durable.len() + written.len()) * 12);
     let of_manifest = manifest.map(|mark| [MANIFEST, mark]).into_iter().flatten();
     let between = (!written.is_empty()).then_some(WRITTEN);
-    for mark in durable.iter().copied().chain(of_manifest).chain(between).chain(written.iter().copied()) {
+    let repeats = repeats.then_some(REPEATS).into_iter();
+    for mark in repeats
+        .chain(durable.iter().copied())
+        .chain(of_manifest)
+        .chain(between)
+        .chain(written.iter().copied())
+    {
         put_varint64(&mut blob, mark.wal_number.0);
         put_varint64(&mut blob, mark.bytes);
         put_u32(&mut blob, mark.digest);
@@ -110,6 +122,8 @@ pub struct Marks {
     pub manifest: Option<Mark>,
     /// The written sizes of older WALs, durable or not.
     pub written: Vec<Mark>,
+    /// True for [`REPEATS`].
+    pub repeats: bool,
 }
 
 /// Returns the marks in log data. Returns `None` if there are none, or if the log data is malformed.
@@ -119,6 +133,7 @@ pub fn parse_marks(blob: &[u8]) -> Option<Marks> {
     while !c.is_empty() {
         let mark = Mark { wal_number: FileNumber(c.varint64()?), bytes: c.varint64()?, digest: c.u32()? };
         match behind {
+            _ if mark == REPEATS => marks.repeats = true,
             _ if mark == WRITTEN || mark == MANIFEST => behind = Some(mark),
             None => marks.durable.push(mark),
             Some(MANIFEST) => marks.manifest = Some(mark),

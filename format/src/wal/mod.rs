@@ -29,7 +29,9 @@ mod writer;
 
 pub use diagnose::{Diagnosis, diagnose};
 pub use item::{Damage, HOLE, Item, ReaderOptions, Source, TailKind};
-pub use mark::{Digest, MARK_MAGIC, Mark, Marks, is_mark, marks_of, parse_marks, put_marks, without_marks};
+pub use mark::{
+    Digest, MARK_MAGIC, Mark, Marks, REPEATS, is_mark, marks_of, parse_marks, put_marks, without_marks,
+};
 pub use reader::Reader;
 pub use salvage::{SalvageFault, mark_end, salvage};
 pub(crate) use writer::header_len;

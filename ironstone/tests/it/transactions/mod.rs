@@ -1,6 +1,7 @@
 //! Transactions: conflicts, locks, deadlocks, two-phase commit through crashes, and RocksDB's databases.
 
 mod deadlocks;
+mod decided_again;
 mod entities;
 mod golden;
 mod large;

@@ -363,3 +363,28 @@ fn synced_prepare_is_in_the_proof_of_a_close() {
     let error = TransactionDb::open(scratch.path(), options(), super::impatient(false)).unwrap_err();
     assert_eq!(error.kind(), Kind::Corruption, "{error}");
 }
+
+/// A replay of the commit gives each record of the section a sequence number. The commit of the recovered transaction has only the records of
+/// existing column families.
+#[test]
+fn recovered_transaction_forgets_the_records_of_a_dropped_family() {
+    let scratch = tempfile::tempdir().unwrap();
+    {
+        let db = open(scratch.path());
+        let dropped = db.create_family(FamilyDescriptor::new("dropped", options().family)).unwrap();
+        let transaction = db.begin();
+        transaction.set_name(b"x").unwrap();
+        for key in [b"a", b"b"] {
+            transaction.put_in(&dropped, key, b"1").unwrap();
+        }
+        transaction.put(b"k", b"prepared").unwrap();
+        transaction.prepare().unwrap();
+        db.drop_family(&dropped).unwrap();
+    }
+    let db = open(scratch.path());
+    db.transaction_by_name(b"x").unwrap().commit().unwrap();
+    db.put(b"k", b"newer").unwrap();
+    let crashed = crash(scratch.path());
+    let db = open(crashed.path());
+    assert_eq!((value(&db, "k").as_deref(), names(&db).len()), (Some("newer"), 0));
+}

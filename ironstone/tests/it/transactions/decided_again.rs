@@ -1,0 +1,301 @@
+//! The WAL fails at the decision of a prepared transaction, a resume succeeds, and the application decides again.
+//!
+//! ```text
+//!  prepare ─► decision, whose sync fails ─► resume ─► second decision, acknowledged ─► crash ─► open
+//! ```
+//! The failed decision is in the WAL file, but it was not acknowledged. Only the second decision counts. Without a second
+//! decision, the transaction is prepared.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use env::clock::ManualClock;
+use env::hook::{Call, Hook, Hooked, Op, Verdict};
+use env::memory::{MemoryFs, Survivors};
+use ironstone::{
+    FamilyDescriptor, Options, Result, Transaction, TransactionDb, TransactionDbOptions, TxnDbWritePolicy,
+    WriteOptions,
+};
+
+/// Fails the syncs of WALs while it is on. ENOSPC: a resume can clear the error.
+#[derive(Default)]
+struct Broken {
+    syncs: AtomicBool,
+    /// If set, keeps a copy of this disk before each call.
+    copied: Mutex<Option<MemoryFs>>,
+    copies: Mutex<Vec<MemoryFs>>,
+}
+
+impl std::fmt::Debug for Broken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Broken")
+    }
+}
+
+impl Hook for Broken {
+    fn name(&self) -> &'static str {
+        "broken"
+    }
+
+    fn before(&self, call: &Call<'_>) -> Verdict {
+        if let Some(disk) = &*self.copied.lock().unwrap()
+            && matches!(call.op, Op::Append | Op::Create | Op::Sync | Op::SyncDir | Op::Rename)
+        {
+            self.copies.lock().unwrap().push(disk.fork(Arc::new(ManualClock::new(0))));
+        }
+        let is_wal = call.path.extension().is_some_and(|extension| extension == "log");
+        if call.op != Op::Sync || !is_wal || !self.syncs.load(Ordering::SeqCst) {
+            return Verdict::Go;
+        }
+        let error = std::io::Error::from_raw_os_error(28);
+        Verdict::Fail(base::Error::io("writing", call.path, error))
+    }
+}
+
+/// A database on a disk in memory.
+struct World {
+    disk: MemoryFs,
+    clock: Arc<ManualClock>,
+    broken: Arc<Broken>,
+    policy: TxnDbWritePolicy,
+    options: &'static str,
+}
+
+impl World {
+    fn new(policy: TxnDbWritePolicy, options: &'static str) -> World {
+        let clock = Arc::new(ManualClock::new(1_700_000_000_000_000));
+        let disk = MemoryFs::new(clock.clone());
+        World { disk, clock, broken: Arc::default(), policy, options }
+    }
+
+    /// Returns the disk after a crash.
+    fn crashed(&self, survivors: Survivors) -> World {
+        let disk = self.disk.fork(self.clock.clone());
+        disk.crash(survivors);
+        World { disk, clock: self.clock.clone(), broken: Arc::default(), ..*self }
+    }
+
+    fn open(&self) -> TransactionDb {
+        let mut options = Options::default();
+        options.update("create_if_missing=true;create_missing_column_families=true").unwrap();
+        // Only the test resumes.
+        let manual = "max_bgerror_resume_count=0;bgerror_resume_retry_interval=3600000000";
+        options.update(&format!("merge_operator=stringappend;{manual}")).unwrap();
+        options.update(self.options).unwrap();
+        options.db.env.fs = Arc::new(Hooked::new(Arc::new(self.disk.clone()), self.broken.clone()));
+        let family = |name| FamilyDescriptor::new(name, options.family.clone());
+        let families = ["default", "other"].map(family).into_iter().collect();
+        let transactions = TransactionDbOptions {
+            write_policy: self.policy,
+            rollback_merge_operands: self.policy != TxnDbWritePolicy::WriteCommitted,
+            ..TransactionDbOptions::default()
+        };
+        TransactionDb::open_with(Path::new("/db"), options.clone(), transactions, Some(families)).unwrap()
+    }
+
+    /// Runs a call while the syncs of WALs fail.
+    fn with_broken_syncs(&self, call: impl FnOnce() -> Result<()>) {
+        self.broken.syncs.store(true, Ordering::SeqCst);
+        call().unwrap_err();
+        self.broken.syncs.store(false, Ordering::SeqCst);
+    }
+}
+
+fn synced() -> WriteOptions {
+    WriteOptions { sync: true, ..WriteOptions::default() }
+}
+
+/// Begins a transaction that changes both column families, and prepares it.
+fn prepared(db: &TransactionDb, options: &WriteOptions) -> Transaction {
+    let transaction = db.begin_with(options, &Default::default()).unwrap();
+    transaction.set_name(b"x").unwrap();
+    transaction.put(b"put", b"new").unwrap();
+    transaction.merge(b"merged", b"new").unwrap();
+    transaction.put_in(&db.family("other").unwrap(), b"put", b"new").unwrap();
+    transaction.prepare().unwrap();
+    transaction.set_write_options(synced());
+    transaction
+}
+
+fn text(value: Option<impl AsRef<[u8]>>) -> String {
+    value.map_or_else(|| "none".to_string(), |value| String::from_utf8_lossy(value.as_ref()).into_owned())
+}
+
+/// Returns what readers see of the transaction of [`prepared`], and the number of prepared transactions.
+fn seen(db: &TransactionDb) -> (String, usize) {
+    let other = db.family("other").unwrap().get(b"put").unwrap();
+    let rows = [text(db.get(b"put").unwrap()), text(db.get(b"merged").unwrap()), text(other)];
+    (rows.join(" "), db.all_prepared_transactions().len())
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Decision {
+    Commit,
+    Rollback,
+}
+
+use Decision::{Commit, Rollback};
+
+fn decide(transaction: &Transaction, decision: Decision) -> Result<()> {
+    match decision {
+        Commit => transaction.commit(),
+        Rollback => transaction.rollback(),
+    }
+}
+
+const POLICIES: [TxnDbWritePolicy; 3] =
+    [TxnDbWritePolicy::WriteCommitted, TxnDbWritePolicy::WritePrepared, TxnDbWritePolicy::WriteUnprepared];
+
+const OPTIONS: [&str; 5] = [
+    "",
+    "atomic_flush=true",
+    "avoid_flush_during_recovery=true",
+    "recycle_log_file_num=2;track_and_verify_wals=true",
+    "wal_compression=kZSTD;track_and_verify_wals_in_manifest=true",
+];
+
+const OLD: &str = "old old old";
+const NEW: &str = "new old,new new";
+
+/// Calls `check` for each policy, each of some options, and for memtables that are empty and not empty at the resume.
+fn in_each_world(check: impl Fn(World, bool)) {
+    for policy in POLICIES {
+        for options in ["", "atomic_flush=true", "avoid_flush_during_recovery=true", "recycle_log_file_num=2"]
+        {
+            for flushes in [false, true] {
+                check(World::new(policy, options), flushes);
+            }
+        }
+    }
+}
+
+/// Writes the old values, prepares, and fails at the first decision.
+fn failed(world: &World, db: &TransactionDb, flushes: bool, first: Decision) -> Transaction {
+    for key in [b"put".as_slice(), b"merged"] {
+        db.put(key, b"old").unwrap();
+    }
+    db.family("other").unwrap().put(b"put", b"old").unwrap();
+    db.flush().unwrap();
+    let transaction = prepared(db, &synced());
+    if flushes {
+        db.flush().unwrap();
+        db.family("other").unwrap().flush().unwrap();
+    } else {
+        db.put(b"unrelated", b"1").unwrap();
+    }
+    world.with_broken_syncs(|| decide(&transaction, first));
+    transaction
+}
+
+#[test]
+fn second_decision_survives_a_crash_and_the_failed_one_does_not_count() {
+    in_each_world(|world, flushes| {
+        for (first, second) in
+            [(Commit, Commit), (Rollback, Commit), (Commit, Rollback), (Rollback, Rollback)]
+        {
+            let world = World::new(world.policy, world.options);
+            let what = format!("{:?} {:?} {flushes} {first:?} {second:?}", world.policy, world.options);
+            let db = world.open();
+            let transaction = failed(&world, &db, flushes, first);
+            if second == Commit {
+                // The first resume fails at the sync of the sections.
+                world.with_broken_syncs(|| db.resume());
+            }
+            db.resume().unwrap_or_else(|error| panic!("{what}: {error}"));
+            assert_eq!(seen(&db), (OLD.to_string(), 1), "{what}: after the resume");
+            decide(&transaction, second).unwrap();
+            let expected = (if second == Commit { NEW } else { OLD }.to_string(), 0);
+            assert_eq!(seen(&db), expected, "{what}");
+            for survivors in [Survivors::Everything, Survivors::Synced] {
+                let crashed = world.crashed(survivors);
+                assert_eq!(seen(&crashed.open()), expected, "{what} {survivors:?}");
+                // A second recovery reads the WALs that the first recovery left.
+                assert_eq!(seen(&crashed.crashed(survivors).open()), expected, "{what} {survivors:?}: again");
+            }
+        }
+    });
+}
+
+#[test]
+fn transaction_whose_decision_failed_is_prepared_after_a_crash() {
+    in_each_world(|world, flushes| {
+        for first in [Commit, Rollback] {
+            let world = World::new(world.policy, world.options);
+            let what = format!("{:?} {:?} {flushes} {first:?}", world.policy, world.options);
+            let db = world.open();
+            let transaction = failed(&world, &db, flushes, first);
+            db.resume().unwrap_or_else(|error| panic!("{what}: {error}"));
+            for survivors in [Survivors::Everything, Survivors::Synced] {
+                let db = world.crashed(survivors).open();
+                assert_eq!(seen(&db), (OLD.to_string(), 1), "{what} {survivors:?}");
+                db.transaction_by_name(b"x").unwrap().commit().unwrap();
+                assert_eq!(seen(&db), (NEW.to_string(), 0), "{what} {survivors:?}");
+            }
+            drop(transaction);
+        }
+    });
+}
+
+#[test]
+fn crash_during_a_resume_leaves_the_transaction_prepared_or_decided_as_a_whole() {
+    in_each_world(|world, flushes| {
+        for first in [Commit, Rollback] {
+            let world = World::new(world.policy, world.options);
+            let what = format!("{:?} {:?} {flushes} {first:?}", world.policy, world.options);
+            let db = world.open();
+            let transaction = failed(&world, &db, flushes, first);
+            *world.broken.copied.lock().unwrap() = Some(world.disk.clone());
+            db.resume().unwrap_or_else(|error| panic!("{what}: {error}"));
+            *world.broken.copied.lock().unwrap() = None;
+            let decided = (if first == Commit { NEW } else { OLD }.to_string(), 0);
+            let copies = std::mem::take(&mut *world.broken.copies.lock().unwrap());
+            assert!(copies.len() > 5, "{what}: {} calls", copies.len());
+            for (at, disk) in copies.into_iter().enumerate() {
+                let whole = World { disk, clock: world.clock.clone(), broken: Arc::default(), ..world };
+                let survivors = if at % 2 == 0 { Survivors::Everything } else { Survivors::Synced };
+                let db = whole.crashed(survivors).open();
+                let found = seen(&db);
+                if found != decided {
+                    assert_eq!(found, (OLD.to_string(), 1), "{what} {survivors:?}: call {at}");
+                    db.transaction_by_name(b"x").unwrap().commit().unwrap();
+                    assert_eq!(seen(&db), (NEW.to_string(), 0), "{what} {survivors:?}: call {at}");
+                }
+            }
+            drop(transaction);
+        }
+    });
+}
+
+/// The prepare was not synced, and its WAL loses everything that was not synced. After the resume, the WAL is not needed.
+#[test]
+fn prepare_survives_the_failure_of_its_wal_and_the_failed_write_does_not_come_back() {
+    for policy in POLICIES {
+        for options in OPTIONS {
+            let (world, what) = (World::new(policy, options), format!("{policy:?} {options:?}"));
+            let db = world.open();
+            for key in [b"put".as_slice(), b"merged", b"kept"] {
+                db.put(key, b"old").unwrap();
+            }
+            db.family("other").unwrap().put(b"put", b"old").unwrap();
+            db.flush_wal(true).unwrap();
+            let transaction = prepared(&db, &WriteOptions::default());
+            world.with_broken_syncs(|| db.merge_with(b"kept", b"failed", &synced()));
+            db.resume().unwrap_or_else(|error| panic!("{what}: {error}"));
+            // The write uses the sequence number of the failed write.
+            db.merge_with(b"kept", b"new", &synced()).unwrap();
+            let open = |survivors| {
+                let db = world.crashed(survivors).open();
+                assert_eq!(text(db.get(b"kept").unwrap()), "old,new", "{what} {survivors:?}");
+                seen(&db)
+            };
+            for survivors in [Survivors::Everything, Survivors::Synced] {
+                assert_eq!(open(survivors), (OLD.to_string(), 1), "{what} {survivors:?}");
+            }
+            transaction.commit().unwrap();
+            for survivors in [Survivors::Everything, Survivors::Synced] {
+                assert_eq!(open(survivors), (NEW.to_string(), 0), "{what} {survivors:?}");
+            }
+        }
+    }
+}
