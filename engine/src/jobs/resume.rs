@@ -142,7 +142,7 @@ impl Resumes {
         // never acknowledged, and the sequence numbers of this record will be used again.
         writer.pass_old_wals()?;
         if sections_wal.is_some() {
-            // The MANIFEST then says for each column family that its entries of the sections are in SST files.
+            // Record in the new MANIFEST: the SST files of each column family hold the entries of the sections.
             self.context.committer.record_wal_numbers();
         }
         let committed = self.context.committer.roll(Vec::new())?;
@@ -236,7 +236,7 @@ impl Resumes {
             self.context.committer.prepared().move_to(wal);
         }
         let turn = |family: &Family, pick: &FlushPick| self.flushes.flush_turn(family, pick);
-        // After the commit, no recovery reads a WAL with a decision that this flush relies on.
+        // The commit makes all WALs with decisions obsolete.
         let tools = FlushTools { needs_decisions: false, ..self.flushes.flush_tools(&turn) };
         match crate::flush::run_picked(
             &tools,

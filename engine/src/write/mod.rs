@@ -514,8 +514,7 @@ impl Writer {
             if families.iter().any(|f| !f.pin().mem.is_empty()) {
                 self.switcher.roll_wal()?;
             }
-            self.switcher.switch_quietly(leader_state.last_seq, families);
-            families.iter().for_each(|family| family.state().reserve_together());
+            self.switcher.switch_quietly(leader_state.last_seq, families, true);
             Ok(true)
         })?
     }
@@ -539,10 +538,7 @@ impl Writer {
             self.switcher.wals.clear_failure();
             let sections = sections(leader_state.last_seq + 1)?;
             let sections_wal = self.switcher.repeat_sections(&sections)?;
-            self.switcher.switch_quietly(leader_state.last_seq, &all);
-            if together {
-                all.iter().for_each(|family| family.state().reserve_together());
-            }
+            self.switcher.switch_quietly(leader_state.last_seq, &all, together);
             Ok(sections_wal)
         })?
     }

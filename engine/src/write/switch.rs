@@ -71,13 +71,17 @@ impl Switcher {
     }
 
     /// Switches the memtables of these column families. Does not roll the WAL and does not request a flush.
-    pub(super) fn switch_quietly(&self, last_seq: SequenceNumber, victims: &[Arc<Family>]) {
+    /// With `together`, no flush takes a memtable alone: all immutable memtables wait for one flush with one commit.
+    pub(super) fn switch_quietly(&self, last_seq: SequenceNumber, victims: &[Arc<Family>], together: bool) {
         base::invariant!(
             self.sequence.visible() <= last_seq,
             "memtables end at the sequence number {last_seq}, and readers see {} already",
             self.sequence.visible()
         );
-        self.switch_after(last_seq, victims, Vec::new(), self.wals.active_number());
+        if together {
+            victims.iter().for_each(|family| family.state().reserve_together());
+        }
+        self.switch_all(last_seq, victims, Vec::new(), (self.wals.active_number(), together));
     }
 
     /// Switches the memtables of these column families. `last_seq` is the newest sequence number. `own` has filled memtables
@@ -86,14 +90,24 @@ impl Switcher {
         &self,
         last_seq: SequenceNumber,
         victims: &[Arc<Family>],
-        mut own: Vec<OwnMemtable>,
+        own: Vec<OwnMemtable>,
         wal: FileNumber,
+    ) {
+        self.switch_all(last_seq, victims, own, (wal, false));
+    }
+
+    fn switch_all(
+        &self,
+        last_seq: SequenceNumber,
+        victims: &[Arc<Family>],
+        mut own: Vec<OwnMemtable>,
+        (wal, together): (FileNumber, bool),
     ) {
         self.pass_empty_families(wal, victims);
         let group = self.atomic_flush.then(|| self.families.last_group() + 1);
         for family in victims {
             let own = own_of(&self.buffers, family, &mut own);
-            self.switch_one(last_seq, family, own, wal, group);
+            self.switch_one(last_seq, family, own, (wal, together), group);
         }
         base::invariant!(
             own.is_empty(),
@@ -110,7 +124,7 @@ impl Switcher {
         last_seq: SequenceNumber,
         family: &Arc<Family>,
         own: Option<OwnImmutable>,
-        wal: FileNumber,
+        (wal, together): (FileNumber, bool),
         group: Option<u64>,
     ) {
         let mut state = family.state();
@@ -135,6 +149,10 @@ impl Switcher {
                 state.mem.make_immutable();
                 state.switch_with(own, fresh, wal, charge, group);
             }
+        }
+        if together {
+            // Under the same lock: a flush that was queued before must not take the memtable.
+            state.reserve_together();
         }
         let old_super_version = family.install(&mut state);
         drop(state);
