@@ -115,9 +115,8 @@ impl DbOptions {
 
     /// Selects the environment of the machine by one of its names. The empty text keeps the environment.
     fn set_env(&mut self, text: &str) -> Result<()> {
-        let text = text.trim();
-        let id = text.strip_prefix("{id=").and_then(|text| text.strip_suffix('}')).unwrap_or(text);
-        match id.trim_end_matches(';') {
+        let id = text.trim().trim_start_matches('{').trim_end_matches(['}', ';']);
+        match id.strip_prefix("id=").unwrap_or(id) {
             "" => Ok(()),
             "posix" | "Default" | "DefaultEnv" => {
                 self.env = Env::posix();

@@ -162,6 +162,9 @@ fn wrong_value(option: &str, message: &str) -> String {
     if let Some(text) = option_syntax(message) {
         return text;
     }
+    if message.starts_with("Cannot modify ") {
+        return message.to_string();
+    }
     if message.starts_with("no such table option") {
         return format!("Extra option not recognized: {option}");
     }
@@ -402,6 +405,9 @@ mod tests {
     fn a_wrong_call_has_the_message_alone() {
         let error = Error::invalid_argument("no").doing("reading").file("/a").at(5);
         assert_eq!(status_state(&error), "no");
+        let error = Error::invalid_argument("Cannot modify PlainTable as block_based_table_factory");
+        let error = error.doing("setting option block_based_table_factory");
+        assert_eq!(status_state(&error), "Cannot modify PlainTable as block_based_table_factory");
         let error = Error::invalid_argument("not a u64: \"x\"").doing("setting option ttl");
         assert_eq!(status_state(&error), "Error parsing ttl:stoull");
     }

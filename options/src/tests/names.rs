@@ -124,7 +124,7 @@ fn the_environment_is_selected_by_name() {
     db.set("env", "").unwrap();
     assert!(format!("{:?}", db.env.fs).contains("Memory"), "{:?}", db.env.fs);
     assert!(db.set("env", "hdfs").unwrap_err().to_string().contains("hdfs"));
-    for name in ["posix", "Default", "{id=posix}"] {
+    for name in ["posix", "Default", "{id=posix}", "id=posix;"] {
         let mut db = db.clone();
         db.set("env", name).unwrap();
         assert!(format!("{:?}", db.env.fs).contains("Posix"), "{:?}", db.env.fs);
