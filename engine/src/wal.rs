@@ -91,6 +91,17 @@ pub struct ClosedWal {
     pub unwritten: Vec<u8>,
 }
 
+/// Returns the closed WALs from `from` on, oldest first, for a read of their records. A failed WAL may have records that are not
+/// in its file.
+pub fn closed_from(wals: &WalSet, from: FileNumber) -> Vec<ClosedWal> {
+    let of = |wal: &Closed| ClosedWal {
+        number: wal.number,
+        size: wal.whole.bytes,
+        unwritten: wal.unwritten().to_vec(),
+    };
+    wals.closed.lock().iter().filter(|wal| wal.number >= from).map(of).collect()
+}
+
 /// A WAL that no column family needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObsoleteWal {
@@ -461,17 +472,6 @@ impl WalSet {
             );
             active.marks.insert(0, REPEATS);
         }
-    }
-
-    /// Returns the closed WALs from `from` on, oldest first, for a read of their records. A failed WAL may have records that
-    /// are not in its file.
-    pub fn closed_from(&self, from: FileNumber) -> Vec<ClosedWal> {
-        let of = |wal: &Closed| ClosedWal {
-            number: wal.number,
-            size: wal.whole.bytes,
-            unwritten: wal.unwritten().to_vec(),
-        };
-        self.closed.lock().iter().filter(|wal| wal.number >= from).map(of).collect()
     }
 
     /// Removes the closed WALs below `min_to_keep` from the set, and returns them.

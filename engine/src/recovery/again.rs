@@ -20,7 +20,7 @@ use super::durable::options;
 use super::prepared::section_records;
 use crate::manifest::FileSource;
 use crate::prepared::{Numbering, Outstanding, encode};
-use crate::wal::{ClosedWal, WalSet};
+use crate::wal::{ClosedWal, WalSet, closed_from};
 
 /// The sections of these transactions, as batches for a new WAL, in the order of their sequence numbers. `wals` has all WALs
 /// that hold a section, and no WAL is active. `next_seq` is the next sequence number.
@@ -37,7 +37,7 @@ pub fn sections_again(
 ) -> Result<Vec<(SequenceNumber, Vec<u8>)>> {
     let Some(oldest) = transactions.values().map(|section| section.wal).min() else { return Ok(Vec::new()) };
     let mut found = Found { transactions, numbering, next_seq, batches: BTreeMap::new() };
-    for wal in wals.closed_from(oldest) {
+    for wal in closed_from(wals, oldest) {
         let path = wals.path(wal.number);
         found.read(env, wals, &wal).map_err(|e| e.doing("reading prepared transactions").file(&path))?;
     }
