@@ -703,6 +703,8 @@ fn embedded_blobs_of_an_ingested_file_are_read_as_values() {
         assert_eq!(lengths, [20_000, 5, 5]);
     };
     check(&db);
+    // The blobs of 20,000 bytes are not in the block cache.
+    assert!(db.int_property("rocksdb.block-cache-usage").unwrap() < 20_000);
     db.compact_range(None, None, &CompactRangeOptions::default()).unwrap();
     check(&db);
     drop(db);

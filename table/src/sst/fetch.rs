@@ -207,6 +207,19 @@ impl Source {
         ctx: &ReadCtx,
         window: Option<&mut dyn Window>,
     ) -> Result<BlockRef> {
+        let block = self.load_uncached(handle, kind, ctx, window)?;
+        self.keep(block, handle, kind, ctx)
+    }
+
+    /// Reads the block from the file. Neither searches the block cache nor inserts the block.
+    #[inline]
+    pub(super) fn load_uncached(
+        &self,
+        handle: BlockHandle,
+        kind: BlockKind,
+        ctx: &ReadCtx,
+        window: Option<&mut dyn Window>,
+    ) -> Result<CachedBlock> {
         if ctx.cache_only {
             return Err(Error::incomplete(format!(
                 "no blocking io: a {} block is not in memory",
@@ -227,13 +240,12 @@ impl Source {
         if matches!(raw, Cow::Owned(_)) {
             self.counts.read(kind, 1, raw.len());
         }
-        let block = self.decode(raw, handle, kind, ctx).map_err(|error| {
+        self.decode(raw, handle, kind, ctx).map_err(|error| {
             if let Some(cache) = &self.persistent_cache {
                 cache.erase(self.cache_key(handle));
             }
             self.blame(error, handle, kind)
-        })?;
-        self.keep(block, handle, kind, ctx)
+        })
     }
 
     /// Inserts a decoded block into the cache, if there is a cache and the read fills the cache.

@@ -281,7 +281,8 @@ impl Reader {
         &self.properties
     }
 
-    /// Returns the value of a blob index that points into this file (file number 0).
+    /// Returns the value of a blob index that points into this file (file number 0). The value does not go to the block cache, as in
+    /// RocksDB: large values would evict blocks.
     ///
     /// # Errors
     /// Corruption if the file has no embedded blobs or if this blob is corrupt. Errors of the file.
@@ -291,8 +292,8 @@ impl Reader {
         if !self.embeds_blobs {
             return Err(blame(Error::corruption("a blob index points into a table that carries no blobs")));
         }
-        let block = self.source.fetch(handle, BlockKind::Blob, ctx, None)?;
-        let CachedBlock::Other(other) = &*block else {
+        let block = self.source.load_uncached(handle, BlockKind::Blob, ctx, None)?;
+        let CachedBlock::Other(other) = &block else {
             return Err(self.source.wrong_kind(handle, BlockKind::Blob));
         };
         match &**other {
