@@ -100,6 +100,8 @@ pub struct Applied {
     /// True if a changed memtable has reached its size limit, or if the history of flushed memtables has
     /// reached its limit.
     pub memtable_full: bool,
+    /// True if many keys were deleted, so a job should look for key ranges without keys.
+    pub deleted_many: bool,
     /// The number of puts that replaced an older value in place (`inplace_update_support`).
     pub updated: u64,
     /// The newest column family whose records were skipped because the column family does not exist.
@@ -297,6 +299,8 @@ fn run_of_family<'a>(
     let merger = source.merger.filter(|_| !timestamps && pin.parts.successive_merges_max > 0);
     let mut writer = mem.writer();
     let mut record = first;
+    let mut deleted = 0;
+    let mut last_deleted: &[u8] = &[];
     let rest = loop {
         source.check_protection(&record)?;
         if let Some((kind, key, value)) = record.entry() {
@@ -322,6 +326,9 @@ fn run_of_family<'a>(
                     Some((kind, value)) => writer.add(done.next_seq, *kind, key, value)?,
                     None => writer.add(done.next_seq, kind, key, value)?,
                 };
+                if matches!(kind, ValueType::Deletion | ValueType::SingleDeletion) {
+                    (deleted, last_deleted) = (deleted + 1, key);
+                }
                 done.updated += u64::from(inserted == Inserted::InPlace);
                 done.next_seq += source.step();
             }
@@ -332,6 +339,9 @@ fn run_of_family<'a>(
         }
     };
     drop(writer);
+    if deleted > 0 {
+        done.deleted_many |= family.deleted_places().count(deleted, last_deleted);
+    }
     if let Some(buffers) = source.buffers {
         family.buffer_grown(buffers);
     }

@@ -29,7 +29,7 @@ use lsm::version::{Edit, ReaderKind, Version};
 use crate::commit::{Change, Committed, Committer};
 use crate::event::{CompactionFinished, Event};
 use crate::family::{Family, Parts};
-use crate::output::{JobTools, Outputs, SubcompactionRange, named};
+use crate::output::{JobTools, Outputs, SubcompactionRange, named, remember_deleted_runs};
 use crate::source::TableCache;
 use crate::stats::LevelNumbers;
 use crate::sync::{Arc, Flag, Mutex, Ordering};
@@ -271,6 +271,7 @@ fn merge(t: &CompactionTools<'_>, job: &Job, tracked: Option<&RunningOperation>)
     t.output_tables.open_before_commit(&job.parts, outputs_of_job);
     let committed =
         commit(t, job, &done).inspect_err(|error| finish::commit_failed(t, job, &done, error, start))?;
+    remember_deleted_runs(&job.family, outputs(&done));
     let out = finish::finished(t, job, &done, start);
     Ok(Compacted { committed: Some(committed), ..out })
 }

@@ -116,6 +116,11 @@ impl EmptyRanges {
     /// Shortens ranges and watches, because live entries of these user keys are in the memtable.
     #[cold]
     pub fn add_live<'k>(&self, order: &Order, keys: impl Iterator<Item = &'k [u8]>) {
+        let mut keys = keys.peekable();
+        if keys.peek().is_none() {
+            // A batch of deletions. Jobs keep ranges during long runs of deletions, so such a batch must not wait for the lock.
+            return;
+        }
         let mut state = self.state.lock();
         for key in keys {
             state.split_at(order, key);

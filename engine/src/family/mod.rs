@@ -11,6 +11,7 @@
 pub mod blob_cache;
 mod check_read;
 mod conversions;
+mod deleted_places;
 pub mod empty_ranges;
 mod era;
 mod parts;
@@ -23,6 +24,7 @@ mod tests;
 mod unannounced;
 
 pub use conversions::{Conversions, NoConversions};
+pub use deleted_places::{DeletedPlaces, TOMBSTONES_PER_PLACE};
 pub use empty_ranges::EmptyRanges;
 pub(crate) use era::Last;
 pub use era::{Era, EraReader};
@@ -74,6 +76,8 @@ pub struct Family {
     /// The key ranges in which scans found no key.
     empty_ranges: Arc<EmptyRanges>,
     conversions: Conversions,
+    /// Where a job looks for such key ranges.
+    deleted_places: DeletedPlaces,
     /// The statistics of its jobs.
     pub stats: FamilyStats,
     /// The last version of a dropped column family is released with the last handle, after the last super version.
@@ -137,6 +141,7 @@ impl Family {
             release_notifier,
             empty_ranges,
             conversions: Conversions::default(),
+            deleted_places: DeletedPlaces::default(),
             stats: FamilyStats::default(),
         })
     }
@@ -258,6 +263,11 @@ impl Family {
     /// Returns which iterators may add range tombstones to the active memtable.
     pub(crate) fn conversions(&self) -> &Conversions {
         &self.conversions
+    }
+
+    /// Returns the places where a job looks for key ranges without keys.
+    pub(crate) fn deleted_places(&self) -> &DeletedPlaces {
+        &self.deleted_places
     }
 
     /// Records that a write to this column family has no WAL record.

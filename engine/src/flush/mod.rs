@@ -20,7 +20,7 @@ use crate::event::{Event, FlushFinished, FlushReason, FlushStarted, StallConditi
 use crate::family::{Family, FamilySet, FlushPick};
 use crate::output::{
     JobTools, OutputFile, Purpose, compression_text, files_by_level, flush_compression, level_summary,
-    live_blob_files, named, track_file, write_memtables,
+    live_blob_files, named, remember_deleted_runs, track_file, write_memtables,
 };
 use crate::source::TableCache;
 use crate::stats::LevelNumbers;
@@ -269,6 +269,7 @@ fn write_and_commit(
     // If the commit fails, keep the SST files: the record may have reached the disk.
     let committed = t.committer.commit(changes, atomic)?;
     for part in parts.iter() {
+        remember_deleted_runs(&part.family, part.files.iter());
         count(t.tools, part);
         finished(t.tools, job, part, reason);
     }

@@ -14,7 +14,7 @@ use crate::family::SuperVersion;
 use crate::family::empty_ranges::Reader;
 use crate::options::{FamilyOptions, ReadOptions, ReadTier};
 use crate::source::BlobContext;
-use crate::sync::Arc;
+use crate::sync::{Arc, Flag};
 
 /// Returns the error of options that a new iterator does not take.
 pub(super) fn check(context: &IteratorContext, options: &ReadOptions) -> Result<()> {
@@ -75,6 +75,24 @@ pub(super) fn collect(
     walk.skip_ranges(skipper(walk, context, options, super_version));
     walk.set_source(gather(context, options, super_version, walk.seq())?);
     Ok(())
+}
+
+/// Collects the sources of a walk that only finds a key range without keys. The walk ends early if `stop` is set, or if it
+/// cannot keep the range. Returns false if walks of this column family do not find ranges.
+///
+/// # Errors
+/// An error of opening an SST file of level 0.
+pub(super) fn collect_finder(
+    walk: &mut Walk<Tree>,
+    context: &IteratorContext,
+    options: &ReadOptions,
+    super_version: &Arc<SuperVersion>,
+    stop: Arc<Flag>,
+) -> Result<bool> {
+    let Some(skipper) = skipper(walk, context, options, super_version) else { return Ok(false) };
+    walk.skip_ranges(Some(skipper.only_finding(stop)));
+    walk.set_source(gather(context, options, super_version, walk.seq())?);
+    Ok(true)
 }
 
 /// Returns the object that skips key ranges without keys. Returns `None` if the options change which keys are

@@ -5,7 +5,7 @@ use mem::memtable::MemTable;
 
 use crate::family::EmptyRanges;
 use crate::family::empty_ranges::{Reader, Toward, WatchId};
-use crate::sync::Arc;
+use crate::sync::{Arc, Flag, Ordering};
 
 /// The number of hidden entries in a row after which a walk first looks for a range.
 pub(super) const LOOK_FIRST: u64 = 16;
@@ -25,13 +25,21 @@ pub struct RangeSkipper {
     watch: Option<WatchId>,
     /// The number of hidden entries that the walk had counted when the watch began.
     watched_at: u64,
+    /// Set for a walk that only finds a range. The flag ends the walk.
+    stop: Option<Arc<Flag>>,
 }
 
 impl RangeSkipper {
     /// Called before the sources are collected. `memtable` is the active memtable.
     pub fn new(ranges: Arc<EmptyRanges>, reader: Reader, finds: bool, memtable: &Arc<MemTable>) -> Self {
         let left_out = (memtable.counts().entries == 0).then(|| memtable.clone());
-        RangeSkipper { ranges, reader, finds, left_out, watch: None, watched_at: 0 }
+        RangeSkipper { ranges, reader, finds, left_out, watch: None, watched_at: 0, stop: None }
+    }
+
+    /// Ends the walk when it cannot keep a range, or when `stop` is set.
+    pub fn only_finding(mut self, stop: Arc<Flag>) -> Self {
+        self.stop = Some(stop);
+        self
     }
 
     /// Looks for a range around `key`, where the walk stands after `hidden` hidden entries in a row and `total` in
@@ -58,7 +66,17 @@ impl RangeSkipper {
                 self.finds = false;
             }
         }
+        if self.gives_up(hidden, to.is_some()) {
+            self.cancel();
+            return Some(None);
+        }
         to
+    }
+
+    /// Returns true if a walk that only finds a range must end.
+    fn gives_up(&self, hidden: u64, jumps: bool) -> bool {
+        let cannot_find = !jumps && hidden >= WATCH_AFTER && self.watch.is_none();
+        self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Acquire) || cannot_find)
     }
 
     /// Returns true if a watch is registered.

@@ -178,6 +178,7 @@ impl Compactions {
         self.bytes_compacted.fetch_add(done.bytes_read + done.bytes_written, Ordering::Relaxed);
         if let Some(committed) = &done.committed {
             self.purge.committed(committed);
+            self.schedule.look_for_empty_ranges_of(&job.family);
         }
         Ok(done)
     }

@@ -127,6 +127,7 @@ impl Flushes {
         };
         if let Some(committed) = &done.committed {
             self.purge.committed(committed);
+            request.families.iter().for_each(|family| self.schedule.look_for_empty_ranges_of(family));
         }
         self.check_space();
         Ok(done.committed)

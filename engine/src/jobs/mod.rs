@@ -16,6 +16,7 @@
 mod abort;
 mod compact;
 mod context;
+mod empty_ranges;
 mod end;
 mod failures;
 mod flush;
@@ -107,5 +108,9 @@ impl JobRunner for Jobs {
 
     fn compaction_job(&self) {
         self.compactions.compaction_job();
+    }
+
+    fn empty_ranges_job(&self) {
+        empty_ranges::look(&self.context);
     }
 }

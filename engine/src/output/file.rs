@@ -27,6 +27,7 @@ use table::sst::writer::{WarmCache, WriterOptions};
 use table::sst::{BlockWarmer, OpenOptions, ReadCtx};
 use table::unique_id::UniqueId;
 
+use super::deleted_run::DeletedRun;
 use super::{BlobPolicy, FlushPriority, OutputBlob, announce};
 use crate::event::Events;
 pub use crate::event::Purpose;
@@ -137,6 +138,8 @@ pub struct OutputFile {
     pub path: PathBuf,
     /// The blob files of the run: committed with this file, and removed with it.
     pub blobs: Vec<OutputBlob>,
+    /// A user key in each long run of point tombstones.
+    pub deleted_places: Vec<Box<[u8]>>,
     _pending: Pending,
 }
 
@@ -156,6 +159,7 @@ impl OutputFile {
             pre_compression_size: 0,
             path,
             blobs: Vec::new(),
+            deleted_places: Vec::new(),
             properties,
             _pending: pending,
         }
@@ -189,6 +193,7 @@ pub(super) struct OpenFile {
     check: Option<RowHash>,
     /// The range of sequence numbers whose times the properties of the file tell. `None`: no write times are kept.
     timed: Option<(SequenceNumber, SequenceNumber)>,
+    deleted_run: DeletedRun,
 }
 
 impl OpenFile {
@@ -227,6 +232,7 @@ impl OpenFile {
             ranges: None,
             check: s.checks_rows().then(RowHash::default),
             timed: s.times.is_some().then_some((MAX_SEQUENCE, 0)),
+            deleted_run: DeletedRun::default(),
         })
     }
 
@@ -247,6 +253,7 @@ impl OpenFile {
         }
         self.largest.clear();
         self.largest.extend_from_slice(key);
+        self.deleted_run.add(key);
         if let Some(check) = &mut self.check {
             check.add(key, value);
         }
@@ -470,6 +477,7 @@ impl OpenFile {
             pre_compression_size: table.pre_compression_size,
             path,
             blobs: Vec::new(),
+            deleted_places: self.deleted_run.into_places(),
             properties: Arc::new(table.properties),
             _pending: self.pending,
         })

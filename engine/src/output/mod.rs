@@ -9,6 +9,7 @@
 
 mod announce;
 mod blobs;
+mod deleted_run;
 mod file;
 mod flush_priority;
 mod memtables;
@@ -26,7 +27,9 @@ pub use flush_priority::FlushPriority;
 pub use memtables::{flush_compression, write_memtables};
 pub use rewrite::Rewrite;
 pub use summary::{files_by_level, input_summary, level_summary, live_blob_files, rates};
-pub use tools::{JobTools, compression_text, edit_of, forget_spares, named, track_file};
+pub use tools::{
+    JobTools, compression_text, edit_of, forget_spares, named, remember_deleted_runs, track_file,
+};
 
 use std::collections::BTreeSet;
 

@@ -306,6 +306,13 @@ pub fn track_file(tools: &JobTools, file: &OutputFile) {
     }
 }
 
+/// Remembers the long runs of point tombstones in committed files, so that a job looks for key ranges without keys there.
+pub fn remember_deleted_runs<'a>(family: &Family, files: impl Iterator<Item = &'a OutputFile>) {
+    for place in files.flat_map(|file| &file.deleted_places) {
+        family.deleted_places().add(place);
+    }
+}
+
 /// Frees the spare block buffers of this thread: see [`JobTools::forget_spares`].
 pub fn forget_spares(env: &Env) {
     if env.executor.has_threads() {

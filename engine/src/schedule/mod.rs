@@ -42,6 +42,8 @@ pub trait JobRunner: Send + Sync {
     fn flush_job(&self);
     /// Picks a compaction of the column family that waited longest, and compacts.
     fn compaction_job(&self);
+    /// Looks for key ranges without keys, at the places where many keys were deleted.
+    fn empty_ranges_job(&self);
 }
 
 /// The parts of a schedule.
@@ -68,6 +70,8 @@ pub struct Schedule {
     open: AtomicBool,
     /// True while a job is planned that reconsiders all column families after a release of snapshots.
     release_pending: AtomicBool,
+    /// True while a job is planned that looks for key ranges without keys.
+    look_pending: AtomicBool,
     /// True while a job is planned that checks the limiters of compactions again.
     pub(super) limiter_pending: AtomicBool,
 }
@@ -87,6 +91,7 @@ impl Schedule {
             queues: RankedMutex::new(&ranks::QUEUES, Queues::default()),
             open: AtomicBool::new(false),
             release_pending: AtomicBool::new(false),
+            look_pending: AtomicBool::new(false),
             limiter_pending: AtomicBool::new(false),
         })
     }
@@ -104,6 +109,8 @@ impl Schedule {
         }));
         for family in self.families.all() {
             self.reconsider(&family);
+            // Recovery may have replayed many deletions.
+            self.look_for_empty_ranges_of(&family);
         }
     }
 
@@ -277,6 +284,13 @@ impl Schedule {
         });
     }
 
+    /// Looks for key ranges without keys in a job, if there are places where many keys of the column family were deleted.
+    pub fn look_for_empty_ranges_of(&self, family: &Family) {
+        if !family.deleted_places().is_empty() {
+            self.look_for_empty_ranges();
+        }
+    }
+
     /// Returns true while a job of [`Schedule::schedule_released`] is planned.
     pub fn is_release_pending(&self) -> bool {
         self.release_pending.load(Ordering::Acquire)
@@ -343,6 +357,18 @@ pub fn set_aside(number: FileNumber) -> Error {
 }
 
 impl FlushRequests for Schedule {
+    /// Takes no lock of the schedule: the caller may be a writer.
+    fn look_for_empty_ranges(&self) {
+        if !self.open.load(Ordering::Acquire) || self.look_pending.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        self.pool.spawn(Pool::High, &self.me, |me| {
+            me.look_pending.store(false, Ordering::Release);
+            me.run(|runner| runner.empty_ranges_job());
+            me.pool.notify();
+        });
+    }
+
     fn flush_due(&self, families: &[Arc<Family>], reason: FlushReason) {
         let mut state = self.queues();
         let automatic =

@@ -19,6 +19,9 @@ use crate::sync::{Arc, Ordering};
 pub trait FlushRequests: Send + Sync {
     /// Requests a flush of these column families, which have immutable memtables.
     fn flush_due(&self, families: &[Arc<Family>], reason: FlushReason);
+
+    /// Requests a look for key ranges without keys, at the places where many keys were deleted.
+    fn look_for_empty_ranges(&self);
 }
 
 impl Writer {

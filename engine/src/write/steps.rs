@@ -221,6 +221,9 @@ impl Writer {
         if done.memtable_full {
             self.memtable_full.store(true, Ordering::Relaxed);
         }
+        if done.deleted_many {
+            self.switcher.flush_requests.look_for_empty_ranges();
+        }
         Ok(done)
     }
 }

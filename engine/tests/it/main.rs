@@ -8,6 +8,7 @@ mod beside;
 mod blobs;
 mod close;
 mod covered;
+mod deleted_runs;
 mod directories;
 mod dropped;
 mod durable;
