@@ -10,7 +10,7 @@ use format::edit::VersionEdit;
 use format::proof::Proof;
 
 use super::Db;
-use crate::commit::of_new_family;
+use crate::commit::{Committer, of_new_family};
 use crate::components::FamilyDescriptor;
 use crate::event::{ErrorReason, Event};
 use crate::family::Family;
@@ -148,7 +148,7 @@ impl Db {
             let made: Vec<_> = numbered()
                 .map(|(r, id)| new_family(id, r, wal, leader_state.last_seq, &inner.release_notifier))
                 .collect();
-            self.commit_families(writing, edits, || inner.families.add(&made)).map(|()| made)
+            commit_families(&inner.committer, writing, edits, || inner.families.add(&made)).map(|()| made)
         })??;
         base::invariant!(
             made.len() == requests.len(),
@@ -160,29 +160,6 @@ impl Db {
         made.iter().for_each(|family| writing.jobs.failures.family_added(family));
         writing.upkeep.family_options_changed();
         Ok(made)
-    }
-
-    /// Writes records that create or drop column families to the MANIFEST, then calls `then`. The caller is the leader.
-    ///
-    /// A failed write can leave the records in the MANIFEST, and the next open would apply them. Without the background
-    /// error, writes to a column family whose drop failed would be acknowledged, and the next open would drop them. The
-    /// resume starts a new MANIFEST without the records.
-    ///
-    /// # Errors
-    /// Errors of the MANIFEST. They stop writes until a resume.
-    pub(super) fn commit_families(
-        &self,
-        writing: &Writing,
-        edits: Vec<VersionEdit>,
-        then: impl FnOnce(),
-    ) -> Result<()> {
-        match self.inner.committer.commit_records(edits, then) {
-            Ok(_) => Ok(()),
-            Err(error) => {
-                writing.jobs.failures.failed(error.clone(), ErrorReason::ManifestWrite);
-                Err(error)
-            }
-        }
     }
 
     /// Drops a column family. Reads through existing handles still return its entries. Its files are deleted after
@@ -208,7 +185,7 @@ impl Db {
             ..VersionEdit::default()
         };
         writing.writer.alone(|_| {
-            self.commit_families(writing, vec![edit], || {
+            commit_families(&inner.committer, writing, vec![edit], || {
                 inner.families.remove(family.id());
             })
         })??;
@@ -228,4 +205,27 @@ impl Db {
 
 fn exists_already(name: &str) -> Error {
     Error::invalid_argument(format!("Column family already exists: {name}"))
+}
+
+/// Writes records that create or drop column families to the MANIFEST, then calls `then`. The caller is the leader.
+///
+/// A failed write can leave the records in the MANIFEST, and the next open would apply them. Without the background
+/// error, writes to a column family whose drop failed would be acknowledged, and the next open would drop them. The
+/// resume starts a new MANIFEST without the records.
+///
+/// # Errors
+/// Errors of the MANIFEST. They stop writes until a resume.
+pub(super) fn commit_families(
+    committer: &Committer,
+    writing: &Writing,
+    edits: Vec<VersionEdit>,
+    then: impl FnOnce(),
+) -> Result<()> {
+    match committer.commit_records(edits, then) {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            writing.jobs.failures.failed(error.clone(), ErrorReason::ManifestWrite);
+            Err(error)
+        }
+    }
 }

@@ -5,6 +5,7 @@ use format::edit::VersionEdit;
 use lsm::version::{Edit, Version};
 
 use super::Db;
+use super::families::commit_families;
 use crate::commit::of_new_family;
 use crate::components::FamilyDescriptor;
 use crate::family::Family;
@@ -99,8 +100,9 @@ impl Db {
             // Even after an error, the records may be in the MANIFEST. The next open then needs the files.
             imported.keep_files();
             let edits = vec![added, filled];
-            let commit =
-                self.commit_families(writing, edits, || inner.families.add(std::slice::from_ref(&family)));
+            let commit = commit_families(&inner.committer, writing, edits, || {
+                inner.families.add(std::slice::from_ref(&family))
+            });
             commit.map(|()| family)
         })??;
         writing.jobs.purge.remove_old_manifests();
