@@ -226,11 +226,6 @@ impl WalSet {
         Ok(wals)
     }
 
-    /// Returns the memory of the active WAL's buffer in bytes.
-    pub fn buffer_bytes(&self) -> usize {
-        self.active.lock().as_ref().map_or(0, |active| active.pending.capacity())
-    }
-
     /// Returns true if the active WAL has no batch yet.
     pub fn active_is_empty(&self) -> bool {
         self.active.lock().as_ref().is_none_or(|a| a.last_seq_recorded == 0)
@@ -570,4 +565,9 @@ impl WalSet {
         self.has_failed.store(true, Ordering::Release);
         error
     }
+}
+
+/// Returns the memory of the active WAL's buffer in bytes.
+pub fn buffer_bytes(wals: &WalSet) -> usize {
+    wals.active.lock().as_ref().map_or(0, |active| active.pending.capacity())
 }

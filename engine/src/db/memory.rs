@@ -75,7 +75,7 @@ pub fn memory(db: &Db) -> MemoryHolder {
             "buffers of flushes and compactions, by the memory budget",
             held(Holder::JobBuffers),
         ),
-        MemoryHolder::leaf("buffer of the WAL", db.inner.wals.buffer_bytes() as u64),
+        MemoryHolder::leaf("buffer of the WAL", crate::wal::buffer_bytes(&db.inner.wals) as u64),
         MemoryHolder::of("caches", caches),
         MemoryHolder::leaf("open SST files outside of the block caches", readers.unwrap_or(0)),
         MemoryHolder::leaf(
