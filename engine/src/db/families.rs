@@ -229,26 +229,3 @@ pub(super) fn commit_families(
 fn exists_already(name: &str) -> Error {
     Error::invalid_argument(format!("Column family already exists: {name}"))
 }
-
-/// Writes records that create or drop column families to the MANIFEST, then calls `then`. The caller is the leader.
-///
-/// A failed write can leave the records in the MANIFEST, and the next open would apply them. Without the background
-/// error, writes to a column family whose drop failed would be acknowledged, and the next open would drop them. The
-/// resume starts a new MANIFEST without the records.
-///
-/// # Errors
-/// Errors of the MANIFEST. They stop writes until a resume.
-pub(super) fn commit_families(
-    committer: &Committer,
-    writing: &Writing,
-    edits: Vec<VersionEdit>,
-    then: impl FnOnce(),
-) -> Result<()> {
-    match committer.commit_records(edits, then) {
-        Ok(_) => Ok(()),
-        Err(error) => {
-            writing.jobs.failures.failed(error.clone(), ErrorReason::ManifestWrite);
-            Err(error)
-        }
-    }
-}

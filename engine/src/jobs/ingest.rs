@@ -196,7 +196,7 @@ impl Ingestions {
         // The new version has entries that are not visible yet. Without this, a compaction could drop the older entries
         // that a snapshot taken before the publish must see.
         let visible = self.context.tools.sequence.visible();
-        let kept = Snapshots::keep(&self.context.tools.snapshots, &self.context.tools.sequence, visible);
+        let kept = Snapshots::keep(&self.context.tools.snapshots, visible);
         let done = done.and_then(|()| self.commit_changes(jobs, changes));
         match &done {
             Ok(()) => {

@@ -294,18 +294,11 @@ impl Snapshots {
         Arc::new(Snapshot::plain((owner, sequence), (seq, visibility), now_s))
     }
 
-    /// Makes compactions keep what readers at `seq` need, until the result is dropped. Does not count as a
-    /// snapshot.
-    pub(crate) fn keep(
-        owner: &Arc<Self>,
-        sequence: &Arc<LastSequence>,
-        seq: SequenceNumber,
-    ) -> Box<dyn Any + Send + Sync> {
-        let ends = [seq, seq];
-        let mut live = owner.live.lock();
-        ends.iter().for_each(|end| add_holder(&mut live.ends, *end));
-        drop(live);
-        Box::new(RangeEnds { ends, owner: owner.clone(), sequence: sequence.clone() })
+    /// Makes compactions keep what readers at `seq` need, until the result is dropped. Does not count as a snapshot: the
+    /// drop makes no SST file worth a compaction.
+    pub(crate) fn keep(owner: &Arc<Self>, seq: SequenceNumber) -> Box<dyn Any + Send + Sync> {
+        add_holder(&mut owner.live.lock().ends, seq);
+        Box::new(Kept { seq, owner: owner.clone() })
     }
 
     /// Adds an undecided range. Called before the entries of the range are in a memtable.
@@ -413,6 +406,18 @@ impl Drop for RangeEnds {
         self.owner.released(&live, self.sequence.visible());
         drop(live);
         self.owner.notify_if_past();
+    }
+}
+
+/// A sequence number that compactions respect for a short time: see [`Snapshots::keep`].
+struct Kept {
+    seq: SequenceNumber,
+    owner: Arc<Snapshots>,
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        remove_holder(&mut self.owner.live.lock().ends, self.seq);
     }
 }
 

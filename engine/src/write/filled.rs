@@ -184,7 +184,7 @@ impl<'w> Filler<'w> {
             visible <= offset,
             "filled entries follow the sequence number {offset}, and readers see {visible} already"
         );
-        let kept = Snapshots::keep(filled.snapshots, &self.writer.sequence, visible);
+        let kept = Snapshots::keep(filled.snapshots, visible);
         *filled.kept.lock() = Some(kept);
         let mut own = std::mem::take(&mut *filled.own.lock());
         base::invariant!(
