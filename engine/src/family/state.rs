@@ -250,6 +250,16 @@ impl State {
         self.mem_id += 1;
     }
 
+    /// Records that no entry of the column family is in a WAL older than `wal` after the flush of its immutable memtables. Does
+    /// nothing if the active memtable has entries. The caller is the leader.
+    pub fn need_no_wal_below(&mut self, wal: FileNumber) {
+        if self.mem.is_empty()
+            && let Some(newest) = self.immutable_memtables.last_mut()
+        {
+            newest.next_wal = newest.next_wal.max(wal);
+        }
+    }
+
     /// Checks the order of the immutable memtables and of the history.
     fn check(&self) {
         for list in [&self.immutable_memtables, &self.history] {

@@ -16,6 +16,7 @@ use crate::prepared::Numbering;
 use crate::recovery::sections_again;
 use crate::schedule::Schedule;
 use crate::sync::{Arc, Weak};
+use crate::write::Writer;
 
 /// Resumes after a background error.
 pub struct Resumes {
@@ -134,7 +135,7 @@ impl Resumes {
         }
         let families = self.context.families.all();
         if together {
-            self.flush_in_one_commit(&families, sections_wal)?;
+            self.flush_in_one_commit(&families, sections_wal, &writer)?;
         }
         self.flush_immutable(&families, &[], &|| self.context.errors.during_recovery())?;
         // Start a new MANIFEST, whether or not the failed record was written. The new MANIFEST needs no WAL
@@ -226,12 +227,19 @@ impl Resumes {
 
     /// Flushes all immutable memtables of these column families in one commit. After an error, keeps the memtables
     /// together for the next attempt. `sections_wal` has the prepared sections: after the commit, no older WAL is needed.
-    fn flush_in_one_commit(&self, families: &[Arc<Family>], sections_wal: Option<FileNumber>) -> Result<()> {
+    fn flush_in_one_commit(
+        &self,
+        families: &[Arc<Family>],
+        sections_wal: Option<FileNumber>,
+        writer: &Writer,
+    ) -> Result<()> {
         let picks = self.schedule.pool().wait_until(|| match self.context.errors.during_recovery() {
             Some(error) => Some(Err(error)),
             None => self.flushes.pick_together(families).map(Ok),
         })?;
-        // No other flush commits from here on: this flush has all memtables.
+        // No other flush commits from here on: this flush has all memtables. A flush that committed in the meantime left a
+        // column family without data in memory, and with the number of the failed WAL.
+        writer.pass_old_wals()?;
         if let Some(wal) = sections_wal {
             self.context.committer.prepared().move_to(wal);
         }
@@ -245,6 +253,10 @@ impl Resumes {
             FlushReason::ErrorRecovery,
         ) {
             Ok(done) => {
+                base::invariant!(
+                    done.committed.as_ref().is_none_or(|done| sections_wal <= Some(done.min_wal_to_keep)),
+                    "the commit of a resume needs a WAL older than WAL {sections_wal:?} with the prepared sections"
+                );
                 done.committed.iter().for_each(|committed| self.purge.committed(committed));
                 Ok(())
             }

@@ -539,6 +539,9 @@ impl Writer {
             let sections = sections(leader_state.last_seq + 1)?;
             let sections_wal = self.switcher.repeat_sections(&sections)?;
             self.switcher.switch_quietly(leader_state.last_seq, &all, together);
+            if together {
+                self.switcher.pass_failed_wal();
+            }
             Ok(sections_wal)
         })?
     }

@@ -176,6 +176,13 @@ impl Switcher {
         }
     }
 
+    /// Records in each column family with an empty active memtable that it needs no WAL older than the active WAL after the
+    /// flush of its immutable memtables. A memtable that became immutable before the WAL failed names the failed WAL.
+    pub(super) fn pass_failed_wal(&self) {
+        let wal = self.wals.active_number();
+        self.families.all().iter().for_each(|family| family.state().need_no_wal_below(wal));
+    }
+
     /// Records in each column family without data in memory that it needs no WAL older than `wal`. Skips the
     /// `victims`.
     pub(super) fn pass_empty_families(&self, wal: FileNumber, victims: &[Arc<Family>]) {

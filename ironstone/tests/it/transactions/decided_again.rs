@@ -18,10 +18,11 @@ use ironstone::{
     WriteOptions,
 };
 
-/// Fails the syncs of WALs while it is on. ENOSPC: a resume can clear the error.
+/// Fails the syncs of WALs, or the creation of SST files, while it is on. ENOSPC: a resume can clear the error.
 #[derive(Default)]
 struct Broken {
     syncs: AtomicBool,
+    tables: AtomicBool,
     /// If set, keeps a copy of this disk before each call.
     copied: Mutex<Option<MemoryFs>>,
     copies: Mutex<Vec<MemoryFs>>,
@@ -44,8 +45,13 @@ impl Hook for Broken {
         {
             self.copies.lock().unwrap().push(disk.fork(Arc::new(ManualClock::new(0))));
         }
-        let is_wal = call.path.extension().is_some_and(|extension| extension == "log");
-        if call.op != Op::Sync || !is_wal || !self.syncs.load(Ordering::SeqCst) {
+        let is = |name| call.path.extension().is_some_and(|extension| extension == name);
+        let fails = match call.op {
+            Op::Sync if is("log") => self.syncs.load(Ordering::SeqCst),
+            Op::Create if is("sst") => self.tables.load(Ordering::SeqCst),
+            _ => false,
+        };
+        if !fails {
             return Verdict::Go;
         }
         let error = std::io::Error::from_raw_os_error(28);
@@ -100,6 +106,12 @@ impl World {
         call().unwrap_err();
         self.broken.syncs.store(false, Ordering::SeqCst);
     }
+}
+
+/// Resumes. A compaction that ran when the WAL failed can end during the first attempt, and fails it.
+fn resume(db: &TransactionDb, what: &str) {
+    let resumed = (0..3).find_map(|_| db.resume().ok());
+    assert!(resumed.is_some(), "{what}: {:?}", db.background_error());
 }
 
 fn synced() -> WriteOptions {
@@ -202,7 +214,7 @@ fn second_decision_survives_a_crash_and_the_failed_one_does_not_count() {
                 // The first resume fails at the sync of the sections.
                 world.with_broken_syncs(|| db.resume());
             }
-            db.resume().unwrap_or_else(|error| panic!("{what}: {error}"));
+            resume(&db, &what);
             assert_eq!(seen(&db), (OLD.to_string(), 1), "{what}: after the resume");
             decide(&transaction, second).unwrap();
             let expected = (if second == Commit { NEW } else { OLD }.to_string(), 0);
@@ -225,7 +237,7 @@ fn transaction_whose_decision_failed_is_prepared_after_a_crash() {
             let what = format!("{:?} {:?} {flushes} {first:?}", world.policy, world.options);
             let db = world.open();
             let transaction = failed(&world, &db, flushes, first);
-            db.resume().unwrap_or_else(|error| panic!("{what}: {error}"));
+            resume(&db, &what);
             for survivors in [Survivors::Everything, Survivors::Synced] {
                 let db = world.crashed(survivors).open();
                 assert_eq!(seen(&db), (OLD.to_string(), 1), "{what} {survivors:?}");
@@ -246,7 +258,7 @@ fn crash_during_a_resume_leaves_the_transaction_prepared_or_decided_as_a_whole()
             let db = world.open();
             let transaction = failed(&world, &db, flushes, first);
             *world.broken.copied.lock().unwrap() = Some(world.disk.clone());
-            db.resume().unwrap_or_else(|error| panic!("{what}: {error}"));
+            resume(&db, &what);
             *world.broken.copied.lock().unwrap() = None;
             let decided = (if first == Commit { NEW } else { OLD }.to_string(), 0);
             let copies = std::mem::take(&mut *world.broken.copies.lock().unwrap());
@@ -281,7 +293,7 @@ fn prepare_survives_the_failure_of_its_wal_and_the_failed_write_does_not_come_ba
             db.flush_wal(true).unwrap();
             let transaction = prepared(&db, &WriteOptions::default());
             world.with_broken_syncs(|| db.merge_with(b"kept", b"failed", &synced()));
-            db.resume().unwrap_or_else(|error| panic!("{what}: {error}"));
+            resume(&db, &what);
             // The write uses the sequence number of the failed write.
             db.merge_with(b"kept", b"new", &synced()).unwrap();
             let open = |survivors| {
@@ -296,6 +308,41 @@ fn prepare_survives_the_failure_of_its_wal_and_the_failed_write_does_not_come_ba
             for survivors in [Survivors::Everything, Survivors::Synced] {
                 assert_eq!(open(survivors), (NEW.to_string(), 0), "{what} {survivors:?}");
             }
+        }
+    }
+}
+
+/// The flush of a memtable of another column family failed before the WAL failed. The memtable names the failed WAL as the
+/// oldest WAL that its column family needs, and this column family has no newer entry.
+#[test]
+fn transaction_stays_prepared_if_an_older_memtable_is_flushed_by_the_resume() {
+    for policy in POLICIES {
+        for options in ["", "atomic_flush=true", "recycle_log_file_num=2"] {
+            let (world, what) = (World::new(policy, options), format!("{policy:?} {options:?}"));
+            let db = world.open();
+            db.family("other").unwrap().put(b"put", b"old").unwrap();
+            let transaction = db.begin_with(&synced(), &Default::default()).unwrap();
+            transaction.set_name(b"x").unwrap();
+            transaction.put(b"put", b"new").unwrap();
+            transaction.prepare().unwrap();
+            world.broken.tables.store(true, Ordering::SeqCst);
+            db.family("other").unwrap().flush().unwrap_err();
+            world.with_broken_syncs(|| db.put_with(b"kept", b"failed", &synced()));
+            world.broken.tables.store(false, Ordering::SeqCst);
+            *world.broken.copied.lock().unwrap() = Some(world.disk.clone());
+            resume(&db, &what);
+            *world.broken.copied.lock().unwrap() = None;
+            let mut copies = std::mem::take(&mut *world.broken.copies.lock().unwrap());
+            copies.push(world.disk.fork(world.clock.clone()));
+            for (at, disk) in copies.into_iter().enumerate() {
+                let whole = World { disk, clock: world.clock.clone(), broken: Arc::default(), ..world };
+                let db = whole.crashed(Survivors::Synced).open();
+                let recovered = db.transaction_by_name(b"x");
+                assert!(recovered.is_some(), "{what}: the transaction is lost at call {at}");
+                recovered.unwrap().commit().unwrap();
+                assert_eq!(text(db.get(b"put").unwrap()), "new", "{what}: call {at}");
+            }
+            drop(transaction);
         }
     }
 }
