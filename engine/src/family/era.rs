@@ -91,7 +91,7 @@ fn after_flush(last: &SuperVersion, pick: &FlushPick, edit: &Edit) -> Option<Sup
         true => MemTable::new(last.mem.options().clone(), last.mem.id(), MAX_SEQUENCE),
         false => last.mem.clone(),
     };
-    Some(last.with_sources(mem, imm, Arc::new(version)))
+    Some(last.with_sources(mem, [imm, Arc::from([])], Arc::new(version)))
 }
 
 /// A reader of an era.

@@ -71,17 +71,25 @@ impl SuperVersion {
         self
     }
 
-    /// Returns this super version with other memtables and another version, which show the same entries.
+    /// Returns this super version with other memtables and another version, which show the same entries. `immutable` has the
+    /// immutable memtables, and the flushed memtables of the history.
     pub(crate) fn with_sources(
         &self,
         mem: Arc<MemTable>,
-        imm: Arc<[Arc<MemTable>]>,
+        immutable: [Arc<[Arc<MemTable>]>; 2],
         version: Arc<Version>,
     ) -> Self {
         let notifier = self._notify.notifier.clone();
-        let sources = [imm, Arc::from([])];
-        SuperVersion::new(self.number, mem, sources, version, self.parts.clone(), self.era.clone(), notifier)
-            .with_full_history_ts_low(self.full_history_ts_low.clone())
+        SuperVersion::new(
+            self.number,
+            mem,
+            immutable,
+            version,
+            self.parts.clone(),
+            self.era.clone(),
+            notifier,
+        )
+        .with_full_history_ts_low(self.full_history_ts_low.clone())
     }
 
     /// Checks that the history at `timestamp` is complete. Without the check, a read could return an entry that was

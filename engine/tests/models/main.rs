@@ -16,8 +16,12 @@ extern crate self as mem;
 mod release_notifier;
 // rustfmt would look for the unit tests of these two files next to the copies.
 #[rustfmt::skip]
-#[path = "../../src/write/gather.rs"]
+#[path = "../../src/wal/gather.rs"]
 mod gather;
+/// The path of `gather` in the engine.
+pub mod wal {
+    pub(crate) use crate::gather;
+}
 #[rustfmt::skip]
 #[path = "../../src/write/group.rs"]
 mod group;
