@@ -9,6 +9,7 @@
 //! | option | reason |
 //! |---|---|
 //! | `allow_mmap_writes`, `enable_blob_direct_write`, `use_udi_as_primary_index`, `user_defined_index_factory` | any other value is refused |
+//! | `use_direct_io_for_compaction_reads`, `use_direct_io_for_flush_and_compaction` | campaigns create their databases in a directory in memory, where the system can refuse direct I/O |
 //! | `statistics`, `wal_filter`, `compaction_filter_factory` | objects without a text; `statistics` is an object of each campaign, filters change results |
 //! | `allow_ingest_behind`, `cf_allow_ingest_behind` | must stay on once they are on; the tests of `ingest` and `differ` ingest behind |
 //! | `disallow_memtable_writes` | refuses every write |
@@ -41,8 +42,6 @@ const DB: &[Row] = &[
     ("avoid_unnecessary_blocking_io", &["true"]),
     ("background_close_inactive_wals", &["true"]),
     ("bgerror_resume_retry_interval", &["1000"]),
-    ("use_direct_io_for_compaction_reads", &["true"]),
-    ("use_direct_io_for_flush_and_compaction", &["true"]),
     ("daily_offpeak_time_utc", &["00:00-23:59", "10:00-11:00"]),
     ("db_host_id", &["", "a host", "__hostname__"]),
     ("delete_obsolete_files_period_micros", &["1000"]),

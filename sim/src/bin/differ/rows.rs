@@ -47,7 +47,6 @@ const MORE: &[(&str, &[&str])] = &[
     ("level0_stop_writes_trigger", &["", "12"]),
     ("periodic_compaction_seconds", &["", "", "100000"]),
     ("verify_output_flags", &["", "", "4294967295"]),
-    ("huge_page_tlb_size", &["", "", "2097152"]),
 ];
 
 const MORE_DB: &[(&str, &[&str])] = &[
