@@ -479,15 +479,16 @@ fn is_without_wal(reason: ErrorReason) -> bool {
 /// fenced the database.
 fn is_own(error: &Error, reason: ErrorReason) -> bool {
     let job = matches!(reason, ErrorReason::Flush | ErrorReason::FlushNoWal | ErrorReason::Compaction);
-    let name = error
-        .path()
-        .and_then(|path| path.file_name())
-        .and_then(|name| name.to_str())
-        .and_then(FileName::parse);
-    let of_table = matches!(name, Some(FileName::Table(_) | FileName::LegacyTable(_) | FileName::Blob(_)));
+    let of_table =
+        matches!(file_of(error), Some(FileName::Table(_) | FileName::LegacyTable(_) | FileName::Blob(_)));
     let harmless =
         error.kind() == Kind::IoError && error.subcode() != Subcode::IoFenced && !error.data_loss();
     job && of_table && harmless && error.severity() < Severity::Unrecoverable
+}
+
+/// Returns the type and the number of the file that the error names.
+pub fn file_of(error: &Error) -> Option<FileName> {
+    error.path().and_then(|path| path.file_name()).and_then(|name| name.to_str()).and_then(FileName::parse)
 }
 
 /// Returns the severity by RocksDB's three maps: by subcode, then by kind, then by reason.

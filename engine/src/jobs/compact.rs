@@ -11,6 +11,7 @@ use super::context::{JobContext, panicked};
 use super::failures::Failures;
 use super::purge::FilePurger;
 use crate::compaction::{self, Compacted, CompactionTools, Job};
+use crate::errors::file_of;
 use crate::event::{ErrorReason, Event};
 use crate::family::Family;
 use crate::schedule::{Queues, Schedule};
@@ -191,7 +192,11 @@ impl Compactions {
                 error.kind(),
                 Kind::ShutdownInProgress | Kind::ColumnFamilyDropped | Kind::CompactionTooLarge
             ) || matches!(error.subcode(), Subcode::ManualCompactionPaused | Subcode::CompactionAborted);
-        if !expected && !self.quarantined(job, &error) {
+        // The compaction of a database with undecided transactions syncs the WAL. The resume from the failure of this WAL can
+        // end before the compaction.
+        let is_cleared =
+            matches!(file_of(&error), Some(FileName::Wal(_))) && !self.context.wals.is_poisoned();
+        if !expected && !is_cleared && !self.quarantined(job, &error) {
             self.failures.failed_in(error, ErrorReason::Compaction, std::slice::from_ref(&job.family));
         }
         !expected
@@ -201,9 +206,7 @@ impl Compactions {
     /// are still read, and writes continue. Returns false for other errors. RocksDB stops all writes after
     /// such an error.
     fn quarantined(&self, job: &Job, error: &Error) -> bool {
-        let name = error.path().and_then(|path| path.file_name()).and_then(|name| name.to_str());
-        let Some(FileName::Table(number) | FileName::LegacyTable(number)) = name.and_then(FileName::parse)
-        else {
+        let Some(FileName::Table(number) | FileName::LegacyTable(number)) = file_of(error) else {
             return false;
         };
         let Some((level, file)) =

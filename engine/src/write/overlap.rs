@@ -86,6 +86,13 @@ fn sync(writer: &Writer, end: WalPosition) -> Result<()> {
             writer.faults.wal_failed(&error);
             Err(error)
         }
-        SharedSync::FailedBefore(error) => Err(error),
+        SharedSync::FailedBefore(error) => {
+            // The thread whose sync failed can report the failure after this write returns. A resume of the application must
+            // find the failure.
+            if writer.errors.about_all().is_none() {
+                writer.faults.wal_failed(&error);
+            }
+            Err(error)
+        }
     }
 }
