@@ -27,7 +27,7 @@ fn arenas() -> usize {
 fn threads_after_the_limit_share_the_arenas_that_exist() {
     let before = arenas();
     env::posix::limit_arenas(1);
-    // All threads allocate while all of them run, so without the limit each of the first threads gets an arena.
+    // The threads allocate concurrently. Without the limit, each of the first threads would get its own arena.
     let barrier = Barrier::new(6);
     std::thread::scope(|scope| {
         for thread in 0..6 {

@@ -71,7 +71,7 @@ impl SuperVersion {
         self
     }
 
-    /// Returns this super version with other memtables and another version, which show the same entries. `immutable` has the
+    /// Replaces the memtables and the version. The caller guarantees that readers see the same entries. `immutable` has the
     /// immutable memtables, and the flushed memtables of the history.
     pub(crate) fn with_sources(
         &self,

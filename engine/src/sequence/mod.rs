@@ -262,20 +262,12 @@ impl Snapshots {
     /// Returns the view of a transaction: the entries that `base` shows, and the sections of the transaction. Each
     /// of these sections is visible or undecided.
     pub fn take_with_own(base: Arc<Snapshot>, own: Arc<OwnRanges>) -> Arc<Snapshot> {
-        let (owner, sequence, time_s) = (base.owner.clone(), base.sequence.clone(), base.time_s);
         let seq = base.seq.max(own.last());
-        owner.live.lock().hold(seq, time_s);
+        base.owner.live.lock().hold(seq, base.time_s);
         let visibility = Some(Visibility::with_own(base.seq, base.visibility(), own));
-        Arc::new(Snapshot {
-            seq,
-            visibility,
-            time_s,
-            is_counted: true,
-            owner,
-            sequence,
-            checked_above: None,
-            _base: Some(base),
-        })
+        let mut snapshot = Snapshot::plain((&base.owner, &base.sequence), (seq, visibility), base.time_s);
+        snapshot._base = Some(base);
+        Arc::new(snapshot)
     }
 
     /// Takes a snapshot at `seq`. The sequence number is visible, or the write leader is about to publish it.

@@ -111,7 +111,7 @@ impl Embedder {
         })
     }
 
-    /// Adds the property that says that the table has embedded blobs, if it has one.
+    /// Adds the property of tables with embedded blobs. Does nothing if the table has no embedded blob.
     pub(super) fn put_into(&self, properties: &mut Properties) {
         if self.count == 0 {
             return;
