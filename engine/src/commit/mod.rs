@@ -316,9 +316,11 @@ impl Committer {
             "WAL {needed} is needed, and the next file number is {}",
             self.numbers.peek()
         );
-        self.min_wal_to_keep.raise(needed);
+        let min_wal = needed.max(self.min_wal_to_keep());
         let records: Vec<Record> = edits.into_iter().map(|edit| (self.complete(edit, 0), 0)).collect();
-        self.roll_locked(&mut manifest, records)?;
+        self.roll_locked(&mut manifest, records, min_wal)?;
+        // Not before the new MANIFEST is current: other jobs delete the WALs below this number, and the old MANIFEST needs them.
+        self.min_wal_to_keep.raise(min_wal);
         Ok(Committed { min_wal_to_keep: self.min_wal_to_keep(), flushes: Vec::new() })
     }
 
@@ -376,7 +378,7 @@ impl Committer {
 
     fn write(&self, manifest: &mut Manifest, records: Vec<Record>) -> Result<()> {
         if manifest.must_roll() {
-            return self.roll_locked(manifest, records);
+            return self.roll_locked(manifest, records, self.min_wal_to_keep());
         }
         manifest.append(&records)?;
         self.report_durable_size(manifest);
@@ -389,7 +391,12 @@ impl Committer {
         }
     }
 
-    fn roll_locked(&self, manifest: &mut Manifest, mut records: Vec<Record>) -> Result<()> {
+    fn roll_locked(
+        &self,
+        manifest: &mut Manifest,
+        mut records: Vec<Record>,
+        min_wal: FileNumber,
+    ) -> Result<()> {
         let number = self.numbers.take();
         let old = manifest.number();
         base::invariant!(number > old, "MANIFEST {number} follows MANIFEST {old}");
@@ -409,7 +416,7 @@ impl Committer {
             &self.families.all(),
             self.db_id.as_deref(),
             &tracked,
-            self.min_wal_to_keep(),
+            min_wal,
             self.sequence.visible(),
         );
         base::invariant!(
