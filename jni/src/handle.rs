@@ -24,9 +24,10 @@
 //! call on a closed handle fails, and a close does not wait for running calls. After the last generation, a slot is never
 //! used again.
 //!
-//! A call that needs the object exclusively sets the bit `wanted` while it waits. New calls then let this call go first, for a
-//! bounded number of turns: a call inside of a callback of a user of the slot must enter, because this user cannot leave before.
-//! A callback does not wait for ever for an object that a running call uses: the call that runs the callback may be this call.
+//! A call that needs the object exclusively sets the bit `wanted` while it waits. New calls then let this call go
+//! first, for a bounded number of turns: a call inside of a callback of a user of the slot must enter, because this
+//! user cannot leave before. A callback does not wait forever for an object that a running call uses: the call that
+//! runs the callback may be this call.
 //!
 //! Slots are in chunks that never move and are never freed: a stale handle always points to a valid slot.
 //!
@@ -326,7 +327,7 @@ thread_local! {
     static CALLBACKS: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Runs a callback into Java. Natives that the callback calls do not wait for ever for an object.
+/// Runs a callback into Java. Natives that the callback calls do not wait forever for an object.
 pub fn in_callback<R>(call: impl FnOnce() -> R) -> R {
     CALLBACKS.with(|count| count.set(count.get() + 1));
     let _end = EndOfCallback;

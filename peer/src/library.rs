@@ -28,7 +28,7 @@ impl Library {
             unsafe { libloading::Library::new(path) }.map_err(|e| format!("{}: {e}", path.display()))?;
         // SAFETY: `Table` has the signatures of that library's C interface.
         let table = unsafe { Table::find(&library) }.map_err(|e| format!("{}: {e}", path.display()))?;
-        // The pointers must stay good for ever: RocksDB's threads run until the process ends.
+        // The pointers must stay valid until the process ends: RocksDB's threads run until then.
         std::mem::forget(library);
         Ok(Library { table: Arc::new(table) })
     }

@@ -100,7 +100,7 @@ pub struct Applied {
     /// True if a changed memtable has reached its size limit, or if the history of flushed memtables has
     /// reached its limit.
     pub memtable_full: bool,
-    /// True if many keys were deleted, so a job should look for key ranges without keys.
+    /// True if many keys were deleted, so a job should look for empty key ranges.
     pub deleted_many: bool,
     /// The number of puts that replaced an older value in place (`inplace_update_support`).
     pub updated: u64,

@@ -83,7 +83,7 @@ fn add_batch(
     Ok(seq)
 }
 
-/// Reports the live keys of a batch to the column families that know key ranges without keys.
+/// Reports the live keys of a batch to the column families that know empty key ranges.
 pub fn report_live_keys(batch: &WriteBatch, families: &[Arc<Family>]) {
     for family in families.iter().filter(|family| family.empty_ranges().concern_writers()) {
         let live = batch.iter().flatten().filter(|record| record.family() == Some(family.id()));

@@ -135,7 +135,7 @@ impl Db {
         let (inner, writing) = (&self.inner, self.writing()?);
         let used = inner.families.max_id();
         let ids: Vec<_> = std::iter::successors(used.next(), |id| id.next()).take(requests.len()).collect();
-        // Never assign the largest number: the last number must have a next number.
+        // Never assign the largest id: each assigned id must have a next id.
         if ids.len() < requests.len() || ids.last().is_some_and(|last| last.next().is_none()) {
             return Err(Error::not_supported("more column families: all their numbers are used up"));
         }

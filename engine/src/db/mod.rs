@@ -79,7 +79,7 @@ use crate::write::WriteHook;
 #[derive(Clone)]
 pub struct Db {
     inner: Arc<Inner>,
-    /// True if the writes of this handle pass the write guard by.
+    /// True if the writes of this handle bypass the write guard.
     unguarded: bool,
 }
 

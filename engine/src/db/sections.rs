@@ -5,7 +5,7 @@
 //!  write    WAL ─► hidden range ─► memtables ─► visible sequence number
 //!  commit   commit record in the WAL ─► range decided ─► visible sequence number ─► range removed
 //! ```
-//! A rollback is a commit too: its records put back what the section hides, with newer sequence numbers.
+//! A rollback is a commit too: its records write the values from before the section again, with newer sequence numbers.
 //! Facts: RocksDB `utilities/transactions/write_prepared_txn.cc`, `write_unprepared_txn.cc`.
 
 use base::{Error, FileNumber, Result, SequenceNumber};

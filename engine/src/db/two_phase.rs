@@ -50,7 +50,8 @@ impl PreparedName<'_> {
         let hook = Commit { prepared: prepared_sections, of: self, parts: Parts::Marked, before_visible };
         db.write_with_hook(&mut whole, options, &hook)?;
         if options.disableWAL {
-            // As in `commit_prepared`: a crash brings the section back, and until then no reader needs its WAL.
+            // After a crash, recovery restores the transaction as prepared. Until then no reader needs the WAL of its
+            // section.
             hook.logged(db.inner.wals.active_number(), 0, 0);
         }
         Ok(whole.sequence())
@@ -263,7 +264,7 @@ pub fn snapshot_for_conflicts(db: &Db) -> Arc<Snapshot> {
     Snapshots::take_for_conflicts(&tools.snapshots, &tools.sequence, tools.env.clock.now_seconds())
 }
 
-/// Returns a handle of the same database whose writes pass the write guard by: they lock no keys.
+/// Returns a handle of the same database whose writes bypass the write guard: they lock no keys.
 pub fn unguarded(db: &Db) -> Db {
     Db { inner: db.inner.clone(), unguarded: true }
 }

@@ -1,4 +1,5 @@
-//! Keys near which many keys were deleted. A job looks there for key ranges without keys: see [`super::empty_ranges`].
+//! Places: keys near which many keys were deleted. A job searches there for empty key ranges: see
+//! [`super::empty_ranges`].
 //!
 //! Writers count their point tombstones, and flushes and compactions count tombstones in a row. After each
 //! [`TOMBSTONES_PER_PLACE`] tombstones, they add the key of the last of them. Without a run of deleted keys around this key,

@@ -265,7 +265,7 @@ impl Family {
         &self.conversions
     }
 
-    /// Returns the places where a job looks for key ranges without keys.
+    /// Returns the places where a job looks for empty key ranges.
     pub(crate) fn deleted_places(&self) -> &DeletedPlaces {
         &self.deleted_places
     }

@@ -77,7 +77,7 @@ pub(super) fn collect(
     Ok(())
 }
 
-/// Collects the sources of a walk that only finds a key range without keys. The walk ends early if `stop` is set, or if it
+/// Collects the sources of a walk that only finds an empty key range. The walk ends early if `stop` is set, or if it
 /// cannot keep the range. Returns false if walks of this column family do not find ranges.
 ///
 /// # Errors
@@ -95,7 +95,7 @@ pub(super) fn collect_finder(
     Ok(true)
 }
 
-/// Returns the object that skips key ranges without keys. Returns `None` if the options change which keys are
+/// Returns the object that skips empty key ranges. Returns `None` if the options change which keys are
 /// shown, or need each hidden entry. Called just before the sources are collected: an iterator that is never
 /// positioned needs no such object.
 fn skipper(

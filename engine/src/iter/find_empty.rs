@@ -1,4 +1,4 @@
-//! Finds the key range without keys around a deleted key, for a job.
+//! Finds the empty key range around a deleted key, for a job.
 
 use base::Result;
 

@@ -1,4 +1,4 @@
-//! How one iterator uses and finds key ranges without keys; see [`crate::family::empty_ranges`].
+//! How one iterator uses and finds empty key ranges; see [`crate::family::empty_ranges`].
 
 use base::Order;
 use mem::memtable::MemTable;
@@ -14,7 +14,7 @@ const WATCH_AFTER: u64 = 128;
 /// The largest number of hidden entries between two look-ups.
 const LOOK_EVERY: u64 = 1024;
 
-/// Skips and finds key ranges without keys, for one iterator.
+/// Skips and finds empty key ranges, for one iterator.
 pub struct RangeSkipper {
     ranges: Arc<EmptyRanges>,
     reader: Reader,

@@ -89,7 +89,7 @@ impl<I: InternalIterator> Walk<I> {
         self.search.convert = convert;
     }
 
-    /// Skips key ranges without keys from now on.
+    /// Skips empty key ranges from now on.
     pub fn skip_ranges(&mut self, skipper: Option<RangeSkipper>) {
         self.search.empty.look_at = if skipper.is_some() { LOOK_FIRST } else { u64::MAX };
         self.search.empty.skipper = skipper;

@@ -1,4 +1,4 @@
-//! Looks for key ranges without keys after many deletions, so that no caller has to scan a long run of deleted keys first.
+//! Looks for empty key ranges after many deletions, so that no caller has to scan a long run of deleted keys first.
 //!
 //! ```text
 //!  a writer, a flush or a compaction ──► place (a deleted key) ──► this job: scan from the place, in both directions
@@ -18,7 +18,8 @@ use crate::sync::{Arc, Ordering};
 /// of the run, and the job must not read much more than the writers wrote.
 const BYTES_PER_ENTRY_MAX: u64 = 512;
 
-/// Looks at the places of all column families. A failure ends the look at its place, and has no other effect.
+/// Searches for empty key ranges at the places of all column families. A failure ends the search at its place, and has
+/// no other effect.
 pub(super) fn look(context: &JobContext) {
     for family in context.families.all() {
         let places = family.deleted_places().take();

@@ -321,8 +321,9 @@ impl Flushes {
             families.iter().map(|f| self.failures(f)).map(|(count, _)| count).collect::<Vec<u64>>();
         // A job that flushes in a callback of a listener must not wait for the end of this callback.
         let waits_for_listeners = !self.schedule.pool().runs_here();
-        // The call covers the memtables from here on, up to the memtables that the switch makes immutable. A call waits for
-        // the listeners of these memtables alone, and without entries for none, as in RocksDB.
+        // The call covers the memtables from here on, up to the memtables that the switch makes immutable. As in
+        // RocksDB, a call waits only for the listeners of these memtables. A call without entries waits for no
+        // listener.
         let before: Vec<_> = families
             .iter()
             .map(|family| {

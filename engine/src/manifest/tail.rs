@@ -49,7 +49,7 @@ pub fn recover_following(
     if let Some(mut tail) = slot.take().filter(|tail| tail.number == number)
         && let Ok(recovered) = tail.advance(claim)
         && tail.is_at_end(&recovered)
-        // The name may stand for another file now: of a database that was made anew.
+        // The file of this name may be another file by now, if the database was destroyed and created again.
         && env.fs.file_size(&tail.path)? == recovered.size
     {
         *slot = Some(tail);

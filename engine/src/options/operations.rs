@@ -170,7 +170,8 @@ impl ReadOptions {
         auto_refresh_iterator_with_snapshot: false,
     };
 
-    /// Returns the default options without making them: a lookup in memory takes few instructions more than that.
+    /// Returns a reference to the default options. Cheaper than [`ReadOptions::default`], which copies the whole
+    /// struct.
     #[inline]
     pub fn defaults() -> &'static ReadOptions {
         &READ_OPTIONS

@@ -306,7 +306,7 @@ pub fn track_file(tools: &JobTools, file: &OutputFile) {
     }
 }
 
-/// Remembers the long runs of point tombstones in committed files, so that a job looks for key ranges without keys there.
+/// Remembers the long runs of point tombstones in committed files, so that a job looks for empty key ranges there.
 pub fn remember_deleted_runs<'a>(family: &Family, files: impl Iterator<Item = &'a OutputFile>) {
     for place in files.flat_map(|file| &file.deleted_places) {
         family.deleted_places().add(place);

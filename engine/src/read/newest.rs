@@ -35,7 +35,6 @@ impl Reads {
     /// # Errors
     /// TryAgain if `reach` is [`Reach::Memory`] and writes newer than `above` may have left the memory. An error of
     /// reading SST files.
-    /// SST files.
     pub fn newest_write(
         &self,
         family: &Family,

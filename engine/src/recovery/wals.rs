@@ -61,7 +61,7 @@ use crate::sync::Arc;
 /// Start of each line of the info log about a record that replay skipped.
 const PASSED_OVER: &str = "(ignoring error) ";
 
-/// A replay under way.
+/// A replay of WALs in progress.
 pub struct Replay<'a> {
     tools: &'a JobTools,
     families: &'a FamilySet,
@@ -268,7 +268,7 @@ impl<'a> Replay<'a> {
                 }
                 Item::Predecessor { info, offset } => match self.predecessor_fault(&info) {
                     Some(error) if self.verifies_predecessors() => {
-                        // The older WAL is at fault. But replay may stop here, so check that no durable record of
+                        // The damage is in the older WAL. But replay may stop here, so check that no durable record of
                         // this WAL is lost.
                         let behind = reader.whole_end();
                         self.durable.end(wal, &progress, &reader, Some((behind, error.message())), later)?;

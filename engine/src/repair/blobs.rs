@@ -1,7 +1,7 @@
 //! Blob files in a repair: the references of the SST files, the completeness of each blob file, and the records of blob
 //! files without a MANIFEST entry.
 //!
-//! A damaged blob file is never written anew: each record has its own checksum, and reads of the other records still
+//! Repair never rewrites a damaged blob file: each record has its own checksum, and reads of the other records still
 //! succeed. Lost values are reported by the offset of the first damaged record.
 
 use std::collections::BTreeSet;

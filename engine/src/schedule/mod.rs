@@ -42,7 +42,7 @@ pub trait JobRunner: Send + Sync {
     fn flush_job(&self);
     /// Picks a compaction of the column family that waited longest, and compacts.
     fn compaction_job(&self);
-    /// Looks for key ranges without keys, at the places where many keys were deleted.
+    /// Searches for empty key ranges at the places of all column families (`DeletedPlaces`).
     fn empty_ranges_job(&self);
 }
 
@@ -70,7 +70,7 @@ pub struct Schedule {
     open: AtomicBool,
     /// True while a job is planned that reconsiders all column families after a release of snapshots.
     release_pending: AtomicBool,
-    /// True while a job is planned that looks for key ranges without keys.
+    /// True while a job is planned that looks for empty key ranges.
     look_pending: AtomicBool,
     /// True while a job is planned that checks the limiters of compactions again.
     pub(super) limiter_pending: AtomicBool,
@@ -284,7 +284,7 @@ impl Schedule {
         });
     }
 
-    /// Looks for key ranges without keys in a job, if there are places where many keys of the column family were deleted.
+    /// Plans a job that searches for empty key ranges, if the column family has places to search (`DeletedPlaces`).
     pub fn look_for_empty_ranges_of(&self, family: &Family) {
         if !family.deleted_places().is_empty() {
             self.look_for_empty_ranges();

@@ -1,4 +1,5 @@
-//! One type for every source of an iterator. A `match` selects the source, not a virtual call.
+//! One type for every source of an iterator. The iterator selects the source by a `match`, so a step costs no virtual
+//! call.
 
 use mem::memtable::MemIter;
 

@@ -37,10 +37,11 @@ const READY_SECONDS: usize = 16;
 /// Before this many operations of a kind are measured, an operation is slow from `EARLY_LIMIT_NS` on.
 const EARLY_SAMPLES: u64 = 16;
 const EARLY_LIMIT_NS: u64 = 100_000;
-/// The wait for a processor is read once in this many samples, so that a slow operation gets no wait of an earlier
-/// time.
+/// The wait for a processor is also read once in this many samples. So a slow operation does not get a wait from long
+/// before the operation.
 const WAIT_SAMPLES: u64 = 16;
-/// If less time of a slow operation has no cause, the wait for a processor is not read: the reading takes as long.
+/// If less time of a slow operation has no cause, the wait for a processor is not read: the reading itself takes 3
+/// microseconds.
 const WAIT_MIN_NS: u64 = 5_000;
 /// In an operation of this time the reading does not count, so the wait is read for the operations that follow. Otherwise the whole time
 /// of the operation would be subtracted from their wait.

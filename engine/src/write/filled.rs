@@ -7,8 +7,9 @@
 //! The active memtable of each column family is switched first: its entries are older. The new WAL lets the flush of the own
 //! memtable release the WAL that has the write. If the new WAL cannot be made, the entries go to the active memtable.
 //!
-//! The own memtables are immutable before their entries are visible. A flush in between must not drop the older entries that
-//! readers still see, so the visible sequence number is held as if by a snapshot.
+//! The own memtables are immutable before their entries are visible. A flush in between must not drop the older entries
+//! that readers still see. So the write keeps the entries at the visible sequence number, as a snapshot does
+//! ([`Snapshots::keep`]).
 //!
 //! A reader without a snapshot pins a super version first, and reads the visible sequence number then. The own
 //! memtables hold all entries of a write, also the entries of a commit-time batch. So a super version of a column
@@ -35,7 +36,7 @@ use crate::sync::{Arc, Mutex};
 
 /// The memtables of one write, filled and not yet part of their column families.
 pub struct FilledMemtables<'a> {
-    /// In the order of their sequence numbers.
+    /// The batches of the write, in the order of their sequence numbers.
     batches: Vec<&'a WriteBatch>,
     /// The sequence numbers that the batches take.
     seqs: u32,

@@ -6,12 +6,12 @@
 //!                      leader done ──► a is called to lead group 1, takes the group, and leads; b, c wait for the
 //!                                      outcome, or insert their own batches
 //! ```
-//! If the queue is idle, a new writer becomes leader and leads its own batch. If the queue is busy, the new
-//! writer appends its records to the last waiting group that accepts them (matching flags, size limit), and
-//! waits. At its end, the leader calls the first member of the first waiting group. This member becomes
-//! leader. The group stays open until its leader is awake and takes the group. Its group has its own batch
-//! first, then the records of the group, which are already one byte string in the form of the WAL. So no
-//! writer reads the batch of another thread, and the order in the WAL is the order of joining.
+//! If the queue is idle, a new writer becomes leader and leads its own batch. If the queue is busy, the new writer
+//! appends its records to the last waiting group that accepts them (matching flags, size limit), and waits. At its end,
+//! the leader calls the first member of the first waiting group. This member becomes leader. The group stays open until
+//! its leader is awake and takes the group. The leader writes its own batch first, then the records of the followers.
+//! The group holds these records as one byte string in WAL form. So no writer reads the batch of another thread, and
+//! the order in the WAL is the order of joining.
 //!
 //! Before a group with a sync is taken, its leader may wait a moment for writers that come back from the group
 //! before ([`Gather`]).
@@ -109,9 +109,10 @@ pub struct Group {
     followers: Vec<Follower>,
     concurrent: bool,
     alone: bool,
-    /// The group of [`Queue::enter_ahead`], which leads before all writers.
+    /// True for the group of [`Queue::enter_ahead`]. This group leads before all waiting writers.
     ahead: bool,
-    /// Its leader has the lead, and did not take the group yet. Such a group is the first one.
+    /// True if the leader of this group has the lead, but has not taken the group yet. Only the first group can be in
+    /// this state.
     called: bool,
     /// The size of the leader's records in bytes, for the size limit of the group.
     lead_bytes: usize,
@@ -123,7 +124,7 @@ struct Follower {
     waiter: Arc<Waiter>,
     count: u32,
     seqs: u32,
-    /// The size of the follower's records in bytes.
+    /// The size of the records of the followers in bytes.
     len: usize,
 }
 

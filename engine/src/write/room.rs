@@ -20,7 +20,7 @@ pub trait FlushRequests: Send + Sync {
     /// Requests a flush of these column families, which have immutable memtables.
     fn flush_due(&self, families: &[Arc<Family>], reason: FlushReason);
 
-    /// Requests a look for key ranges without keys, at the places where many keys were deleted.
+    /// Requests a job that searches for empty key ranges after many deletions.
     fn look_for_empty_ranges(&self);
 }
 

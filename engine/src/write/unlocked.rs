@@ -1,8 +1,9 @@
 //! Steps of the leader that wait for the end of `lock_wal`: they switch memtables, and so they roll the WAL.
 //!
-//! The wait is before the caller takes the lead, so the calls that the owner of the lock makes can lead meanwhile. If a writer leads
-//! and waits for the unlock, calls of the owner that take the lead, such as the creation of a column family, wait for ever, as
-//! in RocksDB. Only a leader locks writes. So a leader that finds writes not locked finds them so until it ends.
+//! The wait is before the caller takes the lead, so the calls that the owner of the lock makes can lead meanwhile. If a
+//! writer leads and waits for the unlock, calls of the owner that take the lead, such as the creation of a column
+//! family, wait forever, as in RocksDB. Only a leader locks writes. So if a leader finds that writes are not locked,
+//! writes stay unlocked until this leader ends.
 
 use base::Result;
 

@@ -385,7 +385,7 @@ fn an_iterator_of_the_memtable_tier_shows_the_entries_of_memtables() {
     assert_eq!(refused.kind(), Kind::NotSupported);
 }
 
-/// Iterators remember ranges without keys. The range of an iterator that reads no SST file could have keys in SST files.
+/// Iterators remember empty key ranges. The range of an iterator that reads no SST file could have keys in SST files.
 #[test]
 fn an_iterator_of_the_memtable_tier_hides_no_keys_of_sst_files() {
     let db = open(&Env::memory(46), FamilyOptions::default());

@@ -332,8 +332,8 @@ impl Scores {
                 if file.being_compacted() || file.largest_seq == 0 {
                     continue;
                 }
-                // An entry with a timestamp and a value in a blob file keeps its sequence number, so a compaction would not end
-                // the mark, and would run again for ever.
+                // An entry with a timestamp and a value in a blob file keeps its sequence number, so a compaction would
+                // not end the mark, and would run again forever.
                 if !file.max_timestamp.is_empty() && file.oldest_blob_file.is_some() {
                     continue;
                 }
@@ -341,7 +341,8 @@ impl Scores {
                 if needed && self.bottommost_next.is_some_and(|next| next <= file.largest_seq) {
                     continue;
                 }
-                // A compaction changes no sequence number that is younger than `preserve_seconds`, so it would run again for ever.
+                // A compaction changes no sequence number that is younger than `preserve_seconds`, so it would run
+                // again forever.
                 let delay = options.bottommost_file_compaction_delay.max(options.preserve_seconds);
                 let waits = delay > 0 && file.file_creation_time > now.saturating_sub(delay);
                 let history = !file.max_timestamp.is_empty()

@@ -1,4 +1,4 @@
-//! Skips key ranges without keys, and finds such ranges while the walk skips hidden entries.
+//! Skips empty key ranges, and finds such ranges while the walk skips hidden entries.
 
 use base::iter::InternalIterator;
 use base::key::{self, pack};
@@ -9,7 +9,7 @@ use super::search::Search;
 use crate::family::empty_ranges::Toward;
 
 impl<I: InternalIterator> Search<I> {
-    /// Skips the key range without keys around the source, which stands after many hidden entries. Returns true if
+    /// Skips the empty key range around the source, which stands after many hidden entries. Returns true if
     /// no key follows.
     #[cold]
     #[inline(never)]
@@ -65,8 +65,8 @@ impl<I: InternalIterator> Search<I> {
         }
     }
 
-    /// Ends the look-up of a move. If a watch runs, the entries that the walk skipped since its start are a range
-    /// without keys.
+    /// Ends the look-up of a move. If a watch runs, the entries that the walk skipped since its start are an empty key
+    /// range.
     #[cold]
     #[inline(never)]
     pub(super) fn looked(&mut self, toward: Toward) {

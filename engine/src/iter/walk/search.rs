@@ -66,10 +66,10 @@ pub(super) struct Counts {
     pub reseeks: u64,
 }
 
-/// The state for skipping key ranges without keys.
+/// The state for skipping empty key ranges.
 pub(super) struct Empty {
     pub skipper: Option<RangeSkipper>,
-    /// The number of hidden entries in a row after which the search looks for a key range without keys.
+    /// The number of hidden entries in a row after which the search looks for an empty key range.
     pub look_at: u64,
     /// True if the present move has looked for a range.
     pub looked: bool,
