@@ -10,7 +10,7 @@ use crate::table::{Bytes, Raw, Text};
 pub(crate) struct Open {
     pub(crate) raw: Raw,
     pub(crate) library: Library,
-    /// Kept as long as the database: it may refer to what its options own.
+    /// Options that live as long as the database, because the database may refer to objects that they own.
     _options: Vec<Options>,
 }
 
@@ -22,17 +22,18 @@ impl Open {
 
 // SAFETY: RocksDB's databases may be used and closed from any thread.
 unsafe impl Send for Open {}
-// SAFETY: as above; its calls lock for themselves.
+// SAFETY: RocksDB's calls take their own locks, so threads may share a database.
 unsafe impl Sync for Open {}
 
 impl Drop for Open {
     fn drop(&mut self) {
-        // SAFETY: open until now; families, iterators and snapshots hold an `Arc` of this, so none is left.
+        // SAFETY: the database is open, and it is closed once. Families, iterators and snapshots hold an `Arc` of
+        // this struct, so none of them exists.
         unsafe { (self.library.table().close)(self.raw) };
     }
 }
 
-/// An open database. The last handle to go closes it.
+/// An open database. The drop of the last handle closes the database.
 #[derive(Clone)]
 pub struct Db {
     pub(crate) open: Arc<Open>,
@@ -43,14 +44,14 @@ pub(crate) struct Handle {
     pub(crate) open: Arc<Open>,
 }
 
-// SAFETY: a family's handle is a reference count and an id; RocksDB lets any thread use and destroy it.
+// SAFETY: the handle of a column family is a reference count and an id. RocksDB lets any thread use and destroy it.
 unsafe impl Send for Handle {}
-// SAFETY: as above.
+// SAFETY: the handle does not change, and RocksDB lets threads share it.
 unsafe impl Sync for Handle {}
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // SAFETY: made by the library, destroyed once, the database still open.
+        // SAFETY: the library made the handle. It is destroyed once, while the database is open.
         unsafe { (self.open.library.table().column_family_handle_destroy)(self.raw) };
     }
 }
@@ -67,7 +68,8 @@ pub struct Writing {
     pub ignore_missing: bool,
 }
 
-/// Options of a manual compaction. `bottommost` as RocksDB numbers it; no `target_level`: levels stay.
+/// Options of a manual compaction. `bottommost` has RocksDB's number. Without `target_level`, files stay on their
+/// level.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Compaction {
     pub bottommost: u8,
@@ -89,7 +91,7 @@ impl<'a> WriteOptions<'a> {
 
     pub(crate) fn new(library: &'a Library, writing: Writing) -> Self {
         let t = library.table();
-        // SAFETY: a fresh handle, set up before anyone sees it.
+        // SAFETY: the handle is new, and no other code has it.
         unsafe {
             let raw = (t.writeoptions_create)();
             (t.writeoptions_set_sync)(raw, c_uchar::from(writing.sync));
@@ -102,7 +104,7 @@ impl<'a> WriteOptions<'a> {
 
 impl Drop for WriteOptions<'_> {
     fn drop(&mut self) {
-        // SAFETY: made above, destroyed once.
+        // SAFETY: the handle was made above, and it is destroyed once.
         unsafe { (self.1.table().writeoptions_destroy)(self.0) };
     }
 }
@@ -111,7 +113,7 @@ impl Db {
     /// Opens the database at `path` with these families, each with its option string.
     ///
     /// # Errors
-    /// RocksDB's refusal of the options or the directory.
+    /// The error text of RocksDB about the options or the directory.
     pub fn open(
         library: &Library,
         path: &Path,
@@ -127,7 +129,8 @@ impl Db {
         let mut handles: Vec<Raw> = vec![std::ptr::null_mut(); families.len()];
         let (path, count) = (path_text(path)?, families.len() as i32);
         let (n, o) = (raw_names.as_ptr(), raw_options.as_ptr());
-        // SAFETY: live handles; names, options and room for handles are `count` long; texts outlive the call.
+        // SAFETY: the handles are live. The arrays of names, options and handles have `count` places, and the texts
+        // outlive the call.
         let raw = library.checked(|t, e| unsafe {
             let h = handles.as_mut_ptr();
             if read_only {
@@ -148,13 +151,13 @@ impl Db {
         &self.open.library
     }
 
-    /// Creates a family.
+    /// Creates a column family.
     ///
     /// # Errors
-    /// RocksDB's refusal.
+    /// The error text of RocksDB.
     pub fn create_family(&self, name: &str, text: &str) -> Result<Family> {
         let (options, name) = (self.library().options(text)?, c_text(name)?);
-        // SAFETY: live handles, a text that outlives the call. The family copies its options.
+        // SAFETY: the handles are live, and the text outlives the call. The column family copies its options.
         let raw = self.library().checked(|t, e| unsafe {
             (t.create_column_family)(self.open.raw, options.raw, name.as_ptr(), e)
         })?;
@@ -164,29 +167,29 @@ impl Db {
     /// Drops a column family. Its handle can still read.
     ///
     /// # Errors
-    /// RocksDB's refusal.
+    /// The error text of RocksDB.
     pub fn drop_family(&self, family: &Family) -> Result<()> {
-        // SAFETY: live handles.
+        // SAFETY: the handles are live.
         self.library().checked(|t, e| unsafe { (t.drop_column_family)(self.open.raw, family.0.raw, e) })
     }
 
     /// Writes a batch.
     ///
     /// # Errors
-    /// RocksDB's refusal.
+    /// The error text of RocksDB.
     pub fn write(&self, batch: &Batch, writing: Writing) -> Result<()> {
         let options = WriteOptions::new(self.library(), writing);
-        // SAFETY: live handles.
+        // SAFETY: the handles are live.
         self.library().checked(|t, e| unsafe { (t.write)(self.open.raw, options.0, batch.raw, e) })
     }
 
     /// Sets the value of a key.
     ///
     /// # Errors
-    /// RocksDB's refusal; so for the four below.
+    /// The error text of RocksDB.
     pub fn put(&self, family: &Family, key: &[u8], value: &[u8], writing: Writing) -> Result<()> {
         let o = WriteOptions::new(self.library(), writing);
-        // SAFETY: live handles; both slices outlive the call, which copies them.
+        // SAFETY: the handles are live. The slices outlive the call, and the call copies them.
         self.library().checked(|t, e| unsafe {
             (t.put_cf)(self.open.raw, o.0, family.0.raw, data(key), key.len(), data(value), value.len(), e)
         })
@@ -195,10 +198,10 @@ impl Db {
     /// Writes a merge operand. RocksDB needs a merge operator in the options of the column family.
     ///
     /// # Errors
-    /// RocksDB's message.
+    /// The error text of RocksDB.
     pub fn merge(&self, family: &Family, key: &[u8], operand: &[u8], writing: Writing) -> Result<()> {
         let o = WriteOptions::new(self.library(), writing);
-        // SAFETY: as `put`.
+        // SAFETY: the handles are live. The slices outlive the call, and the call copies them.
         self.library().checked(|t, e| unsafe {
             (t.merge_cf)(
                 self.open.raw,
@@ -216,10 +219,10 @@ impl Db {
     /// Deletes the keys in `[begin, end)`.
     ///
     /// # Errors
-    /// RocksDB's message.
+    /// The error text of RocksDB.
     pub fn delete_range(&self, family: &Family, begin: &[u8], end: &[u8], writing: Writing) -> Result<()> {
         let o = WriteOptions::new(self.library(), writing);
-        // SAFETY: as `put`.
+        // SAFETY: the handles are live. The slices outlive the call, and the call copies them.
         self.library().checked(|t, e| unsafe {
             (t.delete_range_cf)(
                 self.open.raw,
@@ -237,10 +240,10 @@ impl Db {
     /// Deletes a key. A key that does not exist is not an error.
     ///
     /// # Errors
-    /// RocksDB's message.
+    /// The error text of RocksDB.
     pub fn delete(&self, family: &Family, key: &[u8], writing: Writing) -> Result<()> {
         let o = WriteOptions::new(self.library(), writing);
-        // SAFETY: as `put`.
+        // SAFETY: the handles are live. The slices outlive the call, and the call copies them.
         self.library().checked(|t, e| unsafe {
             (t.delete_cf)(self.open.raw, o.0, family.0.raw, data(key), key.len(), e)
         })
@@ -249,22 +252,22 @@ impl Db {
     /// Deletes a key that was put exactly once since its last deletion. RocksDB leaves other cases undefined.
     ///
     /// # Errors
-    /// RocksDB's message.
+    /// The error text of RocksDB.
     pub fn single_delete(&self, family: &Family, key: &[u8], writing: Writing) -> Result<()> {
         let o = WriteOptions::new(self.library(), writing);
-        // SAFETY: as `put`.
+        // SAFETY: the handles are live. The slices outlive the call, and the call copies them.
         self.library().checked(|t, e| unsafe {
             (t.singledelete_cf)(self.open.raw, o.0, family.0.raw, data(key), key.len(), e)
         })
     }
 
-    /// Flushes families and waits.
+    /// Flushes column families, and waits for the end of the flush.
     ///
     /// # Errors
-    /// RocksDB's refusal.
+    /// The error text of RocksDB.
     pub fn flush(&self, families: &[Family]) -> Result<()> {
         let raw: Vec<Raw> = families.iter().map(|f| f.0.raw).collect();
-        // SAFETY: live handles, as many as said; the options live until the call is done.
+        // SAFETY: the array has as many live handles as the number says, and the options live until the call returns.
         self.library().checked(|t, e| unsafe {
             let options = (t.flushoptions_create)();
             (t.flush_cfs)(self.open.raw, options, raw.as_ptr(), raw.len() as i32, e);
@@ -272,12 +275,12 @@ impl Db {
         })
     }
 
-    /// Hands gathered log records to the system, and makes them durable if `sync`.
+    /// Writes the buffered WAL records to the file. With `sync`, also makes them durable.
     ///
     /// # Errors
-    /// RocksDB's refusal.
+    /// The error text of RocksDB.
     pub fn flush_wal(&self, sync: bool) -> Result<()> {
-        // SAFETY: a live handle.
+        // SAFETY: the handle is live.
         self.library().checked(|t, e| unsafe { (t.flush_wal)(self.open.raw, c_uchar::from(sync), e) })
     }
 
@@ -286,7 +289,7 @@ impl Db {
         let t = self.library().table();
         let part = |key: Option<&[u8]>| key.map_or((std::ptr::null(), 0), |k| (data(k), k.len()));
         let ((a, a_len), (b, b_len)) = (part(begin), part(end));
-        // SAFETY: live handles; the keys outlive the call; a null key is no bound.
+        // SAFETY: the handles are live, and the keys outlive the call. A null key is no bound.
         unsafe {
             let o = (t.compactoptions_create)();
             (t.compactoptions_set_bottommost_level_compaction)(o, how.bottommost);
@@ -306,7 +309,7 @@ impl Db {
     /// # Errors
     /// The background error.
     pub fn wait_for_compact(&self) -> Result<()> {
-        // SAFETY: live handles; the options live until the call is done.
+        // SAFETY: the handles are live, and the options live until the call returns.
         self.library().checked(|t, e| unsafe {
             let options = (t.wait_for_compact_options_create)();
             (t.wait_for_compact)(self.open.raw, options, e);
@@ -314,17 +317,18 @@ impl Db {
         })
     }
 
-    /// Changes options of a family, or with none of the database.
+    /// Changes options of a column family, or of the database if `family` is `None`.
     ///
     /// # Errors
-    /// RocksDB's refusal.
+    /// The error text of RocksDB.
     pub fn set_options(&self, family: Option<&Family>, changes: &[(&str, &str)]) -> Result<()> {
         let names = changes.iter().map(|c| c_text(c.0)).collect::<Result<Vec<_>>>()?;
         let values = changes.iter().map(|c| c_text(c.1)).collect::<Result<Vec<_>>>()?;
         let n: Vec<Text> = names.iter().map(|t| t.as_ptr()).collect();
         let v: Vec<Text> = values.iter().map(|t| t.as_ptr()).collect();
         let count = changes.len() as i32;
-        // SAFETY: live handles; as many texts as said, which outlive the call.
+        // SAFETY: the handles are live. The arrays have as many texts as the number says, and the texts outlive the
+        // call.
         self.library().checked(|t, e| unsafe {
             match family {
                 Some(f) => (t.set_options_cf)(self.open.raw, f.0.raw, count, n.as_ptr(), v.as_ptr(), e),
@@ -333,36 +337,36 @@ impl Db {
         })
     }
 
-    /// A property as text.
+    /// Returns a property as text. `None`: there is no such property.
     pub fn property(&self, family: &Family, name: &str) -> Option<String> {
         let name = c_text(name).ok()?;
-        // SAFETY: live handles, a text that outlives the call.
+        // SAFETY: the handles are live, and the text outlives the call.
         let value =
             unsafe { (self.library().table().property_value_cf)(self.open.raw, family.0.raw, name.as_ptr()) };
         if value.is_null() { None } else { Some(self.library().words(value)) }
     }
 
-    /// A property as a number.
+    /// Returns a property as a number. `None`: there is no such numeric property.
     pub fn int_property(&self, family: &Family, name: &str) -> Option<u64> {
         let (name, mut value) = (c_text(name).ok()?, 0u64);
         let t = self.library().table();
-        // SAFETY: live handles, a text that outlives the call, room for one number.
+        // SAFETY: the handles are live, the text outlives the call, and the pointer has room for one number.
         let code = unsafe { (t.property_int_cf)(self.open.raw, family.0.raw, name.as_ptr(), &raw mut value) };
         (code == 0).then_some(value)
     }
 
     /// Returns RocksDB's latest sequence number of the database.
     pub fn latest_sequence(&self) -> u64 {
-        // SAFETY: a live handle.
+        // SAFETY: the handle is live.
         unsafe { (self.library().table().get_latest_sequence_number)(self.open.raw) }
     }
 
-    /// Reads every block of every table.
+    /// Reads and verifies every block of every SST file.
     ///
     /// # Errors
-    /// The first that is damaged.
+    /// The error of the first damaged block.
     pub fn verify_checksum(&self) -> Result<()> {
-        // SAFETY: a live handle.
+        // SAFETY: the handle is live.
         self.library().checked(|t, e| unsafe { (t.verify_checksum)(self.open.raw, e) })
     }
 }
@@ -370,7 +374,7 @@ impl Db {
 impl Family {
     /// Returns the id that RocksDB gave to the column family. The default column family has 0.
     pub fn id(&self) -> u32 {
-        // SAFETY: a live handle.
+        // SAFETY: the handle is live.
         unsafe { (self.0.open.library.table().column_family_handle_get_id)(self.0.raw) }
     }
 }
@@ -383,7 +387,7 @@ pub struct Batch {
 
 impl Drop for Batch {
     fn drop(&mut self) {
-        // SAFETY: made below, destroyed once.
+        // SAFETY: a constructor made the handle, and it is destroyed once.
         unsafe { (self.library.table().writebatch_destroy)(self.raw) };
     }
 }
@@ -391,27 +395,27 @@ impl Drop for Batch {
 impl Batch {
     /// Makes an empty batch.
     pub fn new(library: &Library) -> Batch {
-        // SAFETY: a fresh handle.
+        // SAFETY: the function returns a new handle.
         Batch { raw: unsafe { (library.table().writebatch_create)() }, library: library.clone() }
     }
 
     /// Returns a batch of encoded records, as the WAL holds them. Keys of families with timestamps carry timestamps.
     pub fn from_bytes(library: &Library, bytes: &[u8]) -> Batch {
-        // SAFETY: a fresh handle; the bytes outlive the call, which copies them.
+        // SAFETY: the function returns a new handle. The bytes outlive the call, and the call copies them.
         let raw = unsafe { (library.table().writebatch_create_from)(data(bytes), bytes.len()) };
         Batch { raw, library: library.clone() }
     }
 
     /// Returns the number of changes. Log data and save points do not count.
     pub fn count(&self) -> u32 {
-        // SAFETY: a live handle.
+        // SAFETY: the handle is live.
         unsafe { (self.library.table().writebatch_count)(self.raw) as u32 }
     }
 
     /// Adds a put. Key and value are copied.
     pub fn put(&mut self, family: &Family, key: &[u8], value: &[u8]) {
         let t = self.library.table();
-        // SAFETY: live handles; the slices are copied. So for the next four.
+        // SAFETY: the handles are live, and the call copies the slices.
         unsafe {
             (t.writebatch_put_cf)(self.raw, family.0.raw, data(key), key.len(), data(value), value.len())
         };
@@ -420,7 +424,7 @@ impl Batch {
     /// Adds a merge operand. Key and operand are copied.
     pub fn merge(&mut self, family: &Family, key: &[u8], operand: &[u8]) {
         let t = self.library.table();
-        // SAFETY: as `put`.
+        // SAFETY: the handles are live. The slices outlive the call, and the call copies them.
         unsafe {
             (t.writebatch_merge_cf)(
                 self.raw,
@@ -436,7 +440,7 @@ impl Batch {
     /// Adds a deletion of the keys in `[begin, end)`. Both keys are copied.
     pub fn delete_range(&mut self, family: &Family, begin: &[u8], end: &[u8]) {
         let t = self.library.table();
-        // SAFETY: as `put`.
+        // SAFETY: the handles are live. The slices outlive the call, and the call copies them.
         unsafe {
             (t.writebatch_delete_range_cf)(
                 self.raw,
@@ -451,13 +455,13 @@ impl Batch {
 
     /// Adds a deletion. The key is copied.
     pub fn delete(&mut self, family: &Family, key: &[u8]) {
-        // SAFETY: as `put`.
+        // SAFETY: the handles are live. The slices outlive the call, and the call copies them.
         unsafe { (self.library.table().writebatch_delete_cf)(self.raw, family.0.raw, data(key), key.len()) };
     }
 
     /// Adds a single deletion. The key is copied.
     pub fn single_delete(&mut self, family: &Family, key: &[u8]) {
-        // SAFETY: as `put`.
+        // SAFETY: the handles are live. The slices outlive the call, and the call copies them.
         unsafe {
             (self.library.table().writebatch_singledelete_cf)(self.raw, family.0.raw, data(key), key.len())
         };
@@ -465,27 +469,27 @@ impl Batch {
 
     /// Adds bytes that go to the WAL only. The count of the batch does not change.
     pub fn put_log_data(&mut self, blob: &[u8]) {
-        // SAFETY: a live handle; the slice is copied.
+        // SAFETY: the handle is live, and the call copies the slice.
         unsafe { (self.library.table().writebatch_put_log_data)(self.raw, data(blob), blob.len()) };
     }
 
     /// Adds a save point. A rollback removes the changes after it.
     pub fn set_save_point(&mut self) {
-        // SAFETY: a live handle.
+        // SAFETY: the handle is live.
         unsafe { (self.library.table().writebatch_set_save_point)(self.raw) };
     }
 
     /// # Errors
     /// NotFound if there is no save point.
     pub fn rollback_to_save_point(&mut self) -> Result<()> {
-        // SAFETY: a live handle.
+        // SAFETY: the handle is live.
         self.library.checked(|t, e| unsafe { (t.writebatch_rollback_to_save_point)(self.raw, e) })
     }
 
     /// # Errors
     /// NotFound if there is no save point.
     pub fn pop_save_point(&mut self) -> Result<()> {
-        // SAFETY: a live handle.
+        // SAFETY: the handle is live.
         self.library.checked(|t, e| unsafe { (t.writebatch_pop_save_point)(self.raw, e) })
     }
 }

@@ -11,34 +11,35 @@ impl Db {
     /// Creates a checkpoint in the new directory `dir`.
     ///
     /// # Errors
-    /// RocksDB's refusal.
+    /// The error text of RocksDB.
     pub fn checkpoint(&self, dir: &Path, log_size_for_flush: u64) -> Result<()> {
         let (library, dir) = (&self.open.library, path_text(dir)?);
-        // SAFETY: a live database.
+        // SAFETY: the database is open.
         let raw = library.checked(|t, e| unsafe { (t.checkpoint_object_create)(self.open.raw, e) })?;
-        // SAFETY: the handle is live; the text outlives the call.
+        // SAFETY: the handle is live, and the text outlives the call.
         let made = library
             .checked(|t, e| unsafe { (t.checkpoint_create)(raw, dir.as_ptr(), log_size_for_flush, e) });
-        // SAFETY: made above, destroyed once.
+        // SAFETY: the handle was made above, and it is destroyed once.
         unsafe { (library.table().checkpoint_object_destroy)(raw) };
         made
     }
 
-    /// Ingests these files into a family.
+    /// Ingests these files into a column family.
     ///
     /// # Errors
-    /// RocksDB's refusal.
+    /// The error text of RocksDB.
     pub fn ingest(&self, family: &Family, files: &[&Path]) -> Result<()> {
         let library = &self.open.library;
         let texts = files.iter().map(|f| path_text(f)).collect::<Result<Vec<_>>>()?;
         let raw: Vec<Text> = texts.iter().map(|t| t.as_ptr()).collect();
-        // SAFETY: a fresh handle.
+        // SAFETY: the function returns a new handle.
         let options = unsafe { (library.table().ingestexternalfileoptions_create)() };
-        // SAFETY: live handles; the list has as many texts as its length says, and they outlive the call.
+        // SAFETY: the handles are live. The list has as many texts as its length says, and the texts outlive the
+        // call.
         let done = library.checked(|t, e| unsafe {
             (t.ingest_external_file_cf)(self.open.raw, family.0.raw, raw.as_ptr(), raw.len(), options, e)
         });
-        // SAFETY: made above, destroyed once.
+        // SAFETY: the handle was made above, and it is destroyed once.
         unsafe { (library.table().ingestexternalfileoptions_destroy)(options) };
         done
     }
@@ -46,7 +47,7 @@ impl Db {
     /// Opens a secondary instance of the database at `path`, with its own files in `own`.
     ///
     /// # Errors
-    /// RocksDB's refusal.
+    /// The error text of RocksDB.
     pub fn open_secondary(
         library: &Library,
         path: &Path,
@@ -60,7 +61,8 @@ impl Db {
         let raw_names: Vec<Text> = names.iter().map(|n| n.as_ptr()).collect();
         let mut handles: Vec<Raw> = vec![std::ptr::null_mut(); families.len()];
         let (path, own, count) = (path_text(path)?, path_text(own)?, families.len() as i32);
-        // SAFETY: live handles; names, options and room for handles are `count` long; texts outlive the call.
+        // SAFETY: the handles are live. The arrays of names, options and handles have `count` places, and the texts
+        // outlive the call.
         let raw = library.checked(|t, e| unsafe {
             (t.open_as_secondary_column_families)(
                 options.raw,
@@ -81,12 +83,12 @@ impl Db {
         Ok((Db { open }, families))
     }
 
-    /// Reads what the writer did since the open or the last call. For a secondary instance.
+    /// Catches up with the writer of the database. For a secondary instance.
     ///
     /// # Errors
-    /// RocksDB's refusal.
+    /// The error text of RocksDB.
     pub fn catch_up(&self) -> Result<()> {
-        // SAFETY: a live database.
+        // SAFETY: the database is open.
         self.open.library.checked(|t, e| unsafe { (t.try_catch_up_with_primary)(self.open.raw, e) })
     }
 }
@@ -100,59 +102,59 @@ pub struct SstWriter {
 }
 
 impl SstWriter {
-    /// Begins the file at `path`, with an option string.
+    /// Starts the file at `path`, with options as text.
     ///
     /// # Errors
-    /// RocksDB's refusal.
+    /// The error text of RocksDB.
     pub fn open(library: &Library, path: &Path, text: &str) -> Result<SstWriter> {
         let (options, path) = (library.options(text)?, path_text(path)?);
-        // SAFETY: a fresh handle.
+        // SAFETY: the function returns a new handle.
         let env = unsafe { (library.table().envoptions_create)() };
         // SAFETY: both handles are live until the writer is dropped.
         let raw = unsafe { (library.table().sstfilewriter_create)(env, options.raw) };
         let writer = SstWriter { raw, env, library: library.clone(), _options: options };
-        // SAFETY: a live handle; the text outlives the call.
+        // SAFETY: the handle is live, and the text outlives the call.
         library.checked(|t, e| unsafe { (t.sstfilewriter_open)(raw, path.as_ptr(), e) })?;
         Ok(writer)
     }
 
-    /// Adds an entry; keys ascend.
+    /// Adds an entry. The keys must ascend.
     ///
     /// # Errors
-    /// RocksDB's refusal.
+    /// The error text of RocksDB.
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        // SAFETY: a live handle; both texts are as long as the lengths say.
+        // SAFETY: the handle is live, and each length is the length of its bytes.
         self.library.checked(|t, e| unsafe {
             (t.sstfilewriter_put)(self.raw, data(key), key.len(), data(value), value.len(), e)
         })
     }
 
-    /// Adds a merge operand; keys ascend.
+    /// Adds a merge operand. The keys must ascend.
     ///
     /// # Errors
-    /// RocksDB's refusal.
+    /// The error text of RocksDB.
     pub fn merge(&mut self, key: &[u8], operand: &[u8]) -> Result<()> {
-        // SAFETY: a live handle; both texts are as long as the lengths say.
+        // SAFETY: the handle is live, and each length is the length of its bytes.
         self.library.checked(|t, e| unsafe {
             (t.sstfilewriter_merge)(self.raw, data(key), key.len(), data(operand), operand.len(), e)
         })
     }
 
-    /// Adds a tombstone; keys ascend.
+    /// Adds a tombstone. The keys must ascend.
     ///
     /// # Errors
-    /// RocksDB's refusal.
+    /// The error text of RocksDB.
     pub fn delete(&mut self, key: &[u8]) -> Result<()> {
-        // SAFETY: a live handle; the text is as long as the length says.
+        // SAFETY: the handle is live, and the length is the length of the key.
         self.library.checked(|t, e| unsafe { (t.sstfilewriter_delete)(self.raw, data(key), key.len(), e) })
     }
 
     /// Deletes the keys in `[begin, end)`.
     ///
     /// # Errors
-    /// RocksDB's refusal.
+    /// The error text of RocksDB.
     pub fn delete_range(&mut self, begin: &[u8], end: &[u8]) -> Result<()> {
-        // SAFETY: a live handle; both texts are as long as the lengths say.
+        // SAFETY: the handle is live, and each length is the length of its bytes.
         self.library.checked(|t, e| unsafe {
             (t.sstfilewriter_delete_range)(self.raw, data(begin), begin.len(), data(end), end.len(), e)
         })
@@ -161,9 +163,9 @@ impl SstWriter {
     /// Writes the rest of the file.
     ///
     /// # Errors
-    /// RocksDB's refusal.
+    /// The error text of RocksDB.
     pub fn finish(self) -> Result<()> {
-        // SAFETY: a live handle.
+        // SAFETY: the handle is live.
         self.library.checked(|t, e| unsafe { (t.sstfilewriter_finish)(self.raw, e) })
     }
 }
@@ -171,7 +173,8 @@ impl SstWriter {
 impl Drop for SstWriter {
     fn drop(&mut self) {
         let table = self.library.table();
-        // SAFETY: made by `open`, destroyed once; the writer before the options that it refers to.
+        // SAFETY: `open` made the handles, and each is destroyed once. The writer is destroyed before the options
+        // that it refers to.
         unsafe {
             (table.sstfilewriter_destroy)(self.raw);
             (table.envoptions_destroy)(self.env);
@@ -190,10 +193,10 @@ impl Backups {
     /// Opens the backups in `dir`.
     ///
     /// # Errors
-    /// RocksDB's refusal.
+    /// The error text of RocksDB.
     pub fn open(library: &Library, dir: &Path) -> Result<Backups> {
         let (options, dir) = (library.options("")?, path_text(dir)?);
-        // SAFETY: a live handle; the text outlives the call.
+        // SAFETY: the handle is live, and the text outlives the call.
         let raw = library.checked(|t, e| unsafe { (t.backup_engine_open)(options.raw, dir.as_ptr(), e) })?;
         Ok(Backups { raw, library: library.clone(), _options: options })
     }
@@ -201,9 +204,9 @@ impl Backups {
     /// Makes a backup.
     ///
     /// # Errors
-    /// RocksDB's refusal.
+    /// The error text of RocksDB.
     pub fn create(&self, db: &Db, flush: bool) -> Result<()> {
-        // SAFETY: live handles.
+        // SAFETY: the handles are live.
         self.library.checked(|t, e| unsafe {
             (t.backup_engine_create_new_backup_flush)(self.raw, db.open.raw, u8::from(flush), e)
         })
@@ -212,16 +215,16 @@ impl Backups {
     /// Restores backup `id` to `dir`.
     ///
     /// # Errors
-    /// RocksDB's refusal.
+    /// The error text of RocksDB.
     pub fn restore(&self, id: u32, dir: &Path) -> Result<()> {
         let dir = path_text(dir)?;
-        // SAFETY: a fresh handle.
+        // SAFETY: the function returns a new handle.
         let options = unsafe { (self.library.table().restore_options_create)() };
-        // SAFETY: live handles; the text outlives the call.
+        // SAFETY: the handles are live, and the text outlives the call.
         let done = self.library.checked(|t, e| unsafe {
             (t.backup_engine_restore_db_from_backup)(self.raw, dir.as_ptr(), dir.as_ptr(), options, id, e)
         });
-        // SAFETY: made above, destroyed once.
+        // SAFETY: the handle was made above, and it is destroyed once.
         unsafe { (self.library.table().restore_options_destroy)(options) };
         done
     }
@@ -229,31 +232,31 @@ impl Backups {
     /// Verifies the sizes of the files of backup `id`.
     ///
     /// # Errors
-    /// RocksDB's refusal.
+    /// The error text of RocksDB.
     pub fn verify(&self, id: u32) -> Result<()> {
-        // SAFETY: a live handle.
+        // SAFETY: the handle is live.
         self.library.checked(|t, e| unsafe { (t.backup_engine_verify_backup)(self.raw, id, e) })
     }
 
     /// Keeps the newest `keep` backups.
     ///
     /// # Errors
-    /// RocksDB's refusal.
+    /// The error text of RocksDB.
     pub fn purge(&self, keep: u32) -> Result<()> {
-        // SAFETY: a live handle.
+        // SAFETY: the handle is live.
         self.library.checked(|t, e| unsafe { (t.backup_engine_purge_old_backups)(self.raw, keep, e) })
     }
 
-    /// The numbers of all backups.
+    /// Returns the ids of all backups.
     pub fn ids(&self) -> Vec<u32> {
         let t = self.library.table();
-        // SAFETY: a live handle; what it returns is ours until it is destroyed.
+        // SAFETY: the handle is live. The caller owns the result until it is destroyed.
         let info = unsafe { (t.backup_engine_get_backup_info)(self.raw) };
-        // SAFETY: a live handle.
+        // SAFETY: the handle is live.
         let count = unsafe { (t.backup_engine_info_count)(info) };
-        // SAFETY: a live handle; the index is below the count.
+        // SAFETY: the handle is live, and the index is below the count.
         let ids = (0..count).map(|i| unsafe { (t.backup_engine_info_backup_id)(info, i) }).collect();
-        // SAFETY: given above, destroyed once.
+        // SAFETY: the library returned the handle above, and it is destroyed once.
         unsafe { (t.backup_engine_info_destroy)(info) };
         ids
     }
@@ -261,7 +264,7 @@ impl Backups {
 
 impl Drop for Backups {
     fn drop(&mut self) {
-        // SAFETY: opened once, closed once.
+        // SAFETY: the engine is open, and it is closed once.
         unsafe { (self.library.table().backup_engine_close)(self.raw) };
     }
 }

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use crate::table::{ErrorSlot, Raw, Table};
 
-/// An answer, or RocksDB's words for what went wrong.
+/// The result of a call, or the error text of RocksDB.
 pub type Result<T> = std::result::Result<T, String>;
 
-/// RocksDB. Cheap to clone; unloaded never, since its threads outlive every database.
+/// The loaded library. A clone is cheap. The library is never unloaded, because its threads run until the process
+/// ends.
 #[derive(Clone)]
 pub struct Library {
     table: Arc<Table>,
@@ -20,13 +21,13 @@ impl Library {
     /// `table` was written for. This crate cannot check the effects of loading a different library.
     ///
     /// # Errors
-    /// The loader's words: no such file, not a library, a function missing.
+    /// The error text of the loader: the file does not exist, is no library, or lacks a function.
     pub fn load(path: &Path) -> Result<Library> {
         // SAFETY: loading a library runs its initialisers. The caller names a RocksDB library, and the
         // initialisers of RocksDB only set up its own statics.
         let library =
             unsafe { libloading::Library::new(path) }.map_err(|e| format!("{}: {e}", path.display()))?;
-        // SAFETY: `Table` has the signatures of that library's C interface.
+        // SAFETY: the caller names a RocksDB library, and `Table` has the signatures of RocksDB's C interface.
         let table = unsafe { Table::find(&library) }.map_err(|e| format!("{}: {e}", path.display()))?;
         // The pointers must stay valid until the process ends: RocksDB's threads run until then.
         std::mem::forget(library);
@@ -37,7 +38,7 @@ impl Library {
         &self.table
     }
 
-    /// Makes a call that leaves its error in a slot.
+    /// Makes a call of the library, and returns the error that the call stores in its slot.
     pub(crate) fn checked<T>(&self, call: impl FnOnce(&Table, ErrorSlot) -> T) -> Result<T> {
         let mut error: *mut c_char = std::ptr::null_mut();
         let answer = call(&self.table, &raw mut error);
@@ -46,9 +47,9 @@ impl Library {
 
     /// Takes a string that the library allocated.
     pub(crate) fn words(&self, text: *mut c_char) -> String {
-        // SAFETY: the library's strings end with a zero byte, and this one is ours until it is freed.
+        // SAFETY: a string of the library ends with a zero byte. The caller owns this string until it is freed.
         let words = unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned();
-        // SAFETY: allocated by the library, not used after this.
+        // SAFETY: the library allocated the memory, and no code uses it afterwards.
         unsafe { (self.table.free)(text.cast()) };
         words
     }
@@ -58,44 +59,45 @@ impl Library {
         // SAFETY: the library returned `data` and `len` together, and the caller owns the buffer until
         // `free`.
         let bytes = unsafe { copy(data, len) };
-        // SAFETY: allocated by the library, not used after this.
+        // SAFETY: the library allocated the memory, and no code uses it afterwards.
         unsafe { (self.table.free)(data.cast()) };
         bytes
     }
 
-    /// Default options changed by RocksDB's option string, of database and family alike.
+    /// Returns the default options with the changes of an option text. The text may have options of the database and
+    /// of a column family.
     ///
     /// # Errors
-    /// RocksDB's refusal.
+    /// The error text of RocksDB.
     pub fn options(&self, text: &str) -> Result<Options> {
         let text = c_text(text)?;
-        // SAFETY: both handles are fresh; the text ends with a zero byte and outlives the call.
+        // SAFETY: the function returns a new handle.
         let base = Options { raw: unsafe { (self.table.options_create)() }, library: self.clone() };
-        // SAFETY: as above.
+        // SAFETY: the function returns a new handle.
         let made = Options { raw: unsafe { (self.table.options_create)() }, library: self.clone() };
-        // SAFETY: as above.
+        // SAFETY: both handles are live. The text ends with a zero byte and outlives the call.
         self.checked(|t, e| unsafe { (t.get_options_from_string)(base.raw, text.as_ptr(), made.raw, e) })?;
         Ok(made)
     }
 
-    /// The families of the database at `path`.
+    /// Returns the names of the column families of the database at `path`.
     ///
     /// # Errors
-    /// RocksDB's refusal: there is none, or its MANIFEST cannot be read.
+    /// The error text of RocksDB: there is no database, or its MANIFEST cannot be read.
     pub fn families(&self, path: &Path) -> Result<Vec<String>> {
         let options = self.options("")?;
         let path = path_text(path)?;
         let mut count = 0usize;
-        // SAFETY: live handle, text that outlives the call, room for one number.
+        // SAFETY: the handle is live, the text outlives the call, and the pointer has room for one number.
         let names = self.checked(|t, e| unsafe {
             (t.list_column_families)(options.raw, path.as_ptr(), &raw mut count, e)
         })?;
-        // SAFETY: the library says that so many strings are there.
+        // SAFETY: the library returned `count` strings in `names`.
         let listed = unsafe { std::slice::from_raw_parts(names, count) };
-        // SAFETY: each ends with a zero byte.
+        // SAFETY: each name ends with a zero byte.
         let copied =
             listed.iter().map(|n| unsafe { CStr::from_ptr(*n) }.to_string_lossy().into_owned()).collect();
-        // SAFETY: as given, once.
+        // SAFETY: the library returned the list with this count, and it is destroyed once.
         unsafe { (self.table.list_column_families_destroy)(names, count) };
         Ok(copied)
     }
@@ -103,15 +105,15 @@ impl Library {
     /// Deletes the database at `path`.
     ///
     /// # Errors
-    /// RocksDB's refusal: it is open somewhere.
+    /// The error text of RocksDB: the database is open.
     pub fn destroy(&self, path: &Path) -> Result<()> {
         let (options, path) = (self.options("")?, path_text(path)?);
-        // SAFETY: live handle, text that outlives the call.
+        // SAFETY: the handle is live, and the text outlives the call.
         self.checked(|t, e| unsafe { (t.destroy_db)(options.raw, path.as_ptr(), e) })
     }
 }
 
-/// Options of a database and a family.
+/// Options of a database and of a column family.
 pub struct Options {
     pub(crate) raw: Raw,
     library: Library,
@@ -119,7 +121,7 @@ pub struct Options {
 
 impl Drop for Options {
     fn drop(&mut self) {
-        // SAFETY: made by `options_create`, destroyed once.
+        // SAFETY: `options_create` made the handle, and it is destroyed once.
         unsafe { (self.library.table.options_destroy)(self.raw) };
     }
 }
@@ -132,14 +134,14 @@ pub(crate) fn path_text(path: &Path) -> Result<CString> {
     c_text(&path.to_string_lossy())
 }
 
-/// The bytes of a slice of the library's, which may be no address at all when there are none.
+/// Returns a copy of the bytes of a slice. If `len` is 0, `data` may be null.
 ///
 /// # Safety
-/// `len` bytes lie at `data`, unless it is 0.
+/// If `len` is not 0, `len` bytes must be readable at `data`.
 pub(crate) unsafe fn copy(data: *const c_char, len: usize) -> Vec<u8> {
     if len == 0 {
         return Vec::new();
     }
-    // SAFETY: as the caller vouches.
+    // SAFETY: by the contract of this function, `len` bytes are readable at `data`.
     unsafe { std::slice::from_raw_parts(data.cast::<u8>(), len) }.to_vec()
 }

@@ -26,7 +26,7 @@ type Load = unsafe extern "C" fn(
 /// of column families. The loaded options are never freed.
 ///
 /// # Errors
-/// The words of the loader or of RocksDB.
+/// The error text of the loader or of RocksDB.
 pub fn load_latest_options(library: &Path, database: &Path) -> Result<usize> {
     let words = |e: libloading::Error| format!("{}: {e}", library.display());
     let path = CString::new(database.as_os_str().as_encoded_bytes()).map_err(|e| e.to_string())?;

@@ -27,7 +27,7 @@ pub struct Reading {
     pub soft_limit: Option<u64>,
 }
 
-/// The library's read options, with what they point to.
+/// The read options of the library, with the objects that they point to.
 struct Native {
     raw: Raw,
     library: Library,
@@ -37,8 +37,8 @@ struct Native {
 impl Native {
     fn new(library: &Library, reading: &Reading) -> Native {
         let t = library.table();
-        // SAFETY: a fresh handle. The bounds and the timestamp that it points to are copies in `kept`, which live in the same struct and
-        // are never changed: a vector's bytes stay where they are when it moves.
+        // SAFETY: the handle is new. The bounds and the timestamp that it points to are copies in `kept`, which live in
+        // the same struct and never change. A move of the struct does not move the bytes of a vector.
         unsafe {
             let made =
                 Native { raw: (t.readoptions_create)(), library: library.clone(), kept: reading.clone() };
@@ -73,7 +73,8 @@ impl Native {
 
 impl Drop for Native {
     fn drop(&mut self) {
-        // SAFETY: made above, destroyed once; what used it is gone (an iterator drops before its options).
+        // SAFETY: the handle was made above, and it is destroyed once. No call uses it, and an iterator is destroyed
+        // before its options.
         unsafe { (self.library.table().readoptions_destroy)(self.raw) };
     }
 }
@@ -83,19 +84,20 @@ struct Held {
     open: Arc<Open>,
 }
 
-// SAFETY: RocksDB's snapshots are immutable, and released under the database's lock by any thread.
+// SAFETY: a snapshot does not change, and any thread may release it: RocksDB takes the lock of the database for the
+// release.
 unsafe impl Send for Held {}
-// SAFETY: as above.
+// SAFETY: a snapshot does not change, so threads may share it.
 unsafe impl Sync for Held {}
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // SAFETY: taken from this database, which is still open, released once.
+        // SAFETY: the snapshot is of this database, which is open, and it is released once.
         unsafe { (self.open.library.table().release_snapshot)(self.open.raw, self.raw) };
     }
 }
 
-/// A moment to read from.
+/// A snapshot.
 #[derive(Clone)]
 pub struct Snapshot(Arc<Held>);
 
@@ -103,27 +105,27 @@ impl Db {
     /// Takes a snapshot of the newest state. The drop of the last copy releases the snapshot.
     pub fn snapshot(&self) -> Snapshot {
         let open = self.open.clone();
-        // SAFETY: a live handle.
+        // SAFETY: the handle is live.
         let raw = unsafe { (open.library.table().create_snapshot)(open.raw) };
         Snapshot(Arc::new(Held { raw, open }))
     }
 
-    /// The value of a key.
+    /// Returns the value of a key. `None`: the key does not exist.
     ///
     /// # Errors
-    /// RocksDB's.
+    /// The error text of RocksDB.
     pub fn get(&self, family: &Family, key: &[u8], reading: &Reading) -> Result<Option<Vec<u8>>> {
         let library = &self.open.library;
         let options = Native::new(library, reading);
         let mut len = 0usize;
-        // SAFETY: live handles; the key outlives the call; room for one number.
+        // SAFETY: the handles are live, the key outlives the call, and the pointer has room for one number.
         let value = library.checked(|t, e| unsafe {
             (t.get_cf)(self.open.raw, options.raw, family.0.raw, data(key), key.len(), &raw mut len, e)
         })?;
         Ok(if value.is_null() { None } else { Some(library.bytes(value, len)) })
     }
 
-    /// The values of several keys of one family; `batched` is the other of RocksDB's two ways.
+    /// Returns the values of several keys of one column family. With `batched`, calls RocksDB's batched multi-get.
     pub fn multi_get(
         &self,
         family: &Family,
@@ -143,7 +145,7 @@ impl Db {
         if batched {
             let mut slices: Vec<Raw> = vec![std::ptr::null_mut(); keys.len()];
             let s = slices.as_mut_ptr();
-            // SAFETY: live handles; every array is as long as `keys`.
+            // SAFETY: the handles are live, and every array is as long as `keys`.
             unsafe {
                 (t.batched_multi_get_cf)(
                     self.open.raw,
@@ -163,7 +165,7 @@ impl Db {
                     continue;
                 }
                 let mut len = 0usize;
-                // SAFETY: a slice of the library's, its bytes copied before it is destroyed, once.
+                // SAFETY: the library returned the slice. Its bytes are copied before the slice is destroyed, once.
                 unsafe {
                     let value = (t.pinnableslice_value)(slice, &raw mut len);
                     found.push(Some(copy(value, len)));
@@ -174,7 +176,7 @@ impl Db {
             let mut values: Vec<*mut c_char> = vec![std::ptr::null_mut(); keys.len()];
             let mut sizes = vec![0usize; keys.len()];
             let (f, v, z) = (families.as_ptr(), values.as_mut_ptr(), sizes.as_mut_ptr());
-            // SAFETY: live handles; every array is as long as `keys`.
+            // SAFETY: the handles are live, and every array is as long as `keys`.
             unsafe { (t.multi_get_cf)(self.open.raw, options.raw, f, keys.len(), p, l, v, z, e) };
             let taken = values.into_iter().zip(sizes);
             found.extend(taken.map(|(v, n)| if v.is_null() { None } else { Some(library.bytes(v, n)) }));
@@ -185,11 +187,12 @@ impl Db {
             .collect()
     }
 
-    /// An iterator over a family.
+    /// Returns an iterator over a column family.
     pub fn iter(&self, family: &Family, reading: &Reading) -> Iter {
         let open = self.open.clone();
         let mut options = Native::new(&open.library, reading);
-        // SAFETY: live handles; the iterator drops before its options, its family and its database.
+        // SAFETY: the handles are live. The iterator is destroyed before its options, its column family and its
+        // database.
         let raw = unsafe { (open.library.table().create_iterator_cf)(open.raw, options.raw, family.0.raw) };
         // An iterator needs its snapshot only to be made.
         options.kept.snapshot = None;
@@ -197,7 +200,7 @@ impl Db {
     }
 }
 
-/// A position in a family.
+/// An iterator over a column family.
 pub struct Iter {
     raw: Raw,
     _options: Native,
@@ -207,7 +210,7 @@ pub struct Iter {
 
 impl Drop for Iter {
     fn drop(&mut self) {
-        // SAFETY: made above, destroyed once, before the fields it refers to.
+        // SAFETY: the handle was made above, and it is destroyed once, before the fields that it refers to.
         unsafe { (self.open.library.table().iter_destroy)(self.raw) };
     }
 }
@@ -215,57 +218,57 @@ impl Drop for Iter {
 impl Iter {
     /// Returns true if the iterator is at an entry. False at both ends and after an error.
     pub fn valid(&self) -> bool {
-        // SAFETY: a live handle. So for all below.
+        // SAFETY: the handle is live.
         unsafe { (self.open.library.table().iter_valid)(self.raw) != 0 }
     }
 
     /// Moves to the first entry, or makes the iterator not valid if there is none.
     pub fn seek_to_first(&mut self) {
-        // SAFETY: as `valid`.
+        // SAFETY: the handle is live.
         unsafe { (self.open.library.table().iter_seek_to_first)(self.raw) };
     }
 
     /// Moves to the last entry, or makes the iterator not valid if there is none.
     pub fn seek_to_last(&mut self) {
-        // SAFETY: as `valid`.
+        // SAFETY: the handle is live.
         unsafe { (self.open.library.table().iter_seek_to_last)(self.raw) };
     }
 
     /// Moves to the first entry at or after `key`.
     pub fn seek(&mut self, key: &[u8]) {
-        // SAFETY: as `valid`; the key is copied.
+        // SAFETY: the handle is live, and the call copies the key.
         unsafe { (self.open.library.table().iter_seek)(self.raw, data(key), key.len()) };
     }
 
     /// Moves to the last entry at or before `key`.
     pub fn seek_for_prev(&mut self, key: &[u8]) {
-        // SAFETY: as `seek`.
+        // SAFETY: the handle is live, and the call copies the key.
         unsafe { (self.open.library.table().iter_seek_for_prev)(self.raw, data(key), key.len()) };
     }
 
     /// # Panics
-    /// If it is not valid: RocksDB's behaviour is undefined then.
+    /// If the iterator is not valid: RocksDB's behaviour is then undefined.
     pub fn next(&mut self) {
         assert!(self.valid(), "next of an iterator that stands nowhere");
-        // SAFETY: it stands somewhere.
+        // SAFETY: the handle is live, and the iterator is valid.
         unsafe { (self.open.library.table().iter_next)(self.raw) };
     }
 
     /// # Panics
-    /// As `next`.
+    /// If the iterator is not valid: RocksDB's behaviour is then undefined.
     pub fn prev(&mut self) {
         assert!(self.valid(), "prev of an iterator that stands nowhere");
-        // SAFETY: it stands somewhere.
+        // SAFETY: the handle is live, and the iterator is valid.
         unsafe { (self.open.library.table().iter_prev)(self.raw) };
     }
 
-    /// Key and value; nothing if it stands nowhere.
+    /// Returns the key and the value. `None`: the iterator is not valid.
     pub fn row(&self) -> Option<(Vec<u8>, Vec<u8>)> {
         if !self.valid() {
             return None;
         }
         let (t, mut key_len, mut value_len) = (self.open.library.table(), 0usize, 0usize);
-        // SAFETY: it stands somewhere; both slices are copied before it moves.
+        // SAFETY: the handle is live, and the iterator is valid. Both slices are copied before the iterator moves.
         unsafe {
             let key = (t.iter_key)(self.raw, &raw mut key_len);
             let key = copy(key, key_len);
@@ -275,16 +278,16 @@ impl Iter {
     }
 
     /// # Errors
-    /// What ended the iteration.
+    /// The error that ended the iteration.
     pub fn status(&self) -> Result<()> {
-        // SAFETY: as `valid`.
+        // SAFETY: the handle is live.
         self.open.library.checked(|t, e| unsafe { (t.iter_get_error)(self.raw, e) })
     }
 
     /// # Errors
-    /// RocksDB's refusal.
+    /// The error text of RocksDB.
     pub fn refresh(&mut self) -> Result<()> {
-        // SAFETY: as `valid`.
+        // SAFETY: the handle is live.
         self.open.library.checked(|t, e| unsafe { (t.iter_refresh)(self.raw, e) })
     }
 }

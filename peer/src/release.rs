@@ -40,7 +40,7 @@ type Put = unsafe extern "C" fn(Raw, Raw, Raw, *const c_char, usize, *const c_ch
 /// The rows of each column family.
 pub type Rows = BTreeMap<String, Vec<(Vec<u8>, Vec<u8>)>>;
 
-/// A loaded library. Never unloaded: RocksDB's threads run until the process ends.
+/// A loaded library. It is never unloaded, because RocksDB's threads run until the process ends.
 struct Loaded(&'static libloading::Library);
 
 impl Loaded {
@@ -51,7 +51,7 @@ impl Loaded {
     }
 }
 
-/// Turns the error of a call into RocksDB's words. The string is never freed.
+/// Makes a call of the library, and returns its error as text. The string of the library is never freed.
 fn checked<T>(call: impl FnOnce(ErrorSlot) -> T) -> Result<T> {
     let mut error = std::ptr::null_mut();
     let answer = call(&raw mut error);
@@ -66,7 +66,7 @@ fn checked<T>(call: impl FnOnce(ErrorSlot) -> T) -> Result<T> {
 /// rows, then puts `row` into each column family, and closes the database. The options and the names are never freed.
 ///
 /// # Errors
-/// The words of the loader or of RocksDB.
+/// The error text of the loader or of RocksDB.
 pub fn visit(library: &Path, database: &Path, row: (&[u8], &[u8])) -> Result<Rows> {
     // SAFETY: the caller names a RocksDB library, and the initialisers of RocksDB only set up its own statics.
     let loaded = unsafe { libloading::Library::new(library) };
@@ -142,7 +142,7 @@ fn rows_of(loaded: &Loaded, db: Raw, family: Raw) -> Result<Vec<(Vec<u8>, Vec<u8
     let mut rows = Vec::new();
     // SAFETY: the iterator is alive.
     unsafe { first(iter) };
-    // SAFETY: as above.
+    // SAFETY: the iterator is alive.
     while unsafe { valid(iter) } != 0 {
         rows.push((piece(key), piece(value)));
         // SAFETY: the iterator is alive and valid.

@@ -7,32 +7,32 @@ use std::ffi::{c_char, c_int, c_uchar, c_void};
 
 /// A handle of the library.
 pub type Raw = *mut c_void;
-/// Where a call leaves its error, to be freed by the caller.
+/// The place where a call stores its error. The caller frees the error.
 pub type ErrorSlot = *mut *mut c_char;
-/// Text of C that ends with a zero byte.
+/// A C string: it ends with a zero byte.
 pub type Text = *const c_char;
 /// Bytes with a separate length. They may contain zeros.
 pub type Bytes = *const c_char;
 
 macro_rules! table {
     ($(fn $name:ident($($argument:ty),*) $(-> $answer:ty)?;)*) => {
-        /// One pointer for each function, named as there without `rocksdb_`.
+        /// One pointer for each function. The field has the name of the function without `rocksdb_`.
         #[allow(non_snake_case)]
         pub struct Table {
             $(pub $name: unsafe extern "C" fn($($argument),*) $(-> $answer)?,)*
         }
 
         impl Table {
-            /// Looks every function up.
+            /// Looks up every function.
             ///
             /// # Safety
-            /// The library must be RocksDB: functions of these names with these signatures. The pointers are good for
-            /// as long as the library stays loaded.
+            /// The library must be RocksDB: its functions of these names have these signatures. The pointers are valid
+            /// while the library is loaded.
             pub unsafe fn find(library: &libloading::Library) -> Result<Table, libloading::Error> {
                 Ok(Table {
                     $($name: {
                         let symbol = concat!("rocksdb_", stringify!($name), "\0");
-                        // SAFETY: the caller vouches for name and signature.
+                        // SAFETY: by the contract of `find`, the function of this name has this signature.
                         *unsafe { library.get(symbol.as_bytes()) }?
                     },)*
                 })

@@ -161,8 +161,8 @@ impl World {
         self.stop()
     }
 
-    /// Tries to resume after a failed operation, and then goes on: a transaction whose decision failed can be decided again.
-    /// Returns false if the round ends. After a resume, the state that readers see is durable.
+    /// Tries to resume after a failed operation, and then continues: a transaction whose decision failed can be decided
+    /// again. Returns false if the round ends. After a resume, the state that readers see is durable.
     fn resume(&mut self) -> Result<bool, String> {
         // With the write-unprepared policy, a failed commit without prepare may leave a prepared transaction without a handle.
         let unclear = std::mem::take(&mut self.is_unclear);

@@ -3,12 +3,12 @@
 //! A node is a file below `src/`. An edge goes from a file to the file that defines a name which the first file imports
 //! with `use`. A name that a module re-exports leads to the file that defines the name. Two rules keep Rust's own shape
 //! out of the count: a `mod` declaration is no edge, and test files have no edges. A circle is a set of files that all
-//! reach each other. The compiler accepts a circle; a reader has to understand all of its files at once.
+//! reach each other. The compiler accepts a circle, but a reader must understand all files of the circle at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Module path (`["sst", "reader"]`; empty for `lib.rs`) and what the module's file says.
+/// A module: its path (`["sst", "reader"]`; empty for `lib.rs`), and the imports and re-exports of its file.
 struct Module {
     shown: String,
     /// Paths that the file imports, each absolute within the crate.

@@ -1,4 +1,4 @@
-//! What the campaigns do not reach: `cargo xtask coverage FILE`, called by `.ci/coverage`.
+//! Lists the code that the campaigns do not reach: `cargo xtask coverage FILE`, called by `.ci/coverage`.
 //!
 //! FILE is the JSON of `llvm-cov export` over the programs of the campaigns. Three tables are printed:
 //! - public calls of `ironstone` that no campaign makes;

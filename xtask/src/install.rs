@@ -51,7 +51,7 @@ fn install(root: &Path, prefix: &Path, profile: &str) -> Result<(), String> {
     std::fs::write(&path, package(prefix)).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// The description for pkg-config.
+/// Returns the text of the file for pkg-config.
 fn package(prefix: &Path) -> String {
     let prefix = std::path::absolute(prefix).unwrap_or_else(|_| prefix.to_path_buf());
     format!(
@@ -63,7 +63,7 @@ fn package(prefix: &Path) -> String {
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), String> {
-    // A running program can map the old file: the new file gets a new inode.
+    // Remove the old file first: a running program may have mapped it, and a write to it would change the program.
     let _ = std::fs::remove_file(to);
     std::fs::copy(from, to).map(|_| ()).map_err(|error| format!("{}: {error}", from.display()))
 }

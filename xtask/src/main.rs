@@ -1,30 +1,34 @@
-//! House rules that a machine can hold: `cargo xtask tidy`; how much `unsafe` there is: `cargo xtask unsafe`
-//! ([`unsafety`]).
+//! Checks of the house rules, and other commands for developers.
 //!
-//! `cargo xtask prose` lists sentences that are mostly pronouns ([`prose`]); `cargo xtask circles` lists circles of imports
-//! between the files of a crate ([`circles`]); `cargo xtask coverage` lists what the campaigns do not reach
-//! ([`coverage`]); `cargo xtask header [--check]` writes or compares the C header ([`header`]); `cargo xtask install` lays
-//! out the C library ([`install`]); `cargo xtask options` writes `docs/options.md`; `cargo xtask surface` compares the items
-//! of the crate `rocksdb` with rust-rocksdb ([`surface`]); `cargo xtask measure` prints the measures of the house
-//! ([`measure`]).
+//! | command | effect |
+//! |---|---|
+//! | `tidy` | checks the rules below |
+//! | `prose` | lists sentences that are mostly pronouns ([`prose`]) |
+//! | `circles` | lists circles of imports between the files of a crate ([`circles`]) |
+//! | `measure` | prints measures of the source code ([`measure`]) |
+//! | `unsafe` | prints the share of `unsafe` code ([`unsafety`]) |
+//! | `coverage FILE` | lists the code that the campaigns do not reach ([`coverage`]) |
+//! | `header [--check]` | writes or compares the C header ([`header`]) |
+//! | `install --prefix DIR` | builds the C library and lays out its files ([`install`]) |
+//! | `options` | writes `docs/options.md` |
+//! | `surface` | compares the items of the crate `rocksdb` with rust-rocksdb ([`surface`]) |
 //!
-//! `tidy` fails, naming file and line, when
-//! - a crate imports a neighbour or a floor above it ([`floors`]);
-//! - inside `engine`, a room imports its own row or one above it ([`rooms`]);
-//! - `unsafe` could appear outside the crates that may hold it, a file has no opening story, grows past
-//!   the red line without being entered in `long_files.txt`, or holds words that do not belong in the
-//!   project ([`text`]);
-//! - more than 3 % of the long sentences of a room are mostly pronouns ([`prose`]);
-//! - a type has too many methods or fields ([`sizes`]);
-//! - files of a crate import each other in a circle ([`circles`]).
+//! `tidy` prints a fault with file and line, and fails, in these cases:
+//! - A crate imports a crate of its own layer or of a higher layer ([`layers`]).
+//! - A module of `engine` imports a module of its own row or of a higher row ([`rooms`]).
+//! - A crate that must not have `unsafe` code does not forbid it, a file has no header, a file is too long and is not in
+//!   `long_files.txt`, or a file has a banned word ([`text`]).
+//! - More than 3 % of the long sentences of a module are mostly pronouns ([`prose`]).
+//! - A type has too many methods or fields ([`sizes`]).
+//! - Files of a crate import each other in a circle ([`circles`]).
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
 
 mod circles;
 mod coverage;
-mod floors;
 mod header;
 mod install;
+mod layers;
 mod measure;
 mod prose;
 mod rooms;
@@ -50,7 +54,8 @@ fn main() -> ExitCode {
         );
         return ExitCode::from(2);
     }
-    // At run time: a binary that was built in another checkout would check the other checkout.
+    // Read the variable at run time. With a constant, a binary that was built in another checkout would check that
+    // checkout.
     let manifest_dir =
         std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
     let Some(root) = Path::new(&manifest_dir).parent() else {
@@ -78,7 +83,7 @@ fn main() -> ExitCode {
     } else if command == "circles" {
         circles::check(root, &mut faults);
     } else {
-        floors::check(root, &mut faults);
+        layers::check(root, &mut faults);
         rooms::check(root, &mut faults);
         text::check(root, &mut faults);
         prose::check(root, &mut faults);
@@ -115,7 +120,7 @@ fn write_options(root: &Path, faults: &mut Vec<String>) {
     }
 }
 
-/// Every `.rs` file below `dir`, in a stable order.
+/// Returns every `.rs` file below `dir`, in the order of the paths.
 fn rust_files(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut waiting = vec![dir.to_path_buf()];
@@ -134,7 +139,7 @@ fn rust_files(dir: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// A file's path as a fault shows it.
+/// Returns the path of a file as a fault shows it.
 fn shown(root: &Path, path: &Path) -> String {
     path.strip_prefix(root).unwrap_or(path).display().to_string()
 }

@@ -1,4 +1,4 @@
-//! The measures of the house, as a table or as JSON: `cargo xtask measure [--json]`.
+//! Prints measures of the source code, as a table or as JSON: `cargo xtask measure [--json]`.
 //!
 //! A measure is counted from the text of the sources. Tests are left out, except where the measure is about tests.
 

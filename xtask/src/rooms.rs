@@ -1,8 +1,9 @@
-//! The arrows inside `engine`, where a crate wall is too much. A room imports only from rows below its own.
+//! The imports between the modules of `engine`. A module imports only from rows below its own row.
 
 use std::path::Path;
 
-/// Room and row; larger is higher. Rooms of one row never import each other, except where [`PAIRS`] says.
+/// Each module with its row. A larger number is a higher row. Modules of one row never import each other, except for
+/// [`PAIRS`].
 const ROWS: [(&str, u8); 37] = [
     ("db", 11),
     ("replica", 11),
@@ -43,15 +44,14 @@ const ROWS: [(&str, u8); 37] = [
     ("sync", 0),
 ];
 
-/// Imports within a row that were decided individually, each with its reason.
+/// Allowed imports within a row. The reason for a pair stands above the pair.
 const PAIRS: [(&str, &str); 0] = [];
 
 fn row(room: &str) -> Option<u8> {
     ROWS.iter().find(|(name, _)| *name == room).map(|(_, row)| *row)
 }
 
-/// Adds a fault for each import of `engine` that goes to a row at or above its own, and for each room without a
-/// row.
+/// Adds a fault for each import of `engine` from the same row or from a higher row, and for each module without a row.
 pub fn check(root: &Path, faults: &mut Vec<String>) {
     let src = root.join("engine/src");
     for path in crate::rust_files(&src) {
@@ -79,7 +79,7 @@ pub fn check(root: &Path, faults: &mut Vec<String>) {
                 let decided = PAIRS.contains(&(room.as_str(), used.as_str()));
                 if used != room && other >= own && !decided {
                     faults.push(format!(
-                        "{}:{}: {room} (row {own}) imports {used} (row {other}); arrows go down only",
+                        "{}:{}: {room} (row {own}) imports {used} (row {other}); a module imports only from lower rows",
                         crate::shown(root, &path),
                         index + 1
                     ));

@@ -1,16 +1,16 @@
 //! The sizes of types: at most 40 methods and 20 fields.
 //!
-//! A method is counted in the inherent `impl` blocks of a type, in all files of a crate. Methods of traits are not counted,
-//! because the trait decides their number. A type above a limit stands in [`LARGE`] with its present size: it may shrink,
-//! and not grow.
+//! A method is counted in the inherent `impl` blocks of a type, in all files of a crate. Methods of traits are not
+//! counted, because the trait decides their number. [`LARGE`] lists each type above a limit with its present size. The
+//! type may shrink, but it may not grow.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A type has at most so many methods.
+/// The largest number of methods of a type.
 const METHODS_MAX: usize = 40;
 
-/// A struct has at most so many fields.
+/// The largest number of fields of a struct.
 const FIELDS_MAX: usize = 20;
 
 /// Crates whose types and methods are those of another project's interface.
@@ -19,7 +19,7 @@ const GIVEN: [&str; 3] = ["c", "jni", "rocksdb"];
 /// A type above a limit: crate, type, most methods, most fields, reason.
 type Large = (&'static str, &'static str, usize, usize, &'static str);
 
-/// The types above a limit. No type enters this list.
+/// The types above a limit. Do not add a type to this list.
 const LARGE: [Large; 18] = [
     ("engine", "Db", 121, 20, "a handle: each method forwards"),
     ("ironstone", "Db", 70, 20, "a handle: each method forwards"),
@@ -99,7 +99,7 @@ pub fn sizes(root: &Path, name: &str) -> BTreeMap<String, Size> {
     found
 }
 
-/// What the lines of a file belong to.
+/// The item that a line of a file belongs to.
 enum Inside {
     Nothing,
     Struct(String),
@@ -129,7 +129,7 @@ fn of_file(text: &str) -> BTreeMap<String, Size> {
     found
 }
 
-/// The lines of a file up to its inline test module.
+/// Returns the lines of a file up to its inline test module.
 pub fn product_lines(text: &str) -> impl Iterator<Item = &str> {
     text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().lines()
 }

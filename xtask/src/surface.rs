@@ -56,7 +56,7 @@ fn compare(root: &Path, arguments: &[String]) -> Result<(), String> {
     }
 }
 
-/// Lets rustdoc describe our crate. Returns the path of the JSON.
+/// Runs rustdoc on our crate. Returns the path of the JSON.
 fn document(root: &Path) -> Result<PathBuf, String> {
     let status = Command::new("cargo")
         .args(["rustdoc", "-q", "-p", "ironstone-rocksdb", "--lib", "--features", "raw-ptr", "--"])
@@ -97,7 +97,7 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
     std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// A crate as rustdoc describes the crate.
+/// The JSON that rustdoc writes about a crate.
 struct Crate(Value);
 
 impl Crate {
@@ -109,11 +109,11 @@ impl Crate {
         &self.0["index"][id.to_string().as_str()]
     }
 
-    /// The public items that a program can name, and the members of public types.
+    /// Returns the public items that a program can name, and the members of public types.
     fn items(&self) -> Items {
         let mut items = Items::new();
         self.walk(&self.0["root"], "", &mut items, &mut BTreeSet::new());
-        // A type that no program can name is returned by calls: its members count too.
+        // Some calls return a type that no program can name. The members of this type count too.
         let index = self.0["index"].as_object();
         for item in index.into_iter().flat_map(|index| index.values()) {
             if item["crate_id"] == 0 && item["visibility"] == "public" {
@@ -205,7 +205,7 @@ fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-/// The kind and the content of an item.
+/// Returns the kind and the content of an item.
 fn only(inner: &Value) -> Option<(&str, &Value)> {
     inner.as_object()?.iter().next().map(|(kind, inner)| (kind.as_str(), inner))
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// Crates in which `unsafe` may stand, each block with its proof; `fuzz` for the allocator that counts.
+/// Crates that may have `unsafe` code, each block with its proof. `fuzz` needs it for its counting allocator.
 const UNSAFE_CRATES: [&str; 8] = ["kernel", "mem", "env", "c", "jni", "rocksdb", "fuzz", "peer"];
 
 /// Crates whose sources are checked.
@@ -30,10 +30,10 @@ pub const CRATES: [&str; 21] = [
     "xtask",
 ];
 
-/// Past this many lines a file is entered in `xtask/long_files.txt` with its reason, or split.
+/// A file with more lines must be in `xtask/long_files.txt` with a reason.
 const RED_LINE: usize = 800;
 
-/// Words that must not stand in committed sources. Spelled in halves so that this file passes.
+/// Words that no committed source may contain. Each word is written in two halves, so that this file passes the check.
 const BANNED: [(&str, &str, &str); 4] = [
     ("TO", "DO", "finish it, or name it in the README's table"),
     ("FIX", "ME", "fix it"),
@@ -49,19 +49,19 @@ pub fn check(root: &Path, faults: &mut Vec<String>) {
         let dir = root.join(name);
         let lib = std::fs::read_to_string(dir.join("src/lib.rs")).unwrap_or_default();
         if !lib.is_empty() && !UNSAFE_CRATES.contains(&name) && !lib.contains("#![forbid(unsafe_code)]") {
-            faults.push(format!("{name}/src/lib.rs: must say #![forbid(unsafe_code)]"));
+            faults.push(format!("{name}/src/lib.rs: must have #![forbid(unsafe_code)]"));
         }
         for path in crate::rust_files(&dir) {
             let Ok(text) = std::fs::read_to_string(&path) else { continue };
             let place = crate::shown(root, &path);
             let is_tests = path.file_name().is_some_and(|name| name == "tests.rs");
             if !is_tests && !text.trim_start().starts_with("//!") {
-                faults.push(format!("{place}:1: a file opens with its story (//!)"));
+                faults.push(format!("{place}:1: a file must start with a header (//!)"));
             }
             let lines = text.lines().count();
             if lines > RED_LINE && !allowed.contains(&place.as_str()) {
                 faults.push(format!(
-                    "{place}: {lines} lines, past {RED_LINE}: split it, or enter it in xtask/long_files.txt"
+                    "{place}: {lines} lines, the limit is {RED_LINE}: split the file, or enter it in xtask/long_files.txt"
                 ));
             }
             for (index, line) in text.lines().enumerate() {

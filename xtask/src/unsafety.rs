@@ -1,7 +1,8 @@
-//! How much `unsafe` there is: `cargo xtask unsafe`.
+//! Measures the share of `unsafe` code: `cargo xtask unsafe`.
 //!
-//! Counted are the lines of `unsafe` blocks and of the bodies of `unsafe` functions and impls, tests left out, against
-//! all lines of the product's sources. By braces, not by a parser: good to a line or two.
+//! The share is the number of lines of `unsafe` blocks, functions and impls, divided by the number of all lines of the
+//! product crates. Tests do not count. The count follows braces and has no parser, so it can be wrong by one or two
+//! lines.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,11 +26,11 @@ const PRODUCT: [&str; 15] = [
     "jni",
 ];
 
-/// Most rooms that may hold `unsafe`, and most lines of it in ten thousand.
+/// The largest number of crates with `unsafe` code, and the largest number of `unsafe` lines in ten thousand lines.
 const CRATES_MAX: usize = 6;
 const PER_TEN_THOUSAND_MAX: usize = 150;
 
-/// Prints the figure; an error when it is past the goal.
+/// Prints the share. Adds a fault if the share is above the limit.
 pub fn report(root: &Path, faults: &mut Vec<String>) {
     let mut rooms: BTreeMap<String, (usize, usize)> = BTreeMap::new();
     let mut crates = std::collections::BTreeSet::new();
@@ -76,11 +77,11 @@ pub fn report(root: &Path, faults: &mut Vec<String>) {
     }
 }
 
-/// Blocks of `unsafe`, and the lines they cover.
+/// Returns the number of `unsafe` blocks, and the number of their lines.
 fn count(text: &str) -> (usize, usize) {
     let (mut blocks, mut lines) = (0, 0);
     let mut depth = 0i64;
-    // Where the outermost one began, and whether its brace has come.
+    // The brace depth at the start of the outermost `unsafe` block, and whether its opening brace was found.
     let mut inside: Option<(i64, bool)> = None;
     for line in text.lines() {
         let code = line.split("//").next().unwrap_or_default();

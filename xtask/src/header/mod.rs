@@ -31,7 +31,7 @@ pub fn run(root: &Path, check: bool, faults: &mut Vec<String>) {
     }
 }
 
-/// The text of the header.
+/// Returns the text of the header.
 fn text(src: &Path) -> String {
     let sections: Vec<Section> = modules(src, "lib.rs")
         .iter()
@@ -54,7 +54,7 @@ fn text(src: &Path) -> String {
     out
 }
 
-/// The source files in the order of the `mod` lines, depth first.
+/// Returns the source files in the order of the `mod` lines, depth first.
 fn modules(dir: &Path, file: &str) -> Vec<PathBuf> {
     let source = std::fs::read_to_string(dir.join(file)).unwrap_or_default();
     let mut found = vec![dir.join(file)];
@@ -73,7 +73,7 @@ fn modules(dir: &Path, file: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The opaque types, and the one struct that C sees inside.
+/// Writes the opaque types, and the one struct whose fields C programs use.
 fn write_types(out: &mut String, sections: &[Section]) {
     let mut names = BTreeSet::new();
     let mut note = |text: &str| {
@@ -101,7 +101,7 @@ fn write_types(out: &mut String, sections: &[Section]) {
     );
 }
 
-/// The enums of `c/src/constants.rs`, and the counters of the perf context.
+/// Writes the enums of `c/src/constants.rs`, and the counters of the perf context.
 fn write_constants(out: &mut String, source: &str) {
     let mut open = false;
     for line in source.lines() {

@@ -1,7 +1,7 @@
 //! Reads the declarations of the crate `c`: the macros of `c/src/abi/macros.rs`, by their text.
 //!
-//! The source is formatted: a macro call begins at column 0 and ends with a line that begins with `}` or `)`. What is in a
-//! call is indented by four spaces.
+//! The source is formatted: a macro call begins at column 0 and ends with a line that begins with `}` or `)`. The
+//! content of a call is indented by four spaces.
 
 use super::types::{c_type, parameters, row_type};
 
@@ -61,7 +61,7 @@ pub fn section(source: &str) -> Section {
     found
 }
 
-/// The functions of `c_api!` and `c_missing!`.
+/// Adds the functions of `c_api!` and `c_missing!`.
 fn functions(body: &str, found: &mut Vec<Function>) {
     let mut doc = Vec::new();
     let mut lines = body.lines();
@@ -95,7 +95,7 @@ fn function(doc: Vec<String>, declaration: &str) -> Function {
     Function { doc, name: name.trim().to_string(), ret, parameters }
 }
 
-/// The place of the parenthesis that closes the list.
+/// Returns the position of the parenthesis that closes the list.
 fn closing(text: &str) -> usize {
     let mut depth = 1;
     for (at, c) in text.char_indices() {
@@ -111,7 +111,7 @@ fn closing(text: &str) -> usize {
     text.len()
 }
 
-/// The items of a list that commas outside of parentheses separate.
+/// Splits a list at the commas that are outside of parentheses.
 fn split(list: &str) -> Vec<String> {
     let mut items = vec![String::new()];
     let mut depth = 0;
@@ -143,14 +143,14 @@ fn simple(doc: Vec<String>, name: &str, ret: &str, parameters: &[String]) -> Fun
     Function { doc, name: name.to_string(), ret: ret.to_string(), parameters: parameters.to_vec() }
 }
 
-/// The handle and the prefix of a table: `rocksdb_options_t, "rocksdb_options_"`.
+/// Returns the handle and the prefix of a table: `rocksdb_options_t, "rocksdb_options_"`.
 fn table_head(body: &str) -> Option<(String, String)> {
     let line = body.lines().find(|line| line.contains("_t, \"rocksdb_"))?;
     let (handle, rest) = line.trim().split_once(", \"")?;
     Some((handle.to_string(), rest.split('"').next()?.to_string()))
 }
 
-/// The rows of a table, with their docs. A row can go over several lines.
+/// Returns the rows of a table with their docs. A row can have several lines.
 fn table_rows(body: &str) -> Vec<(Vec<String>, String)> {
     let (mut rows, mut doc, mut row) = (Vec::new(), Vec::new(), String::new());
     let after_head = body.lines().skip_while(|line| !line.contains("_t, \"rocksdb_")).skip(1);
@@ -168,7 +168,7 @@ fn table_rows(body: &str) -> Vec<(Vec<String>, String)> {
     rows
 }
 
-/// Setters and getters: `name: set / get => place;`.
+/// Adds setters and getters: `name: set / get => place;`.
 fn rows(body: &str, arrow: &str, found: &mut Vec<Function>) {
     let Some((handle, prefix)) = table_head(body) else { return };
     for (doc, row) in table_rows(body) {
@@ -205,7 +205,7 @@ fn plain_options(body: &str, found: &mut Vec<Function>) {
     rows(&kept.collect::<Vec<_>>().join("\n"), " = ", found);
 }
 
-/// Getters of one fact: `name: type => value;`.
+/// Adds getters of one fact: `name: type => value;`.
 fn facts(body: &str, found: &mut Vec<Function>) {
     let Some((handle, prefix)) = table_head(body) else { return };
     for (doc, row) in table_rows(body) {
@@ -216,7 +216,7 @@ fn facts(body: &str, found: &mut Vec<Function>) {
     }
 }
 
-/// Getters of bytes: `name => value;`.
+/// Adds getters of bytes: `name => value;`.
 fn byte_facts(body: &str, found: &mut Vec<Function>) {
     let Some((handle, prefix)) = table_head(body) else { return };
     for (doc, row) in table_rows(body) {
@@ -226,7 +226,7 @@ fn byte_facts(body: &str, found: &mut Vec<Function>) {
     }
 }
 
-/// The types of callbacks.
+/// Adds the types of callbacks.
 fn callbacks(source: &str, found: &mut Vec<Other>) {
     let mut doc = Vec::new();
     let mut lines = source.lines();

@@ -1,6 +1,6 @@
-//! Rust types and the words of `c_api!` as C types.
+//! Converts Rust types and the words of `c_api!` to C types.
 
-/// The C type of a Rust type.
+/// Returns the C type of a Rust type.
 pub fn c_type(rust: &str) -> String {
     let rust = rust.trim();
     for (prefix, pointer) in [("*const ", "const"), ("*mut ", "mut")] {
@@ -44,7 +44,7 @@ fn between<'a>(text: &'a str, open: &str) -> Option<&'a str> {
     text.strip_prefix(open)?.strip_suffix('>')
 }
 
-/// The C parameters of one parameter of `c_api!`.
+/// Returns the C parameters of one parameter of `c_api!`.
 pub fn parameters(parameter: &str) -> Vec<String> {
     let parameter = parameter.trim();
     if parameter == "err" {
@@ -85,7 +85,7 @@ fn declared(c_type: &str, name: &str) -> String {
     format!("{c_type} {name}")
 }
 
-/// The C type of the value of an option row.
+/// Returns the C type of the value of an option row.
 pub fn row_type(word: &str) -> String {
     if word == "u8" { "uint8_t".to_string() } else { c_type(word) }
 }

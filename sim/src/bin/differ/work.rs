@@ -23,15 +23,16 @@ const HANG_S: u64 = 60;
 const BEAT: Duration = Duration::from_secs(5);
 /// The time between two reports of progress.
 const PROGRESS: Duration = Duration::from_secs(10);
-/// Calls of RocksDB 11.8.1 that flush can wait for ever while all background threads of RocksDB are idle:
-/// `rocksdb_flush_cfs` and `rocksdb_compact_range_cf_opt` in about one of 300 runs of seeds 1 and 24 on a loaded machine.
-/// Gdb shows the caller in `WaitForFlushMemTables`. Such a seed is told and not compared. If more seeds than this number,
-/// and more than one in twenty, end so, the campaign fails: it has compared too little.
+/// The largest number of seeds that may end in a call of RocksDB which never returns. Calls of RocksDB 11.8.1 that
+/// flush can wait forever while all background threads of RocksDB are idle: `rocksdb_flush_cfs` and
+/// `rocksdb_compact_range_cf_opt` in about one of 300 runs of seeds 1 and 24 on a loaded machine. Gdb shows the caller
+/// in `WaitForFlushMemTables`. Such a seed is reported and not compared. If it is more than this number of seeds, and
+/// more than one seed in twenty, the campaign fails: it has compared too few answers.
 const PEER_HANGS_MAX: u64 = 3;
 /// The largest number of runs to reduce one script.
 const TRIES: usize = 400;
 
-/// Tells the parent that this process is alive.
+/// Reports to the parent that this process is alive.
 pub struct Beat(Instant);
 
 impl Beat {
@@ -39,7 +40,7 @@ impl Beat {
         Beat(Instant::now())
     }
 
-    /// Tells the parent once in [`BEAT`]. Called after each operation.
+    /// Reports to the parent once in [`BEAT`]. Called after each operation.
     pub fn tell(&mut self) {
         if self.0.elapsed() >= BEAT {
             self.0 = Instant::now();

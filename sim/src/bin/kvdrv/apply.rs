@@ -1,4 +1,4 @@
-//! `apply`: operations in, acknowledgements out.
+//! The command `apply`: reads operations from the standard input, applies them, and prints acknowledgements.
 
 use std::io::{BufRead, Write};
 
@@ -6,7 +6,7 @@ use ironstone::{BottommostLevelCompaction, CompactRangeOptions, FamilyDescriptor
 
 use crate::{Session, Settings, Stage, at, unhex};
 
-/// Refused: the protocol's code for it.
+/// The exit code of the protocol for a refused write.
 const REFUSED: u8 = 4;
 const FAILED: u8 = 3;
 
@@ -48,7 +48,7 @@ pub fn run(settings: &Settings) -> u8 {
     }
 }
 
-/// A line that is out before the next operation begins.
+/// Prints a line, and flushes it before the next operation starts.
 fn say(line: &str) {
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
@@ -65,7 +65,7 @@ struct Applying<'a> {
 }
 
 impl Applying<'_> {
-    /// Every line; a code if a write was refused.
+    /// Applies every line of the standard input. Ends the process with `REFUSED` after a refused write.
     fn all(&mut self) -> Result<Option<u8>, Stage> {
         for line in std::io::stdin().lock().lines() {
             let line = line.map_err(|e| Stage("usage", e.to_string()))?;
@@ -75,14 +75,14 @@ impl Applying<'_> {
                 continue;
             }
             if !self.one(verb, operands)? {
-                // As a killed process: nothing is closed.
+                // End without a close, as a killed process does.
                 std::process::exit(i32::from(REFUSED));
             }
         }
         Ok(None)
     }
 
-    /// One operation; false if it was a write and refused.
+    /// Applies one operation. Returns false if the operation was a write that the engine refused.
     fn one(&mut self, verb: &str, operands: &[&str]) -> Result<bool, Stage> {
         let operand = |i: usize| operands.get(i).copied().unwrap_or("-");
         let session = self.session.as_ref().ok_or_else(|| Stage("usage", "closed".to_string()))?;

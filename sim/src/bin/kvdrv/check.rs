@@ -1,4 +1,4 @@
-//! `check`: every row, every way.
+//! The command `check`: prints every row, by each way of reading.
 
 use std::io::{BufWriter, Write};
 
@@ -34,7 +34,7 @@ fn all(settings: &Settings, out: &mut impl Write) -> Result<bool, Stage> {
     let session = Session::open(settings)?;
     let mut failed = dump(&session, settings, ['F', 'R', 'G'], true, out)?;
     if settings.deep && !settings.read_only {
-        // Does a rewrite of the data launder the damage?
+        // A compaction must not hide the damage: the rows after it are compared too.
         for family in session.db.families() {
             let _ = family.compact_range(None, None, &CompactRangeOptions::default());
         }

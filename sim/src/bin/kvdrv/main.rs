@@ -1,13 +1,13 @@
-//! `kvdrv`: the driver that black-box reliability scripts speak to, over this engine.
+//! `kvdrv`: the driver through which the black-box scripts of `.ci/blackbox` use this engine.
 //!
 //! ```text
-//!  kvdrv apply DIR [options]       operations from standard input, one a line; ACK n, NACK n, CLOSED
-//!  kvdrv check DIR [options]       opens, prints every row forward, backward and by key, DONE
-//!  kvdrv serve SECONDS [options]   "DIR OUT" a line; each checked by a fresh process, output to OUT
+//!  kvdrv apply DIR [options]       reads operations from standard input, one on each line; prints ACK n, NACK n, CLOSED
+//!  kvdrv check DIR [options]       opens; prints every row forward, backward and by key, then DONE
+//!  kvdrv serve SECONDS [options]   reads lines "DIR OUT"; checks each DIR in a new process, with its output in OUT
 //!
 //!  --opts TEXT       options in RocksDB's string form        --keys FILE   keys to get, "FAMILY HEX" lines
-//!  --load-options    those of the newest OPTIONS file        --ro          opens for reading
-//!  --no-gets  --no-reverse  --deep  --reopen                 what `check` does
+//!  --load-options    the options of the newest OPTIONS file      --ro          opens for reading
+//!  --no-gets  --no-reverse  --deep  --reopen                 choose the reads of `check`
 //! ```
 //! Keys and values are hexadecimal, `-` when empty. Errors are lines `E STAGE MESSAGE`.
 
@@ -29,7 +29,7 @@ enum Verb {
     Apply,
     #[default]
     Check,
-    /// Each checking process may take `limit_s` seconds.
+    /// Runs a process for each directory. A process may take `limit_s` seconds.
     Serve {
         limit_s: u64,
     },
@@ -117,7 +117,7 @@ impl Settings {
     }
 }
 
-/// A failure of a stage, as the protocol writes it.
+/// A failure: the name of the stage, and the message, as the protocol prints them.
 struct Stage(&'static str, String);
 
 fn at(stage: &'static str) -> impl Fn(ironstone::Error) -> Stage {
@@ -133,7 +133,7 @@ impl Stage {
 /// An open database.
 struct Session {
     db: Db,
-    /// For families made later.
+    /// The options of column families that are created later.
     family: ironstone::FamilyOptions,
 }
 
@@ -155,7 +155,7 @@ impl Session {
                     families
                         .extend(names.into_iter().map(|n| FamilyDescriptor::new(n, options.family.clone())));
                 }
-                // A directory with no database yet.
+                // The directory has no database yet.
                 Err(_) if !settings.read_only && !settings.dir.join("CURRENT").exists() => {}
                 Err(error) => return Err(at("open")(error)),
             }

@@ -1,4 +1,4 @@
-//! `serve`: many directories, a fresh process for each.
+//! The command `serve`: checks many directories, each in a new process.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The signal that the protocol knows a process out of time by.
+/// The signal that the protocol reports for a process that exceeded its time.
 const SIGALRM: i32 = 14;
 
 /// Reads lines of directory and output file, and runs one process for each. Prints one answer for each line. A
@@ -63,7 +63,7 @@ fn one(
     }
 }
 
-/// Its largest resident size so far, in KiB.
+/// Returns the largest resident memory of the process so far, in KiB.
 fn peak(child: &Child) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
     let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));

@@ -1,10 +1,10 @@
-//! The arrows between crates. A crate imports only from floors below it: never a neighbour, never upward.
-//! The rigs (`testkit`, `sim`, `xtask`) import what they test.
+//! The imports between crates. A crate imports only from layers below its own layer.
+//! The test rigs (`testkit`, `sim`, `peer`, `fuzz`, `xtask`) have no layer: they import the crates that they test.
 
 use std::path::Path;
 
-/// Crate and floor, as drawn in `docs/architecture.md`.
-const FLOORS: [(&str, u8); 17] = [
+/// Each crate with its layer, as drawn in `docs/architecture.md`.
+const LAYERS: [(&str, u8); 16] = [
     ("kernel", 0),
     ("base", 1),
     ("format", 2),
@@ -13,7 +13,6 @@ const FLOORS: [(&str, u8); 17] = [
     ("env", 2),
     ("lsm", 3),
     ("table", 3),
-    ("objectfs", 3),
     ("options", 4),
     ("engine", 5),
     ("inspect", 6),
@@ -24,8 +23,8 @@ const FLOORS: [(&str, u8); 17] = [
     ("jni", 8),
 ];
 
-/// What a crate of the engine may use that is not ours. Locks, chance and calls of the system come from `env`, and below
-/// it from the rooms that hold `unsafe`: so no clock, thread or random source comes in by another crate.
+/// The external crates that each crate may use. Locks, random numbers and system calls come from `env`, or from the crates
+/// below it that may hold `unsafe` code. So no external crate brings another clock, thread or random source.
 const OUTSIDE: [(&str, &[&str]); 12] = [
     ("kernel", &[]),
     ("base", &[]),
@@ -42,9 +41,9 @@ const OUTSIDE: [(&str, &[&str]); 12] = [
     ("rocksdb", &["serde"]),
 ];
 
-/// Adds a fault for each dependency in a `Cargo.toml` that is not on a floor below its crate.
+/// Adds a fault for each dependency in a `Cargo.toml` that is not on a layer below its crate.
 pub fn check(root: &Path, faults: &mut Vec<String>) {
-    for (name, floor) in FLOORS {
+    for (name, layer) in LAYERS {
         let path = root.join(name).join("Cargo.toml");
         let Ok(manifest) = std::fs::read_to_string(&path) else { continue };
         let mut section = String::new();
@@ -61,7 +60,7 @@ pub fn check(root: &Path, faults: &mut Vec<String>) {
                 && shipped
                 && !dependency.is_empty()
                 && !dependency.starts_with('#')
-                && FLOORS.iter().all(|(n, _)| *n != dependency)
+                && LAYERS.iter().all(|(n, _)| *n != dependency)
                 && !allowed.contains(&dependency)
             {
                 faults.push(format!("{name}/Cargo.toml:{}: {name} may not use {dependency}", index + 1));
@@ -69,12 +68,12 @@ pub fn check(root: &Path, faults: &mut Vec<String>) {
             if section != "dependencies" {
                 continue;
             }
-            if let Some((_, below)) = FLOORS.iter().find(|(n, _)| *n == dependency)
-                && *below >= floor
+            if let Some((_, below)) = LAYERS.iter().find(|(n, _)| *n == dependency)
+                && *below >= layer
             {
                 faults.push(format!(
-                    "{name}/Cargo.toml:{}: {name} (floor {floor}) imports {dependency} (floor {below}); \
-                     arrows go down only",
+                    "{name}/Cargo.toml:{}: {name} (layer {layer}) imports {dependency} (layer {below}); \
+                     a crate imports only from lower layers",
                     index + 1
                 ));
             }
