@@ -111,7 +111,8 @@ impl rocksdb_create_backup_options_t {
         if let Some((state, callback)) = self.exclude {
             let state = Shared(state);
             options.exclude_files = Some(Arc::new(move |name: &str| {
-                // SAFETY: as for the progress callback; `name` has `name.len()` readable bytes during the call.
+                // SAFETY: the program handed in this function for this state, and keeps the state during the backup.
+                // `name` has `name.len()` readable bytes during the call.
                 guarded("exclude_files_callback", || unsafe {
                     callback(state.pointer(), name.as_ptr().cast(), name.len()) != 0
                 })

@@ -43,7 +43,8 @@ impl CComparator {
     fn call_without(&self, timestamps: &Timestamps, a: &[u8], b: &[u8], has_ts: bool) -> Ordering {
         let has_ts = u8::from(has_ts);
         let (a_data, b_data): (*const c_char, *const c_char) = (a.as_ptr().cast(), b.as_ptr().cast());
-        // SAFETY: as in `call`.
+        // SAFETY: the program handed in this function for this state. Both pointers have as many readable bytes as
+        // the lengths say.
         let answer = guarded("compare_without_ts", || unsafe {
             (timestamps.compare_without)(
                 self.state.pointer(),

@@ -109,7 +109,8 @@ impl MergeOperator for CMergeOperator {
     fn partial(&self, key: &[u8], operands: &[&[u8]], out: &mut Vec<u8>) -> bool {
         let (Some(partial), Some(operands)) = (self.partial, Operands::new(operands)) else { return false };
         let (mut success, mut len) = (0u8, 0usize);
-        // SAFETY: as in `full_plain`.
+        // SAFETY: the program handed in this function for this state. Every pointer has as many readable bytes or
+        // items as its length says. The last two pointers point to local variables.
         let value = guarded("partial_merge", || unsafe {
             partial(
                 self.state.pointer(),

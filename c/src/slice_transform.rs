@@ -39,7 +39,8 @@ impl PrefixExtractor for CExtractor {
             }
         }
         let mut len = 0usize;
-        // SAFETY: as above; `len` is a local place.
+        // SAFETY: the program handed in this function for this state. `data` has `key.len()` readable bytes, and
+        // `len` is a local variable.
         let prefix = guarded("transform", || unsafe {
             (self.transform)(self.state.pointer(), data, key.len(), &raw mut len)
         });

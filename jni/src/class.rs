@@ -34,7 +34,7 @@ struct MethodId(jmethodID);
 
 // SAFETY: the JNI allows the use of method identifiers in each thread.
 unsafe impl Send for MethodId {}
-// SAFETY: as for `Send`; the identifier is never changed.
+// SAFETY: the JNI allows the use of method identifiers in each thread, and the identifier never changes.
 unsafe impl Sync for MethodId {}
 
 /// A global reference: valid in each thread, until it is dropped.
@@ -42,7 +42,7 @@ pub struct Global(jobject);
 
 // SAFETY: the JNI allows the use of global references in each thread.
 unsafe impl Send for Global {}
-// SAFETY: as for `Send`; the reference is never changed.
+// SAFETY: the JNI allows the use of global references in each thread, and the reference never changes.
 unsafe impl Sync for Global {}
 
 /// An argument of a method.
@@ -144,7 +144,9 @@ macro_rules! calls {
                 arguments: &[Value],
             ) -> Outcome<$answer> {
                 let id = self.id(java)?;
-                // SAFETY: as for `construct`: the object is of the class, and the descriptor returns this type.
+                // SAFETY: the environment belongs to this thread. The identifier is of a method of the class of the
+                // object, and its descriptor returns this type. `Value` has the layout of `jvalue`, and the arguments
+                // fit the descriptor.
                 let answer = unsafe { jni!(java, $function, object.raw(), id, arguments.as_ptr().cast()) };
                 java.check().map(|()| answer)
             }
@@ -191,7 +193,8 @@ impl Method {
     /// The exception of the method.
     pub fn call(&'static self, java: Java<'_>, object: JObject<'_>, arguments: &[Value]) -> Outcome<()> {
         let id = self.id(java)?;
-        // SAFETY: as for `construct`: the object is of the class, and the descriptor returns void.
+        // SAFETY: the environment belongs to this thread. The identifier is of a method of the class of the object,
+        // and its descriptor returns void. `Value` has the layout of `jvalue`, and the arguments fit the descriptor.
         unsafe { jni!(java, CallVoidMethodA, object.raw(), id, arguments.as_ptr().cast()) };
         java.check()
     }
@@ -215,7 +218,8 @@ impl Method {
     /// The exception of the method.
     pub fn call_static_int(&'static self, java: Java<'_>, arguments: &[Value]) -> Outcome<i32> {
         let (class, id) = (self.class.get(java)?, self.id(java)?);
-        // SAFETY: as for `construct`: the method is static, and the descriptor returns int.
+        // SAFETY: the environment belongs to this thread. The identifier is of a static method of the class, and its
+        // descriptor returns int. `Value` has the layout of `jvalue`, and the arguments fit the descriptor.
         let answer = unsafe { jni!(java, CallStaticIntMethodA, class.raw(), id, arguments.as_ptr().cast()) };
         java.check().map(|()| answer)
     }
@@ -230,7 +234,8 @@ impl Method {
         arguments: &[Value],
     ) -> Outcome<JObject<'j>> {
         let (class, id) = (self.class.get(java)?, self.id(java)?);
-        // SAFETY: as for `construct`: the method is static, and the descriptor returns an object.
+        // SAFETY: the environment belongs to this thread. The identifier is of a static method of the class, and its
+        // descriptor returns an object. `Value` has the layout of `jvalue`, and the arguments fit the descriptor.
         let answer =
             unsafe { jni!(java, CallStaticObjectMethodA, class.raw(), id, arguments.as_ptr().cast()) };
         java.check()?;
@@ -249,7 +254,9 @@ impl Method {
         arguments: &[Value],
     ) -> Outcome<JObject<'j>> {
         let id = self.id(java)?;
-        // SAFETY: as for `construct`: the object is of the class, and the descriptor returns an object.
+        // SAFETY: the environment belongs to this thread. The identifier is of a method of the class of the object,
+        // and its descriptor returns an object. `Value` has the layout of `jvalue`, and the arguments fit the
+        // descriptor.
         let answer = unsafe { jni!(java, CallObjectMethodA, object.raw(), id, arguments.as_ptr().cast()) };
         java.check()?;
         // SAFETY: the reference is new and belongs to this native.

@@ -362,7 +362,8 @@ impl<'j> Java<'j> {
         // SAFETY: `env` belongs to this thread; `string` is a valid reference to a String.
         let len = unsafe { jni!(self, GetStringLength, string.raw()) };
         let mut units = vec![0_u16; len as usize];
-        // SAFETY: as above; `units` has room for `len` units.
+        // SAFETY: `env` belongs to this thread, `string` is a valid reference to a String, and `units` has room for
+        // `len` units.
         unsafe { jni!(self, GetStringRegion, string.raw(), 0, len, units.as_mut_ptr()) };
         self.check()?;
         Ok(String::from_utf16_lossy(&units))

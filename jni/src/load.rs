@@ -51,7 +51,7 @@ struct Loaded {
 
 // SAFETY: the JNI allows the use of the JVM and of global references in each thread.
 unsafe impl Send for Loaded {}
-// SAFETY: as for `Send`; the fields are never changed.
+// SAFETY: the JNI allows the use of the JVM and of global references in each thread, and the fields never change.
 unsafe impl Sync for Loaded {}
 
 static LOADED: OnceLock<Loaded> = OnceLock::new();
@@ -214,7 +214,7 @@ pub fn with_java<R>(call: impl FnOnce(Java<'_>) -> R) -> Option<R> {
     // SAFETY: `vm` is the JVM; the place is writable.
     let mut answer = unsafe { (**loaded.vm).GetEnv?(loaded.vm, &mut env, JNI_VERSION_1_8) };
     if answer != JNI_OK {
-        // SAFETY: as above; a null argument gives the thread a default name.
+        // SAFETY: `vm` is the JVM, and the place is writable. A null argument gives the thread a default name.
         answer = unsafe { (**loaded.vm).AttachCurrentThreadAsDaemon?(loaded.vm, &mut env, null_mut()) };
         let _ = ATTACHED.try_with(|attached| attached.0.set(answer == JNI_OK));
     }

@@ -41,7 +41,7 @@ struct Memory {
 
 // SAFETY: the reference is global; the memory belongs to the buffer and is only read.
 unsafe impl Send for Memory {}
-// SAFETY: as for `Send`.
+// SAFETY: threads only read the memory, and the buffer owns the memory.
 unsafe impl Sync for Memory {}
 
 impl SliceObject {

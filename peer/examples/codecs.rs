@@ -66,7 +66,7 @@ impl Reference {
             },
             Reference::Snappy { compress, .. } => {
                 let mut len = out.len();
-                // SAFETY: as above; `len` has the room and receives the length.
+                // SAFETY: both slices live during the call, and their lengths are passed. `len` has the room and receives the length.
                 assert_eq!(unsafe { compress(from, block.len(), to, &raw mut len) }, 0);
                 len
             }
@@ -82,7 +82,7 @@ impl Reference {
             },
             Reference::Snappy { uncompress, .. } => {
                 let mut len = out.len();
-                // SAFETY: as above; `len` has the room and receives the length.
+                // SAFETY: both slices live during the call, and their lengths are passed. `len` has the room and receives the length.
                 assert_eq!(unsafe { uncompress(from, stored.len(), to, &raw mut len) }, 0);
                 len
             }

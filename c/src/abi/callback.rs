@@ -32,7 +32,8 @@ impl State {
 // that these functions may be called on any thread.
 unsafe impl Send for State {}
 
-// SAFETY: as for `Send`: the program promises that its functions may be called on several threads at once.
+// SAFETY: the pointer is only handed to functions of the program, and the program promises that these functions may
+// be called on several threads at once.
 unsafe impl Sync for State {}
 
 impl Drop for State {

@@ -331,7 +331,7 @@ mod tests {
         ignored(|| {
             throw(place);
         });
-        // SAFETY: as above.
+        // SAFETY: the place is live, and no reference to it exists.
         assert_eq!(unsafe { *place }, 4);
     }
 

@@ -301,7 +301,9 @@ macro_rules! c_value {
         handle
     }};
     (cown $t:ident $x:ident $function:ident) => {{
-        // SAFETY: as for `own`; the constness is only in the C type.
+        // SAFETY: the header requires null, or a live handle from this library that no other thread uses and that the
+        // program does not use again. Every handle comes from `Box::into_raw`, so it may be changed: only its C type
+        // is const.
         let handle: Option<Box<$t>> = (!$x.is_null()).then(|| unsafe { Box::from_raw($x.cast_mut()) });
         handle
     }};

@@ -392,7 +392,7 @@ mod tests {
         };
         assert_eq!([get(), get(), get()], [1; 3]);
         txn.txn.set_snapshot();
-        // SAFETY: as above.
+        // SAFETY: the transaction is live, and the handle comes from `malloc` and is freed once.
         unsafe { libc::free(rocksdb_transaction_get_snapshot(&raw mut txn).cast_mut().cast()) };
         assert_eq!(txn.snapshots.len(), 2);
     }

@@ -42,7 +42,8 @@ impl AlignedBuffer {
     }
 
     pub(super) fn as_mut_slice(&mut self) -> &mut [u8] {
-        // SAFETY: as in `as_slice`; `&mut self` excludes every other access.
+        // SAFETY: `start` is an allocation of `bytes` initialised bytes that lives as long as self. `&mut self`
+        // excludes every other access.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.bytes) }
     }
 }

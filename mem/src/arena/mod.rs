@@ -171,7 +171,8 @@ impl Arena {
             // MiB and starts on a page.
             unsafe { chunk::populate(base.wrapping_add(first as usize), (end - first) as usize) };
         } else if first.is_multiple_of(chunk::HUGE_PAGE as u64) {
-            // SAFETY: as above. A chunk of 2 MiB or more does not end within a huge page.
+            // SAFETY: the range is one huge page of the chunk of the piece, and starts on a page. A chunk of 2 MiB or
+            // more does not end within a huge page.
             unsafe { chunk::ask_huge(base.wrapping_add(first as usize), chunk::HUGE_PAGE) };
         }
     }

@@ -92,7 +92,7 @@ unsafe impl<V: Send + Sync + 'static, O: 'static> Zeroed for Entry<V, O> {
 // SAFETY: only the one owner of an empty entry changes the value. Threads that pin the entry share the value,
 // and `V` is `Send + Sync`. All other fields are atomic.
 unsafe impl<V: Send + Sync + 'static, O: 'static> Sync for Entry<V, O> {}
-// SAFETY: as above.
+// SAFETY: an entry owns its value, and `V` is `Send`. The pointer to the owner is only used while the owner is alive.
 unsafe impl<V: Send + Sync + 'static, O: 'static> Send for Entry<V, O> {}
 
 /// The result of the attempt to remove an entry.

@@ -18,7 +18,8 @@ pub struct Handle<V: Send + Sync + 'static> {
 // SAFETY: a handle gives shared access to a `V` and may drop the `V`, on any thread. `V` is `Send + Sync`,
 // and the other words of the entry are atomic.
 unsafe impl<V: Send + Sync + 'static> Send for Handle<V> {}
-// SAFETY: as above.
+// SAFETY: a shared handle gives shared access to a `V`, and a clone of it may drop the `V` on another thread. `V` is
+// `Send + Sync`.
 unsafe impl<V: Send + Sync + 'static> Sync for Handle<V> {}
 
 impl<V: Send + Sync + 'static> Handle<V> {

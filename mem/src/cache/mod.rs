@@ -56,7 +56,8 @@ pub struct Cache<V: Send + Sync + 'static> {
 // SAFETY: shards are reached by shared reference only. All their fields are atomic or protected by a lock,
 // and values are `Send + Sync`.
 unsafe impl<V: Send + Sync + 'static> Send for Cache<V> {}
-// SAFETY: as above.
+// SAFETY: threads share the shards by shared reference only. All fields of a shard are atomic or protected by a lock,
+// and values are `Send + Sync`.
 unsafe impl<V: Send + Sync + 'static> Sync for Cache<V> {}
 
 /// Reservations change the capacity of the shards in steps of 256 KiB, and each step counts as one entry,
@@ -302,7 +303,7 @@ impl<V: Send + Sync + 'static> Cache<V> {
     }
 
     fn shards(&self) -> impl Iterator<Item = &Shard<V>> {
-        // SAFETY: as in `route`.
+        // SAFETY: shards live until `drop`. `drop` cannot run while `&self` exists.
         self.shards.iter().map(|s| unsafe { s.as_ref() })
     }
 

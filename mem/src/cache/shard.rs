@@ -624,7 +624,7 @@ impl<V: Send + Sync + 'static> Owner<V> for Shard<V> {
         // below.
         let e = unsafe { entry.as_ref() };
         let me = e.owner();
-        // SAFETY: as above.
+        // SAFETY: `me` is the shard of the entry. The shard is alive until `uncount` subtracts the entry below.
         let shard = unsafe { &*me };
         // SAFETY: the caller owns the entry. The value is taken once, because the entry is marked empty
         // afterwards.

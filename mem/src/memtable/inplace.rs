@@ -96,8 +96,9 @@ impl Cells {
         let mut sum = [0; 8];
         {
             let _shared = self.lock(entry.user_key()).read();
-            // SAFETY: as in `replace`, but the lock is held for reading, so no thread changes the cell. The
-            // length is at most the capacity, so value and checksum are inside the cell.
+            // SAFETY: a found entry holds the address of a cell, and `store` made the cell before the entry was published.
+            // This thread holds the lock of the key for reading, so no thread changes the cell. The length is at most the
+            // capacity, so value and checksum are inside the cell.
             unsafe {
                 let cell = entries.arena.at(place_of(entry));
                 let (capacity, len) = (cell.cast::<u32>().read(), cell.cast::<u32>().add(1).read() as usize);

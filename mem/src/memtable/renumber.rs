@@ -42,7 +42,8 @@ pub fn renumber(table: &mut MemTable, id: u64, offset: SequenceNumber) -> Result
         }
         Rep::Vector(vector) => {
             for &place in vector.sorted(&table.entries).iter() {
-                // SAFETY: as above: the vector showed the place, and `&mut MemTable` is the only reference.
+                // SAFETY: the vector showed the place. `&mut MemTable` proves that no other reference to the memtable
+                // or to its entries exists.
                 unsafe { table.entries.renumber(place, offset) };
             }
         }

@@ -173,7 +173,7 @@ impl MemTable {
             // SAFETY: this thread has just stored the entry in the entries of this tree.
             Rep::Tree(tree) => unsafe { tree.insert(&self.entries, place, hint)? },
             Rep::Vector(vector) => {
-                // SAFETY: as above.
+                // SAFETY: this thread has just stored the entry in the entries of this vector.
                 unsafe { vector.insert(place) };
                 true
             }

@@ -41,7 +41,7 @@ pub struct Piece {
 
 // SAFETY: a piece is read-only after its construction, and owns a share of the memory that it points into.
 unsafe impl Send for Piece {}
-// SAFETY: as above.
+// SAFETY: a piece is read-only after its construction, so threads may share it.
 unsafe impl Sync for Piece {}
 
 #[derive(Debug)]
@@ -53,7 +53,7 @@ struct Board {
 // SAFETY: a board hands out disjoint parts only (`Shelf::place`), and each part is written before it is
 // shared.
 unsafe impl Send for Board {}
-// SAFETY: as above.
+// SAFETY: a board hands out disjoint parts only, under a lock, and each part is written before it is shared.
 unsafe impl Sync for Board {}
 
 impl Drop for Board {

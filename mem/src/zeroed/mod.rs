@@ -30,7 +30,7 @@ pub(crate) struct ZeroedArray<T: Zeroed> {
 
 // SAFETY: the array owns its elements and hands out shared references only, as `Box<[T]>` does.
 unsafe impl<T: Zeroed + Send> Send for ZeroedArray<T> {}
-// SAFETY: as above.
+// SAFETY: a shared array hands out shared references to its elements only, and `T` is `Sync`.
 unsafe impl<T: Zeroed + Sync> Sync for ZeroedArray<T> {}
 
 impl<T: Zeroed> ZeroedArray<T> {

@@ -251,19 +251,19 @@ mod tests {
             // SAFETY: the CPU has the features that the callee enables; otherwise the path is not in the
             // list.
             let ask: Ask = |r, p, h| unsafe { x86_64::ask_avx2(r, p, h) };
-            // SAFETY: as above.
+            // SAFETY: the CPU has the features that the callee enables; otherwise the path is not in the list.
             let ask_key: AskKey = |r, p, k| unsafe { x86_64::ask_key_avx2(r, p, k) };
-            // SAFETY: as above.
+            // SAFETY: the CPU has the features that the callee enables; otherwise the path is not in the list.
             let ask_each: AskEach = |r, p, h, a| unsafe { x86_64::ask_each_avx2(r, p, h, a) };
             paths.push(("avx2", ask, ask_key, ask_each));
         }
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         if cpu::vectors() >= Vectors::Avx512 {
-            // SAFETY: as above.
+            // SAFETY: the CPU has the features that the callee enables; otherwise the path is not in the list.
             let ask: Ask = |r, p, h| unsafe { x86_64::ask_avx512(r, p, h) };
-            // SAFETY: as above.
+            // SAFETY: the CPU has the features that the callee enables; otherwise the path is not in the list.
             let ask_key: AskKey = |r, p, k| unsafe { x86_64::ask_key_avx512(r, p, k) };
-            // SAFETY: as above.
+            // SAFETY: the CPU has the features that the callee enables; otherwise the path is not in the list.
             let ask_each: AskEach = |r, p, h, a| unsafe { x86_64::ask_each_avx512(r, p, h, a) };
             paths.push(("avx512", ask, ask_key, ask_each));
         }

@@ -353,11 +353,11 @@ pub(super) fn paths() -> Vec<(&'static str, Ask)> {
             paths.push(("avx2", |r, p, h| unsafe { x86_64::ask_avx2(r, p, h) }));
         }
         if cpu::vectors() >= Vectors::Avx512 {
-            // SAFETY: as above.
+            // SAFETY: the CPU has the features that the callee enables; otherwise the path is not in the list.
             paths.push(("avx512", |r, p, h| unsafe { x86_64::ask_avx512(r, p, h) }));
         }
         if cpu::vectors() >= Vectors::Avx512Popcnt {
-            // SAFETY: as above.
+            // SAFETY: the CPU has the features that the callee enables; otherwise the path is not in the list.
             paths.push(("avx512 and counts", |r, p, h| unsafe { x86_64::ask_popcnt(r, p, h) }));
         }
     }

@@ -108,7 +108,7 @@ mod x86_64 {
                 let bit = _mm512_ternarylogic_epi64::<0x28>(_mm512_popcnt_epi64(sum), wanted, one);
                 low = _mm512_or_si512(low, bit);
             }
-            // SAFETY: as above.
+            // SAFETY: each half of `state` has 512 bits, and the stores need no alignment.
             unsafe {
                 _mm512_storeu_si512(state[0].as_mut_ptr().cast(), low);
                 _mm512_storeu_si512(state[1].as_mut_ptr().cast(), high);
@@ -152,7 +152,7 @@ mod x86_64 {
             }
             let store = |half: &mut [u64; LANES], from: [__m256i; 2]| {
                 let to = half.as_mut_ptr().cast::<__m256i>();
-                // SAFETY: as above.
+                // SAFETY: `half` has `LANES` words of 64 bits, which are 512 bits, and the stores need no alignment.
                 unsafe {
                     _mm256_storeu_si256(to, from[0]);
                     _mm256_storeu_si256(to.add(1), from[1]);

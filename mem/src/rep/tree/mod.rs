@@ -102,7 +102,8 @@ impl Tree {
 
     #[inline]
     fn prefetch(&self, entries: &Entries, place: Ref) {
-        // SAFETY: as in `node`. Only the address is used.
+        // SAFETY: `place` is the place of a node, which was published with Release and read with Acquire. Only the
+        // address is used.
         Node::prefetch(unsafe { entries.arena.at(place) });
     }
 
