@@ -32,7 +32,7 @@ use base::{Error, FamilyId, FileNumber, Result, SequenceNumber};
 use env::{AppendHints, Env};
 use format::names;
 use format::proof::Extent;
-use format::wal::{Framing, Mark, Predecessor, REPEATS, Writer, is_mark};
+use format::wal::{Framing, Mark, Predecessor, Writer, is_mark};
 use mem::budget::Holder;
 
 use self::active::{Active, PENDING_BYTES, mark};
@@ -276,7 +276,8 @@ impl WalSet {
             active.note_timestamps(timestamped);
         }
         let manifest_due = self.manifest_mark_due.load(Ordering::Acquire);
-        let framed = if !active.marks.is_empty() || !active.written.is_empty() || manifest_due {
+        let has_marks = !active.marks.is_empty() || !active.written.is_empty() || active.repeats;
+        let framed = if has_marks || manifest_due {
             let manifest = (manifest_due && self.manifest_mark_due.swap(false, Ordering::AcqRel))
                 .then(|| *self.manifest.lock());
             active.append_marked(batch, manifest.flatten())
@@ -377,6 +378,7 @@ impl WalSet {
             durable: Extent { number, bytes: 0, digest: Some(0) },
             marks: Vec::new(),
             written: Vec::new(),
+            repeats: false,
             closed_told: false,
             write_back_from: 0,
             last_seq_recorded: 0,
@@ -457,7 +459,7 @@ impl WalSet {
     }
 
     /// Marks the active WAL, which has no batch yet, as a WAL that repeats the prepared sections of older WALs
-    /// ([`REPEATS`]). Its first batch carries the mark.
+    /// ([`format::wal::REPEATS`]). Its first batch carries the mark, also if another thread syncs the WAL before this batch.
     pub fn mark_repeats(&self) {
         if let Some(active) = &mut *self.active.lock() {
             base::invariant!(
@@ -465,7 +467,7 @@ impl WalSet {
                 "WAL {} repeats sections, and has other records already",
                 active.number
             );
-            active.marks.insert(0, REPEATS);
+            active.repeats = true;
         }
     }
 

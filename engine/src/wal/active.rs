@@ -31,6 +31,8 @@ pub(super) struct Active {
     pub(super) durable: Extent,
     /// The marks for the next batch. Empty if nothing became durable since the last marks.
     pub(super) marks: Vec<Mark>,
+    /// True if the next batch is the first batch of a WAL that repeats the sections of older WALs.
+    pub(super) repeats: bool,
     /// The written sizes of closed WALs, for the marks of the first batch.
     pub(super) written: Vec<Mark>,
     pub(super) closed_told: bool,
@@ -45,7 +47,8 @@ impl Active {
     pub(super) fn append_marked(&mut self, batch: &[u8], manifest: Option<Mark>) -> Result<()> {
         let (durable, written) = (std::mem::take(&mut self.marks), std::mem::take(&mut self.written));
         let mut marks = Vec::new();
-        put_marks(&mut marks, &Marks { durable, manifest, written, repeats: false });
+        let repeats = std::mem::take(&mut self.repeats);
+        put_marks(&mut marks, &Marks { durable, manifest, written, repeats });
         self.writer.append_parts(&mut self.pending, &[batch, &marks])
     }
 

@@ -234,3 +234,31 @@ fn a_manifest_is_deleted_after_any_commit_replaces_it() {
     db.drop_family(&other).unwrap();
     rolled("a family dropped");
 }
+
+/// A WAL can have bytes before its first batch, here the record of its predecessor, and any thread can sync them.
+#[test]
+fn a_sync_before_the_first_batch_keeps_the_mark_of_repeated_sections() {
+    let env = Env::memory(1);
+    env.fs.create_dir_all(Path::new("/db")).unwrap();
+    let settings = WalSettings { note_predecessor: true, ..WalSettings::plain("/db".into()) };
+    let wals = WalSet::new(env.clone(), settings);
+    [4, 5].into_iter().for_each(|number| wals.roll(FileNumber(number), None, 0).unwrap());
+    wals.mark_repeats();
+    wals.sync().unwrap();
+    let mut batch = Vec::new();
+    format::batch::begin(&mut batch);
+    format::batch::set_sequence(&mut batch, 1);
+    wals.append(&batch, 1, &[]).unwrap();
+    wals.append(&batch, 1, &[]).unwrap();
+    let bytes = env.fs.read_all(Path::new("/db/000005.log"), 1 << 20).unwrap();
+    let mut reader = Reader::new(&bytes[..], ReaderOptions::default());
+    let mut repeats = Vec::new();
+    loop {
+        match reader.next().unwrap() {
+            Item::Record { bytes, .. } => repeats.push(marks_of(bytes).is_some_and(|marks| marks.repeats)),
+            Item::EndOfLog => break,
+            _ => {}
+        }
+    }
+    assert_eq!(repeats, [true, false]);
+}
