@@ -27,8 +27,8 @@ pub(super) enum Decision {
     /// Replay stops here. It drops the later WALs, until a record has exactly the next sequence number. SST
     /// files with later writes fail the open.
     Stop,
-    /// Replay stops as with `Stop`, but SST files with later writes are allowed: a recycled WAL usually ends at an
-    /// old record.
+    /// Replay stops as with `Stop`, but SST files with later writes are allowed until a later WAL does not continue: a recycled WAL
+    /// usually ends at an old record.
     StopAtOldRecord,
 }
 

@@ -365,7 +365,12 @@ impl<'a> Replay<'a> {
             ));
             self.stop(older);
         }
+        // The resume that wrote this WAL did not finish: the older WALs still have the sections and their decisions.
+        let is_repeated = self.repeats == Some(wal) && self.settings.min_wal < wal;
         if self.dropping {
+            if !is_repeated {
+                self.refused(wal);
+            }
             return Ok(Verdict::EndOfWal);
         }
         Batch::new(bytes).and_then(|b| b.verify()).map_err(Fault::Fatal)?;
@@ -373,8 +378,7 @@ impl<'a> Replay<'a> {
             return Ok(Verdict::Continue);
         }
         *last_in_wal = seq;
-        if self.repeats == Some(wal) && self.settings.min_wal < wal {
-            // The resume that wrote this WAL did not finish: the older WALs still have the sections and their decisions.
+        if is_repeated {
             return Ok(Verdict::Continue);
         }
         let filtered = self.filter(bytes, wal)?;
@@ -607,6 +611,17 @@ impl<'a> Replay<'a> {
         self.done.stopped_at = Some(wal);
         self.cut_off = Some(wal);
         self.set_in_doubt(wal);
+    }
+
+    /// Records that replay drops a batch of this WAL because an older WAL ended at an old record. An old record is the usual end of
+    /// a recycled WAL, but a newer WAL that does not continue shows that records are missing.
+    fn refused(&mut self, wal: FileNumber) {
+        if let (None, Some(stopped)) = (self.cut_off, self.done.stopped_at) {
+            self.tools.events.warn(format_args!(
+                "WAL {wal:06} does not continue WAL {stopped:06}, which ended at an old record: dropped"
+            ));
+            self.cut_off = Some(stopped);
+        }
     }
 
     /// Records that this WAL is in doubt. See [`Replayed::in_doubt`].

@@ -6,10 +6,11 @@ use base::{FamilyId, FileNumber};
 use env::memory::Survivors;
 use format::edit::{EditMark, VersionEdit};
 use format::wal::{Framing, Writer};
+use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, OpenRequest, repair};
 use ironstone_engine::manifest::recover_leniently;
 use ironstone_engine::options::file::{ReadConfig, load_latest};
-use ironstone_engine::options::{WalRecoveryMode, WriteOptions};
+use ironstone_engine::options::{FamilyOptions, FlushOptions, WalRecoveryMode, WriteOptions};
 
 use crate::basic::get;
 use crate::durable::{World, synced};
@@ -108,6 +109,46 @@ fn skip_any_corrupted_records_skips_the_empty_batch_of_a_stopped_recovery() {
     let world = with_logs(&first, &framed(&[batch(2, Some("back"))]));
     let error = Db::open(in_mode(&world, WalRecoveryMode::SkipAnyCorruptedRecords)).err().unwrap();
     assert!(error.is_corruption() && error.to_string().contains("go backwards"), "{error}");
+}
+
+/// The end of a recycled WAL at an old record is usual. But the newer WAL does not continue, so records are missing, and the SST file
+/// of another column family has later entries. Before, the open succeeded, and dropped the newer WALs without a message.
+#[test]
+fn a_wal_that_does_not_continue_a_recycled_wal_fails_the_open_if_sst_files_are_newer() {
+    let world = World::new();
+    let db = world.open().unwrap();
+    let other = db.create_family(FamilyDescriptor::new("other", FamilyOptions::default())).unwrap();
+    synced(&db, "a", "1");
+    let old = world.file("", ".log");
+    db.put(&other, b"k", b"1", &WriteOptions::default()).unwrap();
+    db.flush(&[other.clone()], &FlushOptions::default()).unwrap();
+    synced(&db, "b", "1");
+    let new = world.file("", ".log");
+    assert_ne!(old, new);
+    drop(other);
+    world.crash(db, Survivors::Everything);
+    let number = |path: &str| path.trim_start_matches("/db/").trim_end_matches(".log").parse().unwrap();
+    let recycled = |wal_number: u64, record: &[u8]| {
+        let framing = Framing::Recyclable { wal_number: FileNumber(wal_number) };
+        let (mut wal, mut writer) = (Vec::new(), Writer::new(framing));
+        writer.append(&mut wal, record).unwrap();
+        wal
+    };
+    let wal = recycled(number(&old), &batch(1, Some("a")));
+    let former = recycled(number(&old) - 1, &batch(1, Some("former")));
+    world.damage(&old, |bytes| *bytes = [wal, former].concat());
+    let open = |newer: &[Vec<u8>]| {
+        world.damage(&new, |bytes| *bytes = framed(newer));
+        let mut request = world.request();
+        request.families.push(FamilyDescriptor::new("other", FamilyOptions::default()));
+        request.options.avoid_flush_during_recovery = true;
+        Db::open_read_only(request)
+    };
+    let error = open(&[batch(5, Some("behind"))]).err().expect("records are missing");
+    assert!(error.is_corruption() && error.to_string().contains("inconsistency"), "{error}");
+    assert_eq!(error.path(), Some(Path::new(&old)));
+    assert!(get(&open(&[]).unwrap(), "a").is_some(), "an old record alone is the usual end");
+    assert!(get(&open(&[batch(2, Some("behind"))]).unwrap(), "behind").is_some());
 }
 
 /// Returns an edit that adds a column family. `left`: the number of edits of its atomic group after it.
