@@ -36,7 +36,9 @@ pub fn sections_again(
     next_seq: SequenceNumber,
 ) -> Result<Vec<(SequenceNumber, Vec<u8>)>> {
     let Some(oldest) = transactions.values().map(|section| section.wal).min() else { return Ok(Vec::new()) };
-    let mut found = Found { transactions, numbering, next_seq, batches: BTreeMap::new() };
+    let batches = BTreeMap::new();
+    let mut found =
+        Found { transactions, numbering, next_seq, batches, decided: BTreeSet::new(), is_short: false };
     for wal in closed_from(wals, oldest) {
         let path = wals.path(wal.number);
         found.read(env, wals, &wal).map_err(|e| e.doing("reading prepared transactions").file(&path))?;
@@ -78,6 +80,12 @@ struct Found<'a> {
     /// Each part, by its transaction and by the sequence number in its header. With one sequence number for each entry, a
     /// transaction has one part, and the newest section of the name counts.
     batches: BTreeMap<(Vec<u8>, SequenceNumber), (SequenceNumber, Vec<u8>)>,
+    /// The transactions with a decision after the newest section that was found. The decision failed, or the section belongs to an
+    /// older transaction of the name.
+    decided: BTreeSet<Vec<u8>>,
+    /// True if a WAL has lost records at its end. A file system that buffers appends, as for direct writes, loses them with a
+    /// failed write.
+    is_short: bool,
 }
 
 impl Found<'_> {
@@ -93,18 +101,30 @@ impl Found<'_> {
                 _ => break,
             }
         }
-        if reader.whole_end() < wal.size {
-            let what = format!("{} bytes of records were written, and fewer can be read", wal.size);
-            return Err(Error::corruption(what).at(reader.whole_end()));
-        }
+        self.is_short |= reader.whole_end() < wal.size;
         Ok(())
     }
 
     fn record(&mut self, bytes: &[u8]) -> Result<()> {
         let batch = Batch::new(bytes)?;
-        let has_section =
-            |record: Result<Record<'_>>| matches!(record, Ok(Record::Marker(Marker::EndPrepare(_))));
-        if !batch.records().any(has_section) {
+        let mut has_section = false;
+        for record in batch.records() {
+            match record {
+                Ok(Record::Marker(Marker::EndPrepare(name))) => {
+                    has_section = true;
+                    self.decided.remove(name);
+                }
+                Ok(Record::Marker(
+                    Marker::Commit(name)
+                    | Marker::Rollback(name)
+                    | Marker::CommitWithTimestamp { xid: name, .. },
+                )) => {
+                    self.decided.insert(name.to_vec());
+                }
+                _ => {}
+            }
+        }
+        if !has_section {
             return Ok(());
         }
         match self.numbering {
@@ -161,7 +181,16 @@ impl Found<'_> {
     fn finish(self) -> Result<Vec<(SequenceNumber, Vec<u8>)>> {
         for (name, section) in self.transactions {
             let parts = if self.numbering == Numbering::PerEntry { 1 } else { section.parts.len() };
-            if section.parts.iter().take(parts).any(|part| !self.batches.contains_key(&(name.clone(), *part)))
+            // Sections of one name can share a sequence number only with one number for each entry. The lost records may have
+            // held the newest section.
+            let is_doubtful =
+                self.is_short && self.numbering == Numbering::PerEntry && self.decided.contains(name);
+            if is_doubtful
+                || section
+                    .parts
+                    .iter()
+                    .take(parts)
+                    .any(|part| !self.batches.contains_key(&(name.clone(), *part)))
             {
                 return Err(Error::corruption(format!(
                     "the WALs from {} on do not have the prepared section of the transaction {}",
