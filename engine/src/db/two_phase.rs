@@ -126,15 +126,24 @@ impl WriteHook for Watched<'_> {
 }
 
 /// Writes only the marker, and only to the WAL: the memtables hold nothing of the transaction.
-struct Rollback;
+struct Rollback<'a> {
+    prepared: &'a PreparedSections,
+    name: &'a [u8],
+}
 
-impl WriteHook for Rollback {
+impl WriteHook for Rollback<'_> {
     fn parts(&self) -> Parts {
         Parts::WalOnly
     }
 
     fn overlaps(&self) -> bool {
         true
+    }
+
+    // Before the write is published. A resume waits for the publication, so it never writes a section again whose rollback is
+    // durable.
+    fn logged(&self, _wal: FileNumber, _first_seq: SequenceNumber, _seqs: u64) {
+        self.prepared.rolled_back(self.name);
     }
 }
 
@@ -204,8 +213,12 @@ impl Db {
     pub fn rollback_prepared(&self, prepared: PreparedName<'_>, options: &WriteOptions) -> Result<()> {
         let mut batch = WriteBatch::new();
         batch.marker(Marker::Rollback(prepared.name));
-        self.write_with_hook(&mut batch, options, &Rollback)?;
-        self.inner.committer.prepared().rolled_back(prepared.name);
+        let hook = Rollback { prepared: self.inner.committer.prepared(), name: prepared.name };
+        self.write_with_hook(&mut batch, options, &hook)?;
+        if options.disableWAL {
+            // As in `commit_prepared`: a crash brings the section back, and until then no reader needs its WAL.
+            hook.prepared.rolled_back(prepared.name);
+        }
         Ok(())
     }
 
