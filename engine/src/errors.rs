@@ -101,6 +101,8 @@ struct Inner {
     /// After a soft error of a flush without WAL: only the flush of the resume may run.
     no_jobs: bool,
     count: u64,
+    /// The number of resumes that succeeded.
+    resumes: u64,
 }
 
 impl Inner {
@@ -247,6 +249,11 @@ impl ErrorState {
     /// Returns the number of errors since the open (`rocksdb.background-errors`).
     pub fn count(&self) -> u64 {
         self.inner.lock().count
+    }
+
+    /// Returns the number of resumes since the open that succeeded.
+    pub fn resumes(&self) -> u64 {
+        self.inner.lock().resumes
     }
 
     /// Counts an error that the engine retries by itself, and that changes no state.
@@ -457,6 +464,7 @@ impl ErrorState {
         if let Some(error) = failed {
             return Err(error);
         }
+        inner.resumes += 1;
         inner.all.take_if(|all| !all.lasts());
         inner.families.retain(|_, own| own.lasts());
         inner.no_jobs = false;

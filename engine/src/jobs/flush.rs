@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use base::{Error, FamilyId, Kind};
+use format::names::FileName;
 use lsm::pick::View;
 use lsm::pick::score::Scores;
 use lsm::pressure::Load;
@@ -11,6 +12,7 @@ use super::context::{JobContext, panicked};
 use super::failures::Failures;
 use super::purge::FilePurger;
 use crate::commit::Committed;
+use crate::errors::file_of;
 use crate::event::{ErrorReason, FlushReason};
 use crate::family::{Family, FlushPick};
 use crate::flush::{self, FlushTools};
@@ -64,12 +66,15 @@ impl Flushes {
             (request, order)
         };
         let mut families = request.as_ref().map(|r| r.families.clone()).unwrap_or_default();
+        let began = Began::now(&self.context, &families);
         let outcome = match request {
             Some(request) => self.flush(request),
             None => Ok(None),
         };
         let failed = outcome.is_err();
-        if let Err(error) = &outcome {
+        if let Err(error) = &outcome
+            && !began.is_cleared(&self.context, &families, error)
+        {
             self.failures.flush_failed(error.clone(), &families);
         }
         {
@@ -493,6 +498,33 @@ impl Flushes {
             let runs = state.flush.jobs.range(..=newest).any(|(_, ids)| ids.iter().any(is_asked));
             (!runs).then_some(())
         });
+    }
+}
+
+/// The state at the begin of a flush job.
+struct Began {
+    /// The number of resumes.
+    resumes: u64,
+    /// The newest immutable memtable of each column family of the job.
+    newest: Vec<Option<u64>>,
+}
+
+impl Began {
+    fn now(context: &JobContext, families: &[Arc<Family>]) -> Began {
+        let newest = families.iter().map(|family| family.state().newest_immutable()).collect();
+        Began { resumes: context.errors.resumes(), newest }
+    }
+
+    /// Returns true if the failure of the job must stop no write: a resume has replaced the WAL that failed, or a resume succeeded
+    /// since the begin of the job and flushed the memtables of the job. A failed flush releases its memtables before the
+    /// failure is reported, so a resume can end before the report.
+    fn is_cleared(&self, context: &JobContext, families: &[Arc<Family>], error: &Error) -> bool {
+        let is_of_wal = matches!(file_of(error), Some(FileName::Wal(_)));
+        let is_flushed = |(family, newest): (&Arc<Family>, &Option<u64>)| {
+            newest.is_none_or(|newest| !family.state().has_immutable_up_to(newest))
+        };
+        (is_of_wal && !context.wals.is_poisoned())
+            || (context.errors.resumes() > self.resumes && families.iter().zip(&self.newest).all(is_flushed))
     }
 }
 
