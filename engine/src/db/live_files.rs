@@ -21,6 +21,7 @@ use crate::family::Parts;
 use crate::opening::ReadUpTo;
 use crate::output::JobTools;
 use crate::sync::Arc;
+use crate::write::ErrorSink;
 
 /// How often the OPTIONS file is read again after `set_options` replaced the file during the read.
 const OPTIONS_TRIES: usize = 8;
@@ -131,6 +132,7 @@ impl Db {
             self.flush_for_live_files(options.atomic_flush)?;
         }
         let mut files = Vec::new();
+        let failures = &self.writing()?.jobs.failures;
         let manifest = inner.committer.at_rest(|number, size| {
             files.extend(version_infos(self, options));
             let min_wal = inner.committer.min_wal_to_keep();
@@ -142,7 +144,8 @@ impl Db {
             let needed = wals.into_iter().filter(|(number, _)| *number >= min_wal);
             files.extend(needed.map(|(number, size)| wal_info(&inner.tools.paths.wal, number, size)));
             Ok::<_, Error>(self.manifest_infos(number, size))
-        })??;
+        })?;
+        let manifest = manifest.inspect_err(|error| failures.wal_found_failed(error))?;
         files.extend(manifest);
         files.extend(self.options_info()?);
         if options.include_checksum_info {
@@ -156,8 +159,8 @@ impl Db {
     /// # Errors
     /// A failure to write the WAL's buffered records.
     pub fn live_wals(&self) -> Result<Vec<(FileNumber, u64)>> {
-        self.writing()?;
-        self.inner.wals.flushed_extents()
+        let failures = &self.writing()?.jobs.failures;
+        self.inner.wals.flushed_extents().inspect_err(|error| failures.wal_found_failed(error))
     }
 
     fn flush_for_live_files(&self, atomic: bool) -> Result<()> {

@@ -16,6 +16,7 @@ use crate::event::{ErrorReason, Event};
 use crate::family::Family;
 use crate::schedule::{Queues, Schedule};
 use crate::sync::{Arc, AtomicU64, Flag, Ordering};
+use crate::write::ErrorSink;
 
 /// Runs compactions to their commit.
 pub struct Compactions {
@@ -193,10 +194,12 @@ impl Compactions {
                 Kind::ShutdownInProgress | Kind::ColumnFamilyDropped | Kind::CompactionTooLarge
             ) || matches!(error.subcode(), Subcode::ManualCompactionPaused | Subcode::CompactionAborted);
         // The compaction of a database with undecided transactions syncs the WAL. The resume from the failure of this WAL can
-        // end before the compaction.
-        let is_cleared =
-            matches!(file_of(&error), Some(FileName::Wal(_))) && !self.context.wals.is_poisoned();
-        if !expected && !is_cleared && !self.quarantined(job, &error) {
+        // end before the compaction. A retry of the compaction does not clear the failure.
+        let is_of_wal = matches!(file_of(&error), Some(FileName::Wal(_)));
+        if is_of_wal {
+            self.failures.wal_found_failed(&error);
+        }
+        if !expected && !is_of_wal && !self.quarantined(job, &error) {
             self.failures.failed_in(error, ErrorReason::Compaction, std::slice::from_ref(&job.family));
         }
         !expected

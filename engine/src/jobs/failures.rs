@@ -154,6 +154,12 @@ impl ErrorSink for Failures {
         self.failed(error.clone(), ErrorReason::WriteCallback);
     }
 
+    fn wal_found_failed(&self, error: &Error) {
+        if self.context.wals.is_poisoned() && self.context.errors.check().is_ok() {
+            self.wal_failed(error);
+        }
+    }
+
     fn memtable_failed(&self, error: &Error) {
         self.failed(error.clone(), ErrorReason::MemTable);
     }

@@ -32,7 +32,7 @@ use crate::output::named;
 use crate::schedule::Schedule;
 use crate::sequence::Snapshots;
 use crate::sync::{Arc, Ordering};
-use crate::write::{Writer, alone_unlocked};
+use crate::write::{ErrorSink, Writer, alone_unlocked};
 
 /// How often overlapping memtables are flushed before the flush blocks all writers.
 const FLUSHES_MAX: usize = 8;
@@ -178,7 +178,7 @@ impl Ingestions {
 
     /// Places the files and commits. The caller is the leader, so no writer writes during the call.
     fn commit_ingestion(&self, jobs: &mut [Prepared], last_seq: &mut SequenceNumber) -> Result<()> {
-        self.context.wals.sync()?;
+        self.context.wals.sync().inspect_err(|error| self.failures.wal_found_failed(error))?;
         let reservation = self.context.tools.take_job_id();
         let mut newest = *last_seq;
         base::invariant!(

@@ -169,6 +169,7 @@ impl<'w> Filler<'w> {
         );
         let offset = last - u64::from(filled.seqs);
         if let Err(error) = self.writer.switcher.roll_wal() {
+            self.writer.faults.wal_found_failed(&error);
             self.writer
                 .switcher
                 .events

@@ -62,6 +62,9 @@ use switch::Switcher;
 pub trait ErrorSink: Send + Sync {
     /// A write or a sync of the WAL failed.
     fn wal_failed(&self, error: &Error);
+    /// A call returned `error`. Acts as `wal_failed` if the WAL takes no more records and no error stops all writes yet: another
+    /// thread whose call failed can report the failure later, and a resume of the application must find the failure.
+    fn wal_found_failed(&self, error: &Error);
     /// A batch is in the WAL, but a memtable lacks some of its entries.
     fn memtable_failed(&self, error: &Error);
 }
@@ -500,7 +503,8 @@ impl Writer {
     ) -> Result<()> {
         let _step = Step::begin(Cause::MemtableSwitch);
         self.publisher.wait_for(leader_state.ticket);
-        self.switcher.switch(leader_state.last_seq, victims, reason)
+        let switched = self.switcher.switch(leader_state.last_seq, victims, reason);
+        switched.inspect_err(|error| self.faults.wal_found_failed(error))
     }
 
     /// Switches the memtables of these column families at one sequence number, for one flush that takes all of them. Requests
@@ -512,7 +516,8 @@ impl Writer {
                 return Ok(false);
             }
             if families.iter().any(|f| !f.pin().mem.is_empty()) {
-                self.switcher.roll_wal()?;
+                let rolled = self.switcher.roll_wal();
+                rolled.inspect_err(|error| self.faults.wal_found_failed(error))?;
             }
             self.switcher.switch_quietly(leader_state.last_seq, families, true);
             Ok(true)

@@ -87,11 +87,7 @@ fn sync(writer: &Writer, end: WalPosition) -> Result<()> {
             Err(error)
         }
         SharedSync::FailedBefore(error) => {
-            // The thread whose sync failed can report the failure after this write returns. A resume of the application must
-            // find the failure.
-            if writer.errors.about_all().is_none() {
-                writer.faults.wal_failed(&error);
-            }
+            writer.faults.wal_found_failed(&error);
             Err(error)
         }
     }

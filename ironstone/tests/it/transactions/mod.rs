@@ -7,6 +7,7 @@ mod golden;
 mod large;
 mod optimistic;
 mod pessimistic;
+mod resumed;
 mod shared_syncs;
 mod two_phase;
 mod wal;
