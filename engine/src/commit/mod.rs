@@ -226,7 +226,12 @@ impl Committer {
         );
         let records = self.records_of(&parts, min_wal, atomic);
         self.write(&mut manifest, records)?;
-        self.min_wal_to_keep.raise(min_wal.unwrap_or_default());
+        // Not before the records are durable: a new MANIFEST after a failed write must name the WALs that it needs.
+        let min_wal = min_wal.unwrap_or_default();
+        self.min_wal_to_keep.raise(min_wal);
+        let mut tracked = self.tracked_wals.lock();
+        *tracked = tracked.split_off(&min_wal);
+        drop(tracked);
         let mut old_super_versions = Vec::with_capacity(parts.len());
         let mut old_of_eras = Vec::new();
         // Make these values before the memtables leave: a caller that waits for the memtables then waits for the
@@ -489,10 +494,9 @@ impl Committer {
             records.push((self.complete(edit, largest), part.change.family.order().user.timestamp_size()));
         }
         if let Some(min_wal) = min_wal {
-            let mut tracked = self.tracked_wals.lock();
+            let tracked = self.tracked_wals.lock();
             let wal_deletion =
                 tracked.first_key_value().is_some_and(|(n, _)| *n < min_wal).then_some(min_wal);
-            *tracked = tracked.split_off(&min_wal);
             let edit =
                 VersionEdit { min_log_number_to_keep: Some(min_wal), wal_deletion, ..VersionEdit::default() };
             records.push((self.complete(edit, 0), 0));
