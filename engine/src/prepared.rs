@@ -11,6 +11,9 @@
 //!
 //! The lock is a leaf: no other lock is taken and no I/O happens while it is held.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 
 use base::{FamilyId, FileNumber, Result, SequenceNumber};
@@ -285,12 +288,25 @@ impl PreparedSections {
         self.state.lock().outstanding.clone()
     }
 
-    /// Records that `wal` holds all sections without commit or rollback: a resume has written them again.
-    pub fn move_to(&self, wal: FileNumber) {
+    /// Records that `wal` holds all sections without commit or rollback: a resume has written them again. Returns the sections as
+    /// they were, for [`PreparedSections::move_back`].
+    pub fn move_to(&self, wal: FileNumber) -> BTreeMap<Vec<u8>, Outstanding> {
         let mut state = self.state.lock();
+        let before = state.outstanding.clone();
         for section in state.outstanding.values_mut() {
             base::invariant!(section.wal <= wal, "a section moves from WAL {} to WAL {wal}", section.wal);
             section.wal = wal;
+        }
+        before
+    }
+
+    /// Undoes [`PreparedSections::move_to`] after the commit of the resume failed: recovery skips the new WAL, so no commit may release
+    /// the older WALs of the sections.
+    pub fn move_back(&self, before: &BTreeMap<Vec<u8>, Outstanding>) {
+        for (name, section) in &mut self.state.lock().outstanding {
+            if let Some(before) = before.get(name) {
+                section.wal = section.wal.min(before.wal);
+            }
         }
     }
 

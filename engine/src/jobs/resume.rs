@@ -240,9 +240,8 @@ impl Resumes {
         // No other flush commits from here on: this flush has all memtables. A flush that committed in the meantime left a
         // column family without data in memory, and with the number of the failed WAL.
         writer.pass_old_wals()?;
-        if let Some(wal) = sections_wal {
-            self.context.committer.prepared().move_to(wal);
-        }
+        let prepared = self.context.committer.prepared();
+        let before = sections_wal.map(|wal| prepared.move_to(wal)).unwrap_or_default();
         let turn = |family: &Family, pick: &FlushPick| self.flushes.flush_turn(family, pick);
         // The commit makes all WALs with decisions obsolete.
         let tools = FlushTools { needs_decisions: false, ..self.flushes.flush_tools(&turn) };
@@ -261,6 +260,7 @@ impl Resumes {
                 Ok(())
             }
             Err(error) => {
+                prepared.move_back(&before);
                 families.iter().for_each(|family| family.state().reserve_together());
                 self.failures.flush_failed(error.clone(), &[]);
                 Err(error)
