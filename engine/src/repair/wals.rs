@@ -132,13 +132,24 @@ impl Survey {
         Ok(())
     }
 
+    /// Reports a WAL with the prepared sections of older WALs, if the older WALs still exist. Only the MANIFEST says whether the resume
+    /// that wrote the WAL ended, and repair assumes that the older WALs are needed.
+    fn older_decisions(&mut self, wal: &FoundWal) {
+        let Some(oldest) = self.wals.iter().map(|older| older.number).min() else { return };
+        let what = format!(
+            "a resume repeated prepared transactions here, and WAL {oldest:06} or newer WALs before this one still exist: a commit or \
+             rollback that failed before the resume may count"
+        );
+        self.report.problems.push(problem(Weight::Loss, wal.path.clone(), None, &what));
+    }
+
     fn read_wal(&mut self, scope: &Scope, number: FileNumber) -> Result<FoundWal> {
         let path = scope.paths.wal(number);
         let file = scope.options.env.fs.open_random(&path, &ReadHints::default())?;
         self.report.num_files += 1;
         self.report.num_bytes += file.size()?;
         let mut wal = FoundWal { number, path, rewrite: false, first_seq: None, last_seq: 0, last_end: 0 };
-        let (mut last_end, mut records) = (0, 0);
+        let (mut last_end, mut records, mut repeats) = (0, 0, false);
         let mut bad = Vec::new();
         let mut missing = Missing::default();
         let mut marks: BTreeMap<FileNumber, u64> = BTreeMap::new();
@@ -151,6 +162,7 @@ impl Survey {
             if let Some(of) = claimed.manifest.filter(|of| of.wal_number == manifest) {
                 manifest_bytes = of.bytes.max(manifest_bytes);
             }
+            repeats |= claimed.repeats;
             for mark in claimed.durable {
                 let of = if mark.wal_number == FileNumber::default() { number } else { mark.wal_number };
                 let claim = marks.entry(of).or_insert(0);
@@ -172,6 +184,9 @@ impl Survey {
         })?;
         mark_end(&mut faults, last_end);
         self.check_manifest_size(scope, manifest_bytes)?;
+        if repeats && self.rebuilt {
+            self.older_decisions(&wal);
+        }
         wal.last_end = last_end;
         for (number, bytes) in marks {
             let claim = self.claims.entry(number).or_insert(0);

@@ -294,3 +294,37 @@ fn resume_does_not_prepare_a_section_that_was_rolled_back() {
     let error = db.resume().unwrap_err();
     assert!(error.is_corruption(), "{error}");
 }
+
+/// A recycled WAL keeps its file and its name until its reuse. Without the MANIFEST, a repair cannot know that a resume ended, and
+/// replays the failed decision in the old WAL.
+#[test]
+fn repair_without_a_manifest_reports_decisions_that_failed_before_a_resume() {
+    let world = World::new("recycle_log_file_num=3");
+    let db = world.open();
+    db.put(b"k", b"old").unwrap();
+    let transaction = prepare(&db).unwrap();
+    world.broken.set(Some((Op::Sync, ".log")));
+    transaction.commit().unwrap_err();
+    world.broken.set(None);
+    db.resume().unwrap();
+    db.put_with(b"l", b"1", &synced()).unwrap();
+    let reported = |loses_manifest: bool| {
+        let disk = world.disk.fork(Arc::new(ManualClock::new(0)));
+        disk.crash(Survivors::Everything);
+        let mut options = world.options.clone();
+        options.db.env = Options::default().db.env;
+        options.db.env.fs = Arc::new(disk.clone());
+        if loses_manifest {
+            let names = options.db.env.fs.list(Path::new("/db")).unwrap();
+            names
+                .iter()
+                .filter(|name| name.starts_with("MANIFEST"))
+                .for_each(|name| assert!(disk.damage(&Path::new("/db").join(name), Vec::clear)));
+        }
+        let families = vec![FamilyDescriptor::new("other", options.family.clone())];
+        let report = ironstone::repair("/db", options, families).unwrap();
+        report.problems.iter().any(|problem| problem.what.contains("failed before the resume may count"))
+    };
+    assert!(reported(true));
+    assert!(!reported(false), "the MANIFEST names the oldest WAL that is needed");
+}
