@@ -43,7 +43,7 @@ pub enum BudgetGoal {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DerivedOption {
     /// RocksDB's name of the option. Options of tables have the prefix `block_based_table_factory.`. `block_cache` is the
-    /// capacity of the block cache in bytes, for which option text has no name.
+    /// capacity of the block cache in bytes.
     pub name: &'static str,
     /// The value as option text.
     pub value: String,
@@ -52,7 +52,8 @@ pub struct DerivedOption {
 }
 
 impl DerivedOption {
-    /// Returns the text for [`Options::update`], or `None` for the block cache.
+    /// Returns the text for [`Options::update`]. Returns `None` for the block cache: [`Options::for_budget`] makes a clock cache, and
+    /// option text (`block_based_table_factory={block_cache=64M;}`) makes an LRU cache.
     ///
     /// ```
     /// use ironstone::{BudgetGoal, Options, explain_options};

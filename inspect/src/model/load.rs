@@ -101,7 +101,7 @@ fn load_once(env: &Env, dir: &Path, budget: &Budget, before: Option<&Database>) 
     let mut db = Database::empty(Source::Directory, name, now);
     list(env, dir, &mut db)?;
     if db.files.iter().all(|file| file.kind == FileKind::Other) {
-        return Err(Error::not_found("the directory holds no file of a database").file(dir));
+        return Err(Error::not_found("the directory has no file of a database").file(dir));
     }
     let recovered = manifest(env, dir, &mut db);
     options_file(env, dir, &mut db);

@@ -69,9 +69,10 @@ fn plan(setting: &tree::Setting, flushes_max: u64) -> Forecast {
     }
     out.levels = levels(&part.levels, setting, factor, steps, &mut out.notes);
     out.notes.push(format!(
-        "{:.0} flushes are too many for a simulation of each flush: the numbers are those of 1/{whole:.0} of the data, with {steps} more \
-         levels of the same cost",
-        setting.flushes()
+        "{:.0} flushes are too many for a simulation of each flush: the numbers are those of 1/{whole:.0} of the data, with the cost of \
+         {steps} more {}",
+        setting.flushes(),
+        if steps == 1 { "level" } else { "levels" }
     ));
     out
 }
@@ -182,7 +183,7 @@ mod tests {
             let bytes: u64 = forecast.levels.iter().map(|(_, _, bytes)| bytes).sum();
             assert!(bytes as f64 > 0.4 * written as f64, "{:?}", forecast.levels);
             assert!(
-                forecast.notes.iter().any(|note| note.contains("more levels of the same cost")),
+                forecast.notes.iter().any(|note| note.contains("with the cost of")),
                 "{:?}",
                 forecast.notes
             );

@@ -1,5 +1,6 @@
 //! The commands of the program `ironstone`.
 
+mod budget;
 mod serve;
 
 use std::ffi::OsString;
@@ -8,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use base::Kind;
 use env::Env;
 use serve::{Source, serve};
 
@@ -35,6 +37,9 @@ changes a database.
       --entry-size SIZE   bytes of a key with its value (default: 116)
       --job-rate RATE     bytes per second that a flush or a compaction writes (default: 100MB/s)
       --compression F     bytes in an SST file for one byte (default: 1)
+  ironstone options --memory 4GB --cores 8 [--goal latency|throughput] [--text] [--json]
+                                        derives all options of a database from three facts, each with its reason;
+                                        --text prints only option text, for example for --options of plan
 
 bundle and plan show their progress on a terminal; with --json, standard error has one JSON object for each second.
 PATH is the directory of a database (open or closed), a support bundle, or an info log (LOG).
@@ -64,12 +69,25 @@ struct Args {
     with: Option<PathBuf>,
     secondary: bool,
     write: bool,
-    /// The flags of `plan`, by name.
-    plan: std::collections::BTreeMap<&'static str, String>,
+    /// Only the option text. A flag of `options`.
+    text: bool,
+    /// The flags with a value of `plan` and `options`, by name.
+    flags: std::collections::BTreeMap<&'static str, String>,
 }
 
 const PLAN_FLAGS: [&str; 8] =
     ["size", "write-rate", "writes", "entry-size", "job-rate", "compression", "options", "svg"];
+
+const OPTIONS_FLAGS: [&str; 3] = ["memory", "cores", "goal"];
+
+/// Returns the flags with a value that belong to a command.
+fn flags_of(command: &str) -> &'static [&'static str] {
+    match command {
+        "plan" => &PLAN_FLAGS,
+        "options" => &OPTIONS_FLAGS,
+        _ => &[],
+    }
+}
 
 fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Args, String> {
     use lexopt::prelude::*;
@@ -85,10 +103,11 @@ fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Args, String> {
             Long("secondary") if found.command == "inspect" => found.secondary = true,
             Long("write") if found.command == "inspect" => found.write = true,
             Long("out") => found.out = Some(PathBuf::from(parser.value().map_err(|e| e.to_string())?)),
-            Long(name) if PLAN_FLAGS.contains(&name) && found.command == "plan" => {
-                let known = PLAN_FLAGS.into_iter().find(|flag| *flag == name).unwrap_or_default();
-                let value = parser.value().map_err(|e| e.to_string())?;
-                found.plan.insert(known, value.to_string_lossy().into_owned());
+            Long("text") if found.command == "options" => found.text = true,
+            Long(name) if flags_of(&found.command).contains(&name) => {
+                let known = flags_of(&found.command).iter().find(|flag| **flag == name);
+                let value = parser.value().map_err(|e| e.to_string())?.to_string_lossy().into_owned();
+                found.flags.extend(known.map(|known| (*known, value)));
             }
             Value(value) if found.command.is_empty() => found.command = value.to_string_lossy().into_owned(),
             Value(value) if found.path.is_none() => found.path = Some(PathBuf::from(value)),
@@ -107,8 +126,14 @@ impl Args {
         if self.out.is_some() && command != "bundle" {
             return Err(format!("--out belongs to bundle, not to {command:?}; see --help"));
         }
-        if self.json && !matches!(command, "inspect" | "doctor" | "bundle" | "plan" | "help") {
+        if self.json && !matches!(command, "inspect" | "doctor" | "bundle" | "plan" | "options" | "help") {
             return Err(format!("{command:?} has no --json; see --help"));
+        }
+        if self.json && self.text {
+            return Err("--json and --text exclude each other".to_string());
+        }
+        if self.path.is_some() && matches!(command, "plan" | "options") {
+            return Err(format!("{command} takes no path; see --help"));
         }
         if self.json && of_pages {
             return Err(
@@ -171,6 +196,7 @@ fn command(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write) -> Res
             Ok(0)
         }
         "plan" => forecast(&args, out),
+        "options" => budget::show(&args, out),
         other => Err(format!("no such command: {other}; see --help")),
     }
 }
@@ -196,13 +222,13 @@ fn ended(progress: Option<Progress>) {
 }
 
 fn forecast(args: &Args, out: &mut dyn Write) -> Result<i32, String> {
-    let flag = |name: &'static str, fallback: Option<u64>| match (args.plan.get(name), fallback) {
+    let flag = |name: &'static str, fallback: Option<u64>| match (args.flags.get(name), fallback) {
         (Some(text), _) => plan::parse_bytes(text).map_err(|e| format!("--{name}: {}", e.message())),
         (None, Some(fallback)) => Ok(fallback),
         (None, None) => Err(format!("plan needs --{name}; see --help")),
     };
     let size_bytes = flag("size", None)?;
-    let ratio = args.plan.get("compression").map_or("1", String::as_str);
+    let ratio = args.flags.get("compression").map_or("1", String::as_str);
     let workload = plan::Workload {
         size_bytes,
         entry_bytes: flag("entry-size", Some(116))?,
@@ -212,7 +238,7 @@ fn forecast(args: &Args, out: &mut dyn Write) -> Result<i32, String> {
         compression: ratio.parse().map_err(|_| format!("--compression: {ratio:?} is no number"))?,
     };
     let mut options = ironstone::Options::default();
-    if let Some(text) = args.plan.get("options") {
+    if let Some(text) = args.flags.get("options") {
         options.update(text).map_err(|e| format!("--options: {e}"))?;
     }
     let done = Arc::<AtomicU64>::default();
@@ -222,24 +248,38 @@ fn forecast(args: &Args, out: &mut dyn Write) -> Result<i32, String> {
     let forecast =
         plan::predict(&workload, &options.db, &options.family, &done).map_err(|e| e.to_string())?;
     ended(progress);
-    if let Some(file) = args.plan.get("svg") {
+    if let Some(file) = args.flags.get("svg") {
         std::fs::write(file, plan::svg(&forecast)).map_err(|e| format!("{file}: {e}"))?;
     }
     let written = match args.json {
         true => writeln!(out, "{:#}", serde_json::json!(forecast)),
-        false => show_forecast(&forecast, out),
+        false => show_forecast(&forecast, workload.write_rate, out),
     };
     written.map(|()| 0).map_err(|e| format!("writing the output: {e}"))
 }
 
-fn show_forecast(forecast: &plan::Forecast, out: &mut dyn Write) -> std::io::Result<()> {
+const MIB: f64 = 1048576.0;
+
+/// Prints a forecast. `asked` is the rate of the writer without stalls, in bytes per second.
+fn show_forecast(forecast: &plan::Forecast, asked: u64, out: &mut dyn Write) -> std::io::Result<()> {
     let f = forecast;
     let stalled = f.delayed_seconds + f.stopped_seconds;
     let seconds = |seconds: f64| match seconds < 120.0 {
         true => format!("{seconds:.0} seconds"),
         false => format!("{seconds:.0} seconds ({})", words::duration(seconds as u64)),
     };
+    let rate = f.written_bytes as f64 / f.seconds.max(1e-9);
     writeln!(out, "written              {} in {}", words::bytes(f.written_bytes), seconds(f.seconds))?;
+    writeln!(
+        out,
+        "writer               {:.1} of {:.1} MiB/s: {}",
+        rate / MIB,
+        asked as f64 / MIB,
+        match rate < 0.95 * asked as f64 {
+            true => "write stalls slow the writer, because the jobs cannot keep up",
+            false => "the jobs keep up with the writer",
+        }
+    )?;
     writeln!(out, "write amplification  {:.2}  (SST bytes for each flushed byte)", f.write_amplification)?;
     writeln!(
         out,
@@ -249,10 +289,10 @@ fn show_forecast(forecast: &plan::Forecast, out: &mut dyn Write) -> std::io::Res
     writeln!(out, "read amplification   {:.1}  (sorted runs, mean over time)", f.read_amplification)?;
     writeln!(
         out,
-        "stalls               {}: {:.0} delayed, {:.0} stopped",
-        seconds(stalled),
-        f.delayed_seconds,
-        f.stopped_seconds
+        "stalls               {} % of the time: the writer was delayed for {}, and stopped for {}",
+        (100.0 * stalled / f.seconds.max(1e-9)).round(),
+        seconds(f.delayed_seconds),
+        seconds(f.stopped_seconds)
     )?;
     writeln!(
         out,
@@ -274,7 +314,29 @@ fn read(env: &Env, path: &Path) -> Result<Database, String> {
         true => bundle::read(env, path),
         false => load(env, path, &Budget::COMMAND),
     };
-    read.map_err(|error| error.to_string())
+    read.map_err(|error| match error.kind() {
+        Kind::NotFound => format!("{}: {}{}", path.display(), error.message(), near(env, path)),
+        _ => error.to_string(),
+    })
+}
+
+/// The largest number of directories that the error about a wrong path names.
+const NEAR_MAX: usize = 3;
+
+/// Returns a hint about databases near a path that is no database: the subdirectories with the file CURRENT.
+fn near(env: &Env, path: &Path) -> String {
+    let mut found = env.fs.list(path).unwrap_or_default();
+    found.retain(|name| env.fs.exists(&path.join(name).join("CURRENT")).unwrap_or(false));
+    found.sort();
+    match found.as_slice() {
+        [] => String::new(),
+        found => {
+            let names: Vec<String> =
+                found.iter().take(NEAR_MAX).map(|name| path.join(name).display().to_string()).collect();
+            let more = if found.len() > NEAR_MAX { ", ..." } else { "" };
+            format!("; a database is in {}{more}", names.join(", "))
+        }
+    }
 }
 
 /// The largest number of column families that one finding of a report names.
@@ -283,23 +345,28 @@ const FAMILIES_MAX: usize = 8;
 fn report(db: &Database, findings: &[Finding], out: &mut dyn Write) -> std::io::Result<()> {
     let logged;
     let (db, place) = match db.source {
-        Origin::InfoLog if db.log.stats.levels.is_empty() => {
-            (db, ": an info log without the sizes of levels:")
-        }
         Origin::InfoLog => {
             logged = db.with_logged_levels();
             (&logged, ": an info log, at its last statistics:")
         }
         _ => (db, ":"),
     };
-    writeln!(
-        out,
-        "{}{place} {} in {}, {}",
-        db.name,
-        words::bytes(db.sst_bytes()),
-        words::of(db.sst_count() as u64, "SST file"),
-        words::of(db.families.len() as u64, "column family")
-    )?;
+    match db.source {
+        Origin::InfoLog if db.log.stats.levels.is_empty() => writeln!(
+            out,
+            "{}: an info log without statistics, so the rules that need the sizes of the levels did not run. Give the \
+             directory of the database, or a LOG that is older than stats_dump_period_sec (10 minutes).",
+            db.name
+        )?,
+        _ => writeln!(
+            out,
+            "{}{place} {} in {}, {}",
+            db.name,
+            words::bytes(db.sst_bytes()),
+            words::of(db.sst_count() as u64, "SST file"),
+            words::of(db.families.len() as u64, "column family")
+        )?,
+    }
     if findings.is_empty() {
         return writeln!(out, "no findings");
     }

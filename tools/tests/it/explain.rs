@@ -82,6 +82,67 @@ fn plan_needs_a_size_and_predicts_amplifications() {
     assert!(last["done_bytes"].as_u64().unwrap() > 300_000_000, "{last}");
 }
 
+#[test]
+fn plan_says_whether_the_jobs_keep_up_with_the_writer() {
+    let plan = |rate: &str, jobs: &str| {
+        let args = ["plan", "--size", "200MB", "--write-rate", rate, "--job-rate", jobs];
+        text(&run(&args).stdout)
+    };
+    let slow = plan("1MB/s", "100MB/s");
+    assert!(slow.contains("1.0 of 1.0 MiB/s: the jobs keep up with the writer"), "{slow}");
+    assert!(slow.contains("stalls               0 % of the time"), "{slow}");
+    let fast = plan("200MB/s", "5MB/s");
+    assert!(fast.contains("write stalls slow the writer"), "{fast}");
+}
+
+#[test]
+fn option_text_of_a_budget_gives_the_options_of_for_budget() {
+    use ironstone::{BudgetGoal, Options};
+    let args = ["options", "--memory", "2GB", "--cores", "8", "--goal", "throughput"];
+    let shown = text(&run(&args).stdout);
+    assert!(shown.contains("max_background_jobs=8\n    One job for each core"), "{shown}");
+    let option_text = text(&run(&[&args[..], &["--text"]].concat()).stdout);
+    assert!(shown.ends_with(&format!("\n{option_text}")), "{shown}");
+    let mut options = Options::default();
+    options.update(option_text.trim()).unwrap();
+    let expected = Options::for_budget(2 << 30, 8, BudgetGoal::Throughput).unwrap();
+    let file = |options: &Options| engine::options::file::write(&options.db, [("default", &options.family)]);
+    assert_eq!(file(&options), file(&expected));
+    let json: serde_json::Value =
+        serde_json::from_slice(&run(&[&args[..], &["--json"]].concat()).stdout).unwrap();
+    assert_eq!(json["text"], option_text.trim());
+    let cache = json["options"].as_array().unwrap().iter().find(|row| row["name"] == "block_cache").unwrap();
+    let bytes = cache["value"].as_str().unwrap();
+    assert!(option_text.contains(&format!("block_cache={bytes};")), "{option_text}");
+    let plan = ["plan", "--size", "100MB", "--write-rate", "10MB/s", "--options", option_text.trim()];
+    assert!(run(&plan).status.success());
+}
+
+#[test]
+fn path_without_a_database_names_the_databases_below_it() {
+    let dir = golden("multi-path");
+    let output = run(&["doctor", dir.to_str().unwrap()]);
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2));
+    let below = format!("the directory has no file of a database; a database is in {}/db", dir.display());
+    assert!(message.contains(&below), "{message}");
+}
+
+#[test]
+fn info_log_without_statistics_shows_no_sizes() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("db");
+    let flag = format!("--db={}", db.display());
+    let put = Command::new(env!("CARGO_BIN_EXE_ldb"))
+        .args([&flag, "put", "k", "v", "--create_if_missing"])
+        .status()
+        .unwrap();
+    assert!(put.success());
+    let output = text(&run(&["doctor", db.join("LOG").to_str().unwrap()]).stdout);
+    assert!(output.contains("an info log without statistics"), "{output}");
+    assert!(!output.contains("0 bytes"), "{output}");
+}
+
 /// Returns the last JSON object of the progress.
 fn last_line(stderr: &[u8]) -> serde_json::Value {
     let text = text(stderr);
@@ -99,6 +160,11 @@ fn wrong_arguments_are_refused_with_a_reason() {
         &["inspect", dir, "--write", "--secondary"],
         &["inspect", dir, "--secondary", "--with", dir],
         &["doctor", dir, "--write"],
+        &["options", "--memory", "1GB"],
+        &["options", "--memory", "1GB", "--cores", "0"],
+        &["options", "--memory", "1GB", "--cores", "2", "--goal", "speed"],
+        &["options", "--memory", "1GB", "--cores", "2", "--text", "--json"],
+        &["plan", dir, "--size", "1GB", "--write-rate", "1MB/s"],
     ] {
         let output = run(args);
         assert_eq!(output.status.code(), Some(2), "{args:?}");

@@ -72,7 +72,7 @@ fn verdict(db: &Database, groups: &[Group<'_>]) -> Markup {
     }
 }
 
-/// Returns the option texts and actions of the heaviest findings.
+/// Returns the titles of the heaviest findings, each with its option text or action.
 fn changes(groups: &[Group<'_>]) -> Markup {
     html! {
         @if groups.is_empty() {
@@ -81,13 +81,15 @@ fn changes(groups: &[Group<'_>]) -> Markup {
             ol class="changes" {
                 @for group in groups.iter().take(FINDINGS_MAX) {
                     li {
+                        (group.first().title)
+                        @if group.first().family.is_some() && group.members.len() < 4 {
+                            span class="muted" { " (" (doctor::families(group, 4)) ")" }
+                        }
+                        br;
                         @match &group.first().change {
                             Change::Live(text) => { (options(text)) span class="muted" { " at any time" } }
                             Change::Reopen(text) => { (options(text)) span class="muted" { " at the next open" } }
                             Change::Action(text) => { (prose(text)) }
-                        }
-                        @if group.first().family.is_some() && group.members.len() < 4 {
-                            span class="muted" { " in " (doctor::families(group, 4)) }
                         }
                     }
                 }
