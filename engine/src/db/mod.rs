@@ -318,7 +318,7 @@ impl Db {
     /// Takes a snapshot at the visible sequence number.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         let tools = &self.inner.tools;
-        Snapshots::take(&tools.snapshots, &tools.sequence, tools.env.clock.now_seconds())
+        Snapshots::take(&tools.snapshots, tools.env.clock.now_seconds())
     }
 
     /// Returns the visible sequence number.

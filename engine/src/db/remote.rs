@@ -66,7 +66,7 @@ pub fn open_and_compact(
     clear(&db, output_dir)?;
     let inner = &*db.inner;
     let now_s = inner.tools.env.clock.now_seconds();
-    let hold = |seq: &u64| Snapshots::take_at(&inner.tools.snapshots, &inner.tools.sequence, *seq, now_s);
+    let hold = |seq: &u64| Snapshots::take_at(&inner.tools.snapshots, *seq, now_s);
     let _snapshots: Vec<_> = input.snapshots.iter().map(hold).collect();
     let job = job(&db, &input, output_dir, canceled)?;
     let tools = CompactionTools {

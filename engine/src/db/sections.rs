@@ -15,7 +15,7 @@ use super::{BeforeVisible, Db};
 use crate::batch::WriteBatch;
 use crate::options::WriteOptions;
 use crate::prepared::{self, Numbering, PreparedSections, SectionKind};
-use crate::sequence::{Decision, LastSequence, Snapshots};
+use crate::sequence::{Decision, Snapshots};
 use crate::sync::{Arc, Mutex};
 use crate::write::{Parts, WriteHook};
 
@@ -42,7 +42,6 @@ pub struct SectionOwner<'a> {
 struct Write<'a> {
     prepared: &'a PreparedSections,
     snapshots: &'a Arc<Snapshots>,
-    sequence: &'a Arc<LastSequence>,
     owner: SectionOwner<'a>,
     written: Mutex<Option<WrittenSection>>,
 }
@@ -61,7 +60,7 @@ impl WriteHook for Write<'_> {
         self.prepared.add(self.owner.name, wal, first, Numbering::PerBatch);
         base::invariant!(first > 0 && seqs > 0, "a section has {seqs} sequence numbers from {first} on");
         let last = (first + seqs).saturating_sub(1);
-        Snapshots::add_undecided(self.snapshots, self.sequence, first, last, self.owner.decision);
+        Snapshots::add_undecided(self.snapshots, first, last, self.owner.decision);
         *self.written.lock() = Some(WrittenSection { wal, first, last });
     }
 }
@@ -132,7 +131,6 @@ impl SectionWriter<'_> {
         let hook = Write {
             prepared: self.db.inner.committer.prepared(),
             snapshots: &tools.snapshots,
-            sequence: &tools.sequence,
             owner,
             written: Mutex::new(None),
         };

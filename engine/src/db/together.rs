@@ -105,5 +105,5 @@ fn at_snapshot(family: &Family, options: &ReadOptions) -> ReadOptions {
 /// the snapshot.
 fn uncounted_snapshot(db: &Db) -> Arc<Snapshot> {
     let tools = &db.inner.tools;
-    Snapshots::take_uncounted(&tools.snapshots, &tools.sequence, tools.env.clock.now_seconds())
+    Snapshots::take_uncounted(&tools.snapshots, tools.env.clock.now_seconds())
 }

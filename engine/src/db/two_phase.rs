@@ -246,7 +246,7 @@ impl Db {
     /// Takes a snapshot at `seq`. Only [`BeforeVisible`] may call it, with the sequence number that it received.
     pub fn snapshot_at(&self, seq: SequenceNumber) -> Arc<Snapshot> {
         let tools = &self.inner.tools;
-        Snapshots::take_at(&tools.snapshots, &tools.sequence, seq, tools.env.clock.now_seconds())
+        Snapshots::take_at(&tools.snapshots, seq, tools.env.clock.now_seconds())
     }
 
     /// Returns the snapshot that a transaction with these sections reads: `base`, or a snapshot of now, and the
@@ -274,7 +274,7 @@ pub trait WriteGuard: Send + Sync {
 /// entry of each key that is written after the snapshot, also of a key whose value a single deletion removed.
 pub fn snapshot_for_conflicts(db: &Db) -> Arc<Snapshot> {
     let tools = &db.inner.tools;
-    Snapshots::take_for_conflicts(&tools.snapshots, &tools.sequence, tools.env.clock.now_seconds())
+    Snapshots::take_for_conflicts(&tools.snapshots, tools.env.clock.now_seconds())
 }
 
 /// Returns a handle of the same database whose writes bypass the write guard: they lock no keys.

@@ -80,7 +80,7 @@ impl Lease {
     pub fn snapshot(context: &IteratorContext) -> Option<Arc<Snapshot>> {
         let tools = context.lender.as_ref()?;
         let now_s = tools.env.clock.now_seconds();
-        Some(Snapshots::take_uncounted(&tools.snapshots, &context.sequence, now_s))
+        Some(Snapshots::take_uncounted(&tools.snapshots, now_s))
     }
 
     /// Returns the last super version of the iterator's era, if `newest` belongs to a newer era.

@@ -286,6 +286,7 @@ impl Opening {
             let events = self.events.clone();
             stats.slow.watch(move |operation| events.slow_operation(operation));
         }
+        let sequence = Arc::new(LastSequence::new(recovered.last_sequence));
         let tools = Arc::new(JobTools {
             env: self.env.clone(),
             paths: self.paths.clone(),
@@ -294,8 +295,8 @@ impl Opening {
             db_id,
             db_session_id: session.to_string(),
             db_host_id: host_id(&self.env, &self.options.db_host_id),
-            sequence: Arc::new(LastSequence::new(recovered.last_sequence)),
-            snapshots: Arc::new(Snapshots::default()),
+            snapshots: Arc::new(Snapshots::new(sequence.clone())),
+            sequence,
             times: Arc::default(),
             events: self.events.clone(),
             shutting_down: Arc::new(Flag::new(false)),

@@ -75,6 +75,7 @@ impl JobTools {
     /// Returns the tools of the next view of a secondary instance. `last_seq` is the visible sequence number of the
     /// view.
     pub fn at_sequence(&self, last_seq: base::SequenceNumber) -> JobTools {
+        let sequence = Arc::new(LastSequence::new(last_seq));
         JobTools {
             env: self.env.clone(),
             paths: self.paths.clone(),
@@ -83,8 +84,8 @@ impl JobTools {
             db_id: self.db_id.clone(),
             db_session_id: self.db_session_id.clone(),
             db_host_id: self.db_host_id.clone(),
-            sequence: Arc::new(LastSequence::new(last_seq)),
-            snapshots: Arc::new(Snapshots::default()),
+            snapshots: Arc::new(Snapshots::new(sequence.clone())),
+            sequence,
             times: Arc::default(),
             events: self.events.clone(),
             shutting_down: self.shutting_down.clone(),

@@ -160,8 +160,7 @@ impl Sections {
             context.wal
         );
         section.parts.push(SectionPart { first, last, records, kind: begun.kind });
-        let (snapshots, sequence) = (&context.tools.snapshots, &context.tools.sequence);
-        Snapshots::add_undecided(snapshots, sequence, first, last, &section.decision);
+        Snapshots::add_undecided(&context.tools.snapshots, first, last, &section.decision);
         Ok(())
     }
 

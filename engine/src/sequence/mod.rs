@@ -212,8 +212,9 @@ impl LiveSnapshots {
 }
 
 /// The live snapshots of one database.
-#[derive(Default)]
 pub struct Snapshots {
+    /// The sequence numbers of the database. Held here, so that a snapshot needs one reference count for both.
+    sequence: Arc<LastSequence>,
     live: Mutex<LiveSnapshots>,
     /// See [`Snapshots::released_below`].
     released_below: AtomicU64,
@@ -223,38 +224,49 @@ pub struct Snapshots {
 }
 
 impl Snapshots {
+    /// Makes the list of the snapshots of a database, without a snapshot.
+    pub fn new(sequence: Arc<LastSequence>) -> Self {
+        Snapshots {
+            sequence,
+            live: Mutex::default(),
+            released_below: AtomicU64::new(0),
+            notify_past: AtomicU64::new(0),
+            notify: OnceLock::new(),
+        }
+    }
+
     /// Takes a snapshot at the visible sequence number. `now_s` is the time for the properties.
-    pub fn take(owner: &Arc<Self>, sequence: &Arc<LastSequence>, now_s: u64) -> Arc<Snapshot> {
+    pub fn take(owner: &Arc<Self>, now_s: u64) -> Arc<Snapshot> {
         // Load the number under the lock: a job that lists the snapshots afterwards then sees this snapshot.
         let mut live = owner.live.lock();
-        let (seq, visibility) = sequence.view();
+        let (seq, visibility) = owner.sequence.view();
         live.hold(seq, now_s);
         drop(live);
-        Arc::new(Snapshot::plain((owner, sequence), (seq, visibility), now_s))
+        Arc::new(Snapshot::plain(owner, (seq, visibility), now_s))
     }
 
     /// Takes a snapshot for an iterator with a share of the memory budget. Compactions keep what the snapshot needs, but it does not
     /// count as a snapshot: without a budget, such an iterator has none.
-    pub fn take_uncounted(owner: &Arc<Self>, sequence: &Arc<LastSequence>, now_s: u64) -> Arc<Snapshot> {
+    pub fn take_uncounted(owner: &Arc<Self>, now_s: u64) -> Arc<Snapshot> {
         let mut live = owner.live.lock();
-        let (seq, visibility) = sequence.view();
+        let (seq, visibility) = owner.sequence.view();
         add_holder(&mut live.ends, seq);
         drop(live);
-        let mut snapshot = Snapshot::plain((owner, sequence), (seq, visibility), now_s);
+        let mut snapshot = Snapshot::plain(owner, (seq, visibility), now_s);
         snapshot.is_counted = false;
         Arc::new(snapshot)
     }
 
     /// Takes a snapshot as [`Snapshots::take`] does, for conflict checks of a transaction: a flush or a compaction keeps an entry
     /// of each key that was written after the snapshot. RocksDB: `GetSnapshotForWriteConflictBoundary`.
-    pub fn take_for_conflicts(owner: &Arc<Self>, sequence: &Arc<LastSequence>, now_s: u64) -> Arc<Snapshot> {
+    pub fn take_for_conflicts(owner: &Arc<Self>, now_s: u64) -> Arc<Snapshot> {
         let mut live = owner.live.lock();
-        let (seq, visibility) = sequence.view();
+        let (seq, visibility) = owner.sequence.view();
         live.hold(seq, now_s);
         let certain = visibility.as_ref().map_or(seq, |visibility| visibility.certain_up_to());
         add_holder(&mut live.conflicts, certain);
         drop(live);
-        let mut snapshot = Snapshot::plain((owner, sequence), (seq, visibility), now_s);
+        let mut snapshot = Snapshot::plain(owner, (seq, visibility), now_s);
         snapshot.checked_above = Some(certain);
         Arc::new(snapshot)
     }
@@ -265,25 +277,20 @@ impl Snapshots {
         let seq = base.seq.max(own.last());
         base.owner.live.lock().hold(seq, base.time_s);
         let visibility = Some(Visibility::with_own(base.seq, base.visibility(), own));
-        let mut snapshot = Snapshot::plain((&base.owner, &base.sequence), (seq, visibility), base.time_s);
+        let mut snapshot = Snapshot::plain(&base.owner, (seq, visibility), base.time_s);
         snapshot._base = Some(base);
         Arc::new(snapshot)
     }
 
     /// Takes a snapshot at `seq`. The sequence number is visible, or the write leader is about to publish it.
-    pub fn take_at(
-        owner: &Arc<Self>,
-        sequence: &Arc<LastSequence>,
-        seq: SequenceNumber,
-        now_s: u64,
-    ) -> Arc<Snapshot> {
+    pub fn take_at(owner: &Arc<Self>, seq: SequenceNumber, now_s: u64) -> Arc<Snapshot> {
         base::invariant!(
             seq <= base::key::MAX_SEQUENCE,
             "a snapshot is taken at the sequence number {seq}, of more than 56 bits"
         );
         owner.live.lock().hold(seq, now_s);
-        let visibility = sequence.undecided.view_at(seq);
-        Arc::new(Snapshot::plain((owner, sequence), (seq, visibility), now_s))
+        let visibility = owner.sequence.undecided.view_at(seq);
+        Arc::new(Snapshot::plain(owner, (seq, visibility), now_s))
     }
 
     /// Makes compactions keep what readers at `seq` need, until the result is dropped. Does not count as a snapshot: the
@@ -296,7 +303,6 @@ impl Snapshots {
     /// Adds an undecided range. Called before the entries of the range are in a memtable.
     pub(crate) fn add_undecided(
         owner: &Arc<Self>,
-        sequence: &Arc<LastSequence>,
         first: SequenceNumber,
         last: SequenceNumber,
         decision: &Arc<Decision>,
@@ -307,8 +313,8 @@ impl Snapshots {
         let mut live = owner.live.lock();
         ends.iter().for_each(|end| add_holder(&mut live.ends, *end));
         drop(live);
-        let keeps = Box::new(RangeEnds { ends, owner: owner.clone(), sequence: sequence.clone() });
-        sequence.undecided.add(UndecidedRange::new(first, last, decision.clone(), keeps));
+        let keeps = Box::new(RangeEnds { ends, owner: owner.clone() });
+        owner.sequence.undecided.add(UndecidedRange::new(first, last, decision.clone(), keeps));
     }
 
     /// Returns the sequence numbers that flush and compaction must respect.
@@ -355,7 +361,8 @@ impl Snapshots {
         self.notify_if_past();
     }
 
-    fn released(&self, live: &LiveSnapshots, visible: SequenceNumber) {
+    fn released(&self, live: &LiveSnapshots) {
+        let visible = self.sequence.visible();
         base::invariant!(
             live.oldest().is_none_or(|oldest| live.oldest_needed(visible) <= oldest.seq),
             "a snapshot is older than the oldest sequence number that is needed"
@@ -388,14 +395,13 @@ impl Snapshots {
 struct RangeEnds {
     ends: [SequenceNumber; 2],
     owner: Arc<Snapshots>,
-    sequence: Arc<LastSequence>,
 }
 
 impl Drop for RangeEnds {
     fn drop(&mut self) {
         let mut live = self.owner.live.lock();
         self.ends.iter().for_each(|end| remove_holder(&mut live.ends, *end));
-        self.owner.released(&live, self.sequence.visible());
+        self.owner.released(&live);
         drop(live);
         self.owner.notify_if_past();
     }
@@ -422,7 +428,6 @@ pub struct Snapshot {
     /// False for [`Snapshots::take_uncounted`].
     is_counted: bool,
     owner: Arc<Snapshots>,
-    sequence: Arc<LastSequence>,
     /// Of a snapshot of [`Snapshots::take_for_conflicts`]: the sequence number up to which the snapshot sees every entry.
     checked_above: Option<SequenceNumber>,
     /// Keeps the base snapshot of a transaction's view: see [`Snapshots::take_with_own`].
@@ -432,18 +437,16 @@ pub struct Snapshot {
 impl Snapshot {
     /// Makes a counted snapshot without a base. The caller adds it to the lists of its owner.
     fn plain(
-        (owner, sequence): (&Arc<Snapshots>, &Arc<LastSequence>),
+        owner: &Arc<Snapshots>,
         (seq, visibility): (SequenceNumber, Option<Arc<Visibility>>),
         time_s: u64,
     ) -> Snapshot {
-        let (owner, sequence) = (owner.clone(), sequence.clone());
         Snapshot {
             seq,
             visibility,
             time_s,
             is_counted: true,
-            owner,
-            sequence,
+            owner: owner.clone(),
             checked_above: None,
             _base: None,
         }
@@ -470,7 +473,7 @@ impl Snapshot {
     /// counter of sequence numbers, so a snapshot of an earlier open is not valid.
     #[inline]
     pub fn belongs_to(&self, sequence: &Arc<LastSequence>) -> bool {
-        Arc::ptr_eq(&self.sequence, sequence)
+        Arc::ptr_eq(&self.owner.sequence, sequence)
     }
 }
 
@@ -484,7 +487,7 @@ impl Drop for Snapshot {
         if let Some(certain) = self.checked_above {
             remove_holder(&mut live.conflicts, certain);
         }
-        self.owner.released(&live, self.sequence.visible());
+        self.owner.released(&live);
         drop(live);
         self.owner.notify_if_past();
     }

@@ -130,11 +130,11 @@ fn read_during_a_compaction(by_snapshot: bool) {
         first.put(1);
         let family = Family::new(Holds::only(first.clone()));
         let sequence = Arc::new(LastSequence::new(1));
-        let snapshots = Arc::new(Snapshots::default());
+        let snapshots = Arc::new(Snapshots::new(sequence.clone()));
         let reader = {
             let (family, sequence, snapshots) = (family.clone(), sequence.clone(), snapshots.clone());
             thread::spawn(move || {
-                let snapshot = by_snapshot.then(|| Snapshots::take(&snapshots, &sequence, 0));
+                let snapshot = by_snapshot.then(|| Snapshots::take(&snapshots, 0));
                 let super_version = family.current.load();
                 let seq =
                     snapshot.as_ref().map_or_else(|| sequence.visible(), |snapshot| snapshot.sequence());
