@@ -39,16 +39,17 @@ impl Again {
     /// NotFound if the primary instance dropped the column family; the errors of a new iterator.
     fn make(&self) -> Result<Kind> {
         let open = self.following.view();
-        let iter = Box::new(open.db.iter(&self.following.family(&self.family)?, self.options.clone())?);
+        let iter = open.db.boxed_iter(&self.following.family(&self.family)?, self.options.clone())?;
         Ok(Kind::over(&open, iter))
     }
 }
 
 /// The source of an iterator.
 enum Kind {
-    /// A column family, with the data that an iterator of a batch over this iterator needs.
-    Family { iter: Box<DbIterator>, db: ironstone::Db },
-    /// A column family of a database with a time to live. Stored values end with their write time.
+    /// A column family.
+    Family(Box<DbIterator>),
+    /// A column family of a database with a time to live. Stored values end with their write time. An iterator of a batch over
+    /// this iterator needs the database.
     Ttl { iter: Box<DbIterator>, db: TtlDb },
     /// A column family under a batch or a transaction.
     Batch(Box<BaseDeltaIter>),
@@ -60,7 +61,7 @@ impl Kind {
     /// Returns the source for an iterator over a column family of a database.
     fn over(open: &Open, iter: Box<DbIterator>) -> Self {
         match &open.ttl {
-            None => Kind::Family { iter, db: open.front.clone() },
+            None => Kind::Family(iter),
             Some(ttl) => Kind::Ttl { iter, db: ttl.clone() },
         }
     }
@@ -70,7 +71,7 @@ impl Kind {
 macro_rules! either {
     ($kind:expr, |$iter:ident| $value:expr) => {
         match $kind {
-            Kind::Family { iter: $iter, .. } => $value,
+            Kind::Family($iter) => $value,
             Kind::Ttl { iter: $iter, .. } => $value,
             Kind::Batch($iter) => $value,
             Kind::TtlBatch($iter) => $value,
@@ -112,18 +113,17 @@ impl rocksdb_iterator_t {
     ) -> Self {
         let mut again = None;
         let create = || {
-            let (family, options) = (family?, options.get()?.clone());
-            again = Again::of(db, &family, &options);
+            let (family, options) = (family?, options.get()?);
+            again = Again::of(db, &family, options);
             Self::create(db, &family, options)
         };
         let iter = create();
         rocksdb_iterator_t { iter, again }
     }
 
-    fn create(db: &rocksdb_t, family: &Arc<Family>, options: ReadOptions) -> Result<Kind> {
+    fn create(db: &rocksdb_t, family: &Arc<Family>, options: &ReadOptions) -> Result<Kind> {
         let open = db.get()?;
-        let iter = Box::new(open.db.iter(family, options)?);
-        Ok(Kind::over(&open, iter))
+        Ok(Kind::over(&open, open.db.boxed_iter(family, options.clone())?))
     }
 
     pub(crate) fn of_transaction(iter: Result<BaseDeltaIter>) -> Self {
@@ -142,8 +142,9 @@ impl rocksdb_iterator_t {
         let lower = options.and_then(|options| options.iterate_lower_bound.clone());
         let upper = options.and_then(|options| options.iterate_upper_bound.clone());
         let iter = self.iter.and_then(|kind| match kind {
-            Kind::Family { iter, db } => {
-                let family = family.unwrap_or(&db);
+            Kind::Family(iter) => {
+                let default = ironstone::Db::from_engine(iter.db().clone())?;
+                let family = family.unwrap_or(&default);
                 Ok(Kind::Batch(Box::new(batch.iter_over_base(family, *iter, lower, upper))))
             }
             Kind::Ttl { iter, db } => {
@@ -164,7 +165,7 @@ impl rocksdb_iterator_t {
 
     fn key(&self) -> &[u8] {
         match &self.iter {
-            Ok(Kind::Family { iter, .. } | Kind::Ttl { iter, .. }) if iter.valid() => iter.raw_key(),
+            Ok(Kind::Family(iter) | Kind::Ttl { iter, .. }) if iter.valid() => iter.raw_key(),
             Ok(Kind::Batch(iter) | Kind::TtlBatch(iter)) if iter.valid() => iter.key(),
             _ => &[],
         }
@@ -346,7 +347,7 @@ c_api! {
             return Ok(());
         }
         match &mut iter.iter {
-            Ok(Kind::Family { iter, .. } | Kind::Ttl { iter, .. }) => iter.refresh(),
+            Ok(Kind::Family(iter) | Kind::Ttl { iter, .. }) => iter.refresh(),
             Ok(Kind::Batch(_) | Kind::TtlBatch(_)) => Err(Error::not_supported("Refresh() of an iterator over a batch")),
             Err(error) => Err(error.clone()),
         }

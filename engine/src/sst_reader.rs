@@ -34,7 +34,6 @@ pub struct SstReader {
     clock: Arc<dyn env::Clock>,
     rate_limiter: Option<Arc<RateLimiter>>,
     statistics: Option<Arc<Statistics>>,
-    max_sequential_skip: u64,
 }
 
 /// One stored entry of an SST file.
@@ -71,7 +70,6 @@ impl SstReader {
             clock: db.env.clock.clone(),
             rate_limiter: db.rate_limiter.clone(),
             statistics: db.statistics.clone(),
-            max_sequential_skip: family.max_sequential_skip_in_iterations,
         })
     }
 
@@ -182,7 +180,7 @@ impl SstReader {
             max_sequential_skip: match options.iter_start_ts {
                 // A seek past a key would skip the older timestamps of the key.
                 Some(_) => u64::MAX,
-                None => self.max_sequential_skip,
+                None => self.parts.scan.max_sequential_skip,
             },
             start_timestamp: options.iter_start_ts,
             merge_operator: self.parts.merge_operator.clone(),
@@ -278,7 +276,7 @@ impl SstReader {
             cache_only: options.read_tier == ReadTier::BlockCache,
             total_order_seek: options.total_order_seek
                 || extractor.is_none()
-                || (self.parts.prefix_seek_opt_in_only
+                || (self.parts.scan.prefix_seek_opt_in_only
                     && !options.prefix_same_as_start
                     && !options.auto_prefix_mode),
             prefix_extractor: extractor,

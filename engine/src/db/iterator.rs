@@ -9,12 +9,17 @@ use crate::iter::Iter;
 pub struct DbIterator {
     // Declared before the handle: the iterator releases its files before the handle may close the database.
     iter: Iter,
-    _db: Db,
+    db: Db,
 }
 
 impl DbIterator {
     pub(super) fn new(iter: Iter, db: Db) -> Self {
-        DbIterator { iter, _db: db }
+        DbIterator { iter, db }
+    }
+
+    /// Returns the database of the iterator.
+    pub fn db(&self) -> &Db {
+        &self.db
     }
 }
 

@@ -63,6 +63,7 @@ use crate::errors::ErrorState;
 use crate::event::{Event, FlushReason};
 use crate::family::{Family, FamilySet};
 use crate::files::{DbLock, Obsolete};
+use crate::iter::IteratorTools;
 use crate::opening::{Caches, Writing};
 use crate::options::{FlushOptions, WriteOptions};
 use crate::output::JobTools;
@@ -90,6 +91,7 @@ struct Inner {
     wals: Arc<WalSet>,
     committer: Arc<Committer>,
     tables: Arc<TableCache>,
+    iterator_tools: Arc<IteratorTools>,
     obsolete: Arc<Obsolete>,
     errors: Arc<ErrorState>,
     release_notifier: Arc<ReleaseNotifier>,

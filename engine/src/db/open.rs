@@ -4,6 +4,7 @@ use base::Result;
 
 use super::reading::Reading;
 use super::{Db, Inner};
+use crate::iter::IteratorTools;
 use crate::opening::{OpenRequest, Opened, Opening, Overrides, Tails};
 use crate::ranks;
 use crate::sync::{Arc, AtomicBool, Mutex, OnceLock, RankedMutex};
@@ -51,6 +52,7 @@ pub(super) fn open(opening: Opening) -> Result<Db> {
 }
 
 pub(super) fn assemble(opened: Opened) -> Db {
+    let iterator_tools = IteratorTools::new(&opened.tables, &opened.tools);
     Db {
         inner: Arc::new(Inner {
             tools: opened.tools,
@@ -58,6 +60,7 @@ pub(super) fn assemble(opened: Opened) -> Db {
             wals: opened.wals,
             committer: opened.committer,
             tables: opened.tables,
+            iterator_tools,
             obsolete: opened.obsolete,
             errors: opened.errors,
             release_notifier: opened.release_notifier,

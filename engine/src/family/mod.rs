@@ -28,7 +28,7 @@ pub use deleted_places::{DeletedPlaces, TOMBSTONES_PER_PLACE};
 pub use empty_ranges::EmptyRanges;
 pub(crate) use era::Last;
 pub use era::{Era, EraReader};
-pub use parts::Parts;
+pub use parts::{Parts, ScanSettings};
 pub use resolve::{pick_options, write_times_kept_s};
 pub use set::FamilySet;
 pub use state::{Charge, FlushPick, ImmutableMemtable, OwnImmutable, State};

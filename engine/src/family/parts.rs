@@ -55,8 +55,7 @@ pub struct Parts {
     /// The options of new memtables.
     pub memtable: MemTableOptions,
     pub optimize_filters_for_hits: bool,
-    /// Iterators use prefixes only if a read requests this.
-    pub prefix_seek_opt_in_only: bool,
+    pub scan: ScanSettings,
     /// A memtable with this number of range deletions is full; `u64::MAX` means no limit.
     pub range_deletions_max: u64,
     /// Bytes of checksum for each entry of blocks in memory, for SST files that are opened from now on.
@@ -78,6 +77,24 @@ pub struct Parts {
     /// The directories of its SST files, by path id: `cf_paths`, or `db_paths`; never empty.
     pub table_dirs: Arc<[PathBuf]>,
     pub stored: Stored,
+}
+
+/// The settings of iterators.
+#[derive(Clone, Copy, Debug)]
+pub struct ScanSettings {
+    /// Iterators use prefixes only if a read requests this.
+    pub prefix_seek_opt_in_only: bool,
+    /// The number of hidden entries of one key after which an iterator seeks (`max_sequential_skip_in_iterations`).
+    pub max_sequential_skip: u64,
+    /// The number of hidden entries of the memtable in one move that requests a flush (`memtable_op_scan_flush_trigger`). 0
+    /// disables both triggers.
+    pub flush_trigger: u64,
+    /// The average number of hidden entries for each move between two seeks that requests a flush
+    /// (`memtable_avg_op_scan_flush_trigger`). 0 disables this trigger.
+    pub flush_trigger_average: u64,
+    /// The number of tombstones in a row that a scan converts to a range tombstone (`min_tombstones_for_range_conversion`). 0
+    /// disables the conversion.
+    pub conversion_tombstones_min: u64,
 }
 
 /// What new SST files of the column family may contain.

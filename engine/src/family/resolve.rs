@@ -13,7 +13,7 @@ use table::options::OtherTables;
 use table::sst::BlockCache;
 
 use super::Parts;
-use super::parts::{BlobSettings, Stored, VerifiedOutputs};
+use super::parts::{BlobSettings, ScanSettings, Stored, VerifiedOutputs};
 use crate::options::{
     AGE_AUTO, CompactionPri, CompactionStopStyle, CompactionStyle, CompressionType, DbOptions, DbPath,
     FamilyOptions, MemtableFactory, PrepopulateBlobCache, VerifyOutputFlags,
@@ -91,7 +91,13 @@ impl Parts {
             pick: pick_options(options, db),
             memtable,
             optimize_filters_for_hits: options.optimize_filters_for_hits,
-            prefix_seek_opt_in_only: db.prefix_seek_opt_in_only,
+            scan: ScanSettings {
+                prefix_seek_opt_in_only: db.prefix_seek_opt_in_only,
+                max_sequential_skip: options.max_sequential_skip_in_iterations,
+                flush_trigger: options.memtable_op_scan_flush_trigger.into(),
+                flush_trigger_average: options.memtable_avg_op_scan_flush_trigger.into(),
+                conversion_tombstones_min: options.min_tombstones_for_range_conversion.into(),
+            },
             range_deletions_max: match u64::from(options.memtable_max_range_deletions) {
                 0 => u64::MAX,
                 most => most,

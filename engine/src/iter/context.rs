@@ -1,5 +1,7 @@
 //! The parts of the engine that an iterator uses.
 
+use std::ops::Deref;
+
 use crate::family::Family;
 use crate::options::ReadOptions;
 use crate::output::JobTools;
@@ -8,10 +10,16 @@ use crate::source::TableCache;
 use crate::stats::Stats;
 use crate::sync::Arc;
 
-/// The parts of the engine that an iterator uses.
+/// The column family of an iterator, and the parts that all iterators of the database use.
 #[derive(Clone)]
 pub struct IteratorContext {
     pub family: Arc<Family>,
+    tools: Arc<IteratorTools>,
+}
+
+/// The parts of the engine that the iterators of all column families use. They are behind one reference count, because each
+/// change of a count is a tenth of the creation of an iterator.
+pub struct IteratorTools {
     pub tables: Arc<TableCache>,
     pub sequence: Arc<LastSequence>,
     pub stats: Arc<Stats>,
@@ -19,7 +27,34 @@ pub struct IteratorContext {
     pub lender: Option<Arc<JobTools>>,
 }
 
+impl IteratorTools {
+    /// Returns the parts of an open database.
+    pub fn new(tables: &Arc<TableCache>, tools: &Arc<JobTools>) -> Arc<Self> {
+        Arc::new(IteratorTools {
+            tables: tables.clone(),
+            sequence: tools.sequence.clone(),
+            stats: tools.stats.clone(),
+            lender: tools.memory_budget.is_some().then(|| tools.clone()),
+        })
+    }
+}
+
+impl Deref for IteratorContext {
+    type Target = IteratorTools;
+
+    #[inline]
+    fn deref(&self) -> &IteratorTools {
+        &self.tools
+    }
+}
+
 impl IteratorContext {
+    /// Returns the context of iterators over one column family.
+    #[inline]
+    pub fn new(family: &Arc<Family>, tools: &Arc<IteratorTools>) -> Self {
+        IteratorContext { family: family.clone(), tools: tools.clone() }
+    }
+
     /// Records a seek while a trace runs. A move to an end of the data is a seek to the bound there, as in RocksDB; without a
     /// bound, the move is not recorded.
     #[inline]

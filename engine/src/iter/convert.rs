@@ -17,7 +17,7 @@ use mem::memtable::MemTable;
 
 use super::context::IteratorContext;
 use crate::family::{Family, SuperVersion};
-use crate::options::{FamilyOptions, ReadOptions, ReadTier};
+use crate::options::{ReadOptions, ReadTier};
 use crate::stats::Stats;
 use crate::sync::Arc;
 
@@ -41,18 +41,17 @@ impl Converter {
     /// filter, only memtables), or has no fixed sequence number (tailing).
     pub fn new(
         context: &IteratorContext,
-        family_options: &FamilyOptions,
         options: &ReadOptions,
         super_version: &SuperVersion,
         seq: SequenceNumber,
     ) -> Option<Box<Self>> {
-        let least = u64::from(family_options.min_tombstones_for_range_conversion);
         let parts = &super_version.parts;
+        let least = parts.scan.conversion_tombstones_min;
         let all_keys = parts.prefix_extractor.is_none()
             || options.total_order_seek
             || options.prefix_same_as_start
             || options.auto_prefix_mode
-            || parts.prefix_seek_opt_in_only;
+            || parts.scan.prefix_seek_opt_in_only;
         if least == 0
             || parts.disallow_memtable_writes
             // The flush of a range tombstone into an SST file of this format fails.

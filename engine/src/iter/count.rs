@@ -8,7 +8,6 @@ use base::stats::{HistogramKind, PerfCounter, Ticker, perf_add, perf_add_each, p
 
 use super::walk::Walk;
 use crate::stats::{Began, Stats};
-use crate::sync::Arc;
 
 /// The direction of a move.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -17,9 +16,8 @@ pub enum Step {
     Prev,
 }
 
-/// The counts of one iterator since they were last added to the statistics.
+/// The counts of one iterator since they were last added to the statistics. The iterator passes the statistics to each call.
 pub struct Counts {
-    stats: Arc<Stats>,
     statistics: bool,
     next: u64,
     next_found: u64,
@@ -31,10 +29,10 @@ pub struct Counts {
 
 impl Counts {
     /// Counts the new iterator (`NO_ITERATOR_CREATED`) and starts all counts at 0.
-    pub fn new(stats: Arc<Stats>) -> Self {
+    pub fn new(stats: &Stats) -> Self {
         stats.add(Ticker::NoIteratorCreated, 1);
         let statistics = stats.statistics().is_some();
-        Counts { stats, statistics, next: 0, next_found: 0, prev: 0, prev_found: 0, bytes: 0, skipped: 0 }
+        Counts { statistics, next: 0, next_found: 0, prev: 0, prev_found: 0, bytes: 0, skipped: 0 }
     }
 
     /// Returns true if statistics or perf counters are on.
@@ -45,30 +43,36 @@ impl Counts {
 
     /// Counts a positioning call.
     #[inline(never)]
-    pub fn sought<I: InternalIterator>(&mut self, walk: &mut Walk<I>, began: Began) {
+    pub fn sought<I: InternalIterator>(&mut self, walk: &mut Walk<I>, stats: &Stats, began: Began) {
         perf_add(PerfCounter::IterSeekCount, 1);
         let bytes = shown_bytes(walk);
         perf_add(PerfCounter::IterReadBytes, bytes);
         self.skipped += walk.take_skips();
-        self.hand_over();
-        self.stats.add(Ticker::NumberDbSeek, 1);
+        self.hand_over(stats);
+        stats.add(Ticker::NumberDbSeek, 1);
         if self.statistics {
             walk.value_shown();
         }
         if walk.valid() {
-            self.stats.add(Ticker::NumberDbSeekFound, 1);
-            self.stats.add(Ticker::IterBytesRead, bytes);
+            stats.add(Ticker::NumberDbSeekFound, 1);
+            stats.add(Ticker::IterBytesRead, bytes);
         }
         let reseeks = walk.take_reseeks();
         if reseeks > 0 {
-            self.stats.add(Ticker::NumberOfReseeksInIteration, reseeks);
+            stats.add(Ticker::NumberOfReseeksInIteration, reseeks);
         }
-        self.stats.end(began, HistogramKind::DbSeek);
+        stats.end(began, HistogramKind::DbSeek);
     }
 
     /// Counts a move. `leaves_entry` says that the move began with a step over the shown entry.
     #[inline(never)]
-    pub fn moved<I: InternalIterator>(&mut self, walk: &mut Walk<I>, step: Step, leaves_entry: bool) {
+    pub fn moved<I: InternalIterator>(
+        &mut self,
+        walk: &mut Walk<I>,
+        stats: &Stats,
+        step: Step,
+        leaves_entry: bool,
+    ) {
         let found = u64::from(walk.valid());
         let bytes = shown_bytes(walk);
         self.bytes += bytes;
@@ -85,7 +89,7 @@ impl Counts {
         self.skipped += walk.take_skips();
         let reseeks = walk.take_reseeks();
         if reseeks > 0 {
-            self.stats.add(Ticker::NumberOfReseeksInIteration, reseeks);
+            stats.add(Ticker::NumberOfReseeksInIteration, reseeks);
         }
         perf_add_each([
             (counter, 1),
@@ -94,8 +98,14 @@ impl Counts {
         ]);
     }
 
-    fn hand_over(&mut self) {
-        let Some(statistics) = self.stats.statistics() else { return };
+    /// Adds the counts at the end of the iterator, and counts the end (`NO_ITERATOR_DELETED`).
+    pub fn end(&mut self, stats: &Stats) {
+        self.hand_over(stats);
+        stats.add(Ticker::NoIteratorDeleted, 1);
+    }
+
+    fn hand_over(&mut self, stats: &Stats) {
+        let Some(statistics) = stats.statistics() else { return };
         let give = |ticker, count: &mut u64| {
             if *count > 0 {
                 statistics.add(ticker, std::mem::take(count));
@@ -107,13 +117,6 @@ impl Counts {
         give(Ticker::NumberDbPrevFound, &mut self.prev_found);
         give(Ticker::IterBytesRead, &mut self.bytes);
         give(Ticker::NumberIterSkip, &mut self.skipped);
-    }
-}
-
-impl Drop for Counts {
-    fn drop(&mut self) {
-        self.hand_over();
-        self.stats.add(Ticker::NoIteratorDeleted, 1);
     }
 }
 

@@ -18,9 +18,8 @@ use crate::sync::{Arc, Flag};
 pub fn find_empty_range(context: &IteratorContext, key: &[u8], stop: Arc<Flag>) -> Result<()> {
     let options = ReadOptions { fill_cache: false, total_order_seek: true, ..ReadOptions::default() };
     let super_version = context.family.pin_owned();
-    let family = context.family.options();
     for is_backward in [true, false] {
-        let mut walk: Box<Walk<Tree>> = build(context, &family, &options, &super_version)?;
+        let mut walk: Box<Walk<Tree>> = build(context, &options, &super_version)?;
         if !collect_finder(&mut walk, context, &options, &super_version, stop.clone())? {
             return Ok(());
         }

@@ -26,8 +26,8 @@ mod walk;
 mod watch;
 
 use build::{build, check, collect};
-pub use context::IteratorContext;
 use context::Target;
+pub use context::{IteratorContext, IteratorTools};
 pub use find_empty::find_empty_range;
 pub use versions::Versions;
 pub(crate) use view::View;
@@ -95,12 +95,12 @@ impl Iter {
             Some(_) => Lease::begin(&context, &mut options),
         };
         let range_deletes = super_version.mem.counts().range_deletes;
-        let family = context.family.options();
-        let walk = build(&context, &family, &options, &super_version)
+        let walk = build(&context, &options, &super_version)
             .inspect_err(|_| count_release(&context, &super_version))?;
-        let counts = Counts::new(context.stats.clone());
+        let counts = Counts::new(&context.stats);
         let prepares = options.tailing || follows || !options.deadline.is_zero();
-        let attends = follows || options.iter_start_ts.is_some() || family.memtable_op_scan_flush_trigger > 0;
+        let attends =
+            follows || options.iter_start_ts.is_some() || super_version.parts.scan.flush_trigger > 0;
         let steps_aside = options.tailing || lease.is_some();
         let super_version = match &mut lease {
             None => Some(super_version),
@@ -279,7 +279,7 @@ impl Iter {
         seek(&mut self.walk);
         self.context.stats.slow.end(OperationKind::Seek, began_operation);
         if self.counts.wanted() {
-            self.counts.sought(&mut self.walk, began);
+            self.counts.sought(&mut self.walk, &self.context.stats, began);
         }
         if self.lease.is_some() {
             self.settle(false);
@@ -334,7 +334,7 @@ impl Iter {
             self.attend(step);
         }
         if self.counts.wanted() {
-            self.counts.moved(&mut self.walk, step, leaves_entry);
+            self.counts.moved(&mut self.walk, &self.context.stats, step, leaves_entry);
         }
         if self.lease.is_some() {
             self.settle(true);
@@ -417,8 +417,7 @@ impl Iter {
     /// Moves to the super version `newest`, and keeps the snapshot if there is one. The next positioning collects the
     /// sources.
     fn renew(&mut self, newest: Arc<SuperVersion>) -> Result<()> {
-        let family = self.context.family.options();
-        let walk = build(&self.context, &family, &self.options, &newest)
+        let walk = build(&self.context, &self.options, &newest)
             .inspect_err(|_| count_release(&self.context, &newest))?;
         self.replace(newest, walk, false);
         Ok(())
@@ -503,8 +502,7 @@ impl Iter {
     /// which this walk then keeps.
     fn rebuild(&mut self, step: Step) -> Option<(Arc<SuperVersion>, Box<Walk<Tree>>)> {
         let newest = acquire_next(self);
-        let family = self.context.family.options();
-        let built = build(&self.context, &family, &self.options, &newest).and_then(|mut walk| {
+        let built = build(&self.context, &self.options, &newest).and_then(|mut walk| {
             collect(&mut walk, &self.context, &self.options, &newest)?;
             walk.continue_from(&mut self.walk, matches!(step, Step::Prev));
             Ok(walk)
@@ -560,6 +558,7 @@ impl Drop for Iter {
         if let Some(super_version) = &self.super_version {
             count_release(&self.context, super_version);
         }
+        self.counts.end(&self.context.stats);
     }
 }
 

@@ -275,7 +275,9 @@ fn ctx(context: &IteratorContext, options: &ReadOptions, super_version: &SuperVe
         // SST files that were opened earlier may still have a prefix extractor that was removed from the options.
         total_order_seek: options.total_order_seek
             || parts.prefix_extractor.is_none()
-            || (parts.prefix_seek_opt_in_only && !options.prefix_same_as_start && !options.auto_prefix_mode),
+            || (parts.scan.prefix_seek_opt_in_only
+                && !options.prefix_same_as_start
+                && !options.auto_prefix_mode),
         prefix_extractor: parts.prefix_extractor.clone(),
         auto_prefix_mode: options.auto_prefix_mode,
         readahead_size: options.readahead_size,

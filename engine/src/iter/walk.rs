@@ -59,6 +59,7 @@ pub struct Walk<I> {
 
 impl<I: InternalIterator> Walk<I> {
     /// Makes a walk that is not valid before it is positioned. `view` says which entries the reader sees.
+    #[inline]
     pub fn new(source: I, view: View) -> Self {
         Walk { search: Search::new(source, view), direction: Direction::Forward }
     }

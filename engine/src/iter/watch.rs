@@ -9,7 +9,7 @@
 use base::SequenceNumber;
 use mem::memtable::MemTable;
 
-use crate::options::FamilyOptions;
+use crate::family::ScanSettings;
 use crate::sync::Arc;
 
 /// Counts the hidden entries of the memtable for one iterator.
@@ -28,13 +28,13 @@ pub struct Watch {
 
 impl Watch {
     /// Returns `None` if `memtable_op_scan_flush_trigger` is 0.
-    pub fn new(options: &FamilyOptions, memtable: &Arc<MemTable>) -> Option<Box<Self>> {
-        let by_one = u64::from(options.memtable_op_scan_flush_trigger);
+    pub fn new(settings: &ScanSettings, memtable: &Arc<MemTable>) -> Option<Box<Self>> {
+        let by_one = settings.flush_trigger;
         if by_one == 0 {
             return None;
         }
         let from = if memtable.is_empty() { memtable.earliest_seq() + 1 } else { memtable.first_seq() };
-        let by_average = u64::from(options.memtable_avg_op_scan_flush_trigger);
+        let by_average = settings.flush_trigger_average;
         base::invariant!(
             from <= base::key::MAX_SEQUENCE + 1,
             "a memtable starts at the sequence number {from}"

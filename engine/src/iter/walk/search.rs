@@ -79,6 +79,7 @@ pub(super) struct Empty {
 
 impl<I: InternalIterator> Search<I> {
     /// Makes a search without a shown entry. `view` says which entries the reader sees.
+    #[inline]
     pub(super) fn new(source: I, view: View) -> Self {
         let timestamp_size = view.order.timestamp_size();
         Search {
