@@ -126,7 +126,8 @@ impl Handle {
     /// If 2^26 objects are live. The frame of the native converts the panic to an exception.
     pub fn new<T: Send + Sync + 'static>(object: T) -> Handle {
         let pointer = Box::into_raw(Box::new(object)).cast();
-        let number = TABLE.free.lock().take();
+        let number = SPARE.try_with(|spare| spare.0.take()).ok().flatten();
+        let number = number.unwrap_or_else(|| TABLE.free.lock().take());
         let slot = slot(number).expect("the slot was made");
         let generation = slot.word.load(Ordering::Relaxed) >> GENERATION_SHIFT;
         // SAFETY: the slot number was free, so no other thread writes the object, and no user reads the object, because
@@ -134,7 +135,8 @@ impl Handle {
         unsafe {
             *slot.object.get() = Object { pointer, kind: Some(TypeId::of::<T>()), drop: drop_box::<T> }
         };
-        slot.word.fetch_or(LIVE, Ordering::Release);
+        // A slot that is not live has no users, and other threads change no other bit than `wanted` in its word.
+        slot.word.store((generation << GENERATION_SHIFT) | LIVE, Ordering::Release);
         Handle(((generation << GENERATION_SHIFT) | u64::from(number + 1)) as i64)
     }
 
@@ -202,8 +204,7 @@ impl Handle {
     /// use the object, the last of these calls drops the object.
     pub fn close(self) {
         if let Some((slot, number)) = self.join() {
-            slot.word.fetch_and(!LIVE, Ordering::AcqRel);
-            leave(slot, number, 1);
+            end(slot, number);
         }
     }
 
@@ -214,10 +215,10 @@ impl Handle {
             // SAFETY: this thread is a user of a live slot, so the object is written and is not written again before this
             // thread leaves.
             let kind = unsafe { (*slot.object.get()).kind };
-            if kind == Some(TypeId::of::<T>()) {
-                slot.word.fetch_and(!LIVE, Ordering::AcqRel);
+            match kind == Some(TypeId::of::<T>()) {
+                true => end(slot, number),
+                false => leave(slot, number, 1),
             }
-            leave(slot, number, 1);
         }
     }
 
@@ -373,6 +374,17 @@ fn leave(slot: &'static Slot, number: u32, change: u64) {
     }
 }
 
+/// Closes a slot and leaves it.
+#[inline]
+fn end(slot: &'static Slot, number: u32) {
+    let ended = |seen: u64| Some((seen & !LIVE) - 1);
+    let before =
+        slot.word.fetch_update(Ordering::AcqRel, Ordering::Relaxed, ended).unwrap_or_else(|seen| seen);
+    if before & USERS == 1 {
+        free(slot, number, (before & !LIVE) - 1);
+    }
+}
+
 /// Drops the object of a dying slot and frees the slot. The caller was the last user: no user enters a slot that is not
 /// live, so the word no longer changes.
 #[cold]
@@ -384,8 +396,27 @@ fn free(slot: &'static Slot, number: u32, word: u64) {
     let generation = word >> GENERATION_SHIFT;
     if generation < GENERATION_MAX {
         slot.word.store((generation + 1) << GENERATION_SHIFT, Ordering::Release);
-        TABLE.free.lock().slots.push(number);
+        let spare = SPARE.try_with(|spare| spare.0.replace(Some(number)));
+        if let Some(number) = spare.unwrap_or(Some(number)) {
+            TABLE.free.lock().slots.push(number);
+        }
     }
+}
+
+/// A free slot that only one thread takes. The end of the thread returns the slot to the table.
+struct Spare(Cell<Option<u32>>);
+
+impl Drop for Spare {
+    fn drop(&mut self) {
+        if let Some(number) = self.0.take() {
+            TABLE.free.lock().slots.push(number);
+        }
+    }
+}
+
+thread_local! {
+    /// The slot that this thread freed last. A thread that makes and closes objects in turn then takes no lock of the table.
+    static SPARE: Spare = const { Spare(Cell::new(None)) };
 }
 
 impl Free {
@@ -432,8 +463,9 @@ unsafe fn drop_nothing(_pointer: *mut ()) {}
 
 /// Returns the number of live objects. For tests of leaks.
 pub fn live() -> usize {
-    let free = TABLE.free.lock();
-    free.used as usize - free.slots.len()
+    let used = TABLE.free.lock().used;
+    let is_used = |slot: &&Slot| slot.word.load(Ordering::Relaxed) & (LIVE | USERS) != 0;
+    (0..used).filter_map(slot).filter(is_used).count()
 }
 
 #[cfg(test)]
@@ -452,6 +484,29 @@ mod tests {
         let other = Handle::new(String::from("b")); // may have the same slot, with another generation
         assert_eq!(handle.shared::<String>().err(), Some(Stale::Closed));
         drop(other.take::<String>());
+    }
+
+    #[test]
+    #[allow(clippy::disallowed_methods, reason = "the threads of a program")]
+    fn a_thread_that_ends_returns_its_spare_slot() {
+        let slot_after_thread = || {
+            let thread = std::thread::spawn(|| {
+                let first = Handle::new(1_u64);
+                first.close();
+                let second = Handle::new(2_u64);
+                assert_eq!(first.0 as u32, second.0 as u32, "a thread takes the slot that it freed last");
+                assert_ne!(first, second);
+                second.close();
+                second.0 as u32 - 1
+            });
+            thread.join().unwrap()
+        };
+        // Another test can take the slot at once, but not each time.
+        let is_returned = |_| {
+            let number = slot_after_thread();
+            TABLE.free.lock().slots.contains(&number)
+        };
+        assert!((0..100).any(is_returned), "the slot of an ended thread is lost");
     }
 
     #[test]

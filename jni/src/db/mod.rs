@@ -317,8 +317,7 @@ natives! {
     /// in memtables, so older entries do not exist.
     fn RocksDB_getSnapshot[_](db: Handle) -> Handle {
         let db = database(db)?;
-        let in_place = db.db.families().iter().any(|family| family.options().inplace_update_support);
-        if in_place {
+        if db.db.updates_in_place() {
             return Ok(Handle::NULL);
         }
         db.child(SnapshotObject(db.db.snapshot()))
