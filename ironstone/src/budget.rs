@@ -226,15 +226,18 @@ fn row(name: &'static str, value: impl ToString, reason: impl Into<String>) -> D
 }
 
 fn memory_options(shares: &Shares) -> Vec<DerivedOption> {
-    let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / MIB as f64);
+    let size = |bytes: u64| match bytes as f64 / MIB as f64 {
+        mib if mib < 1024.0 => format!("{mib:.1} MiB"),
+        mib => format!("{:.1} GiB", mib / 1024.0),
+    };
     vec![
         row(
             "db_write_buffer_size",
             shares.memtables,
             format!(
                 "All memtables together use at most {} of the {}; a flush starts before.",
-                mib(shares.memtables),
-                mib(shares.memory)
+                size(shares.memtables),
+                size(shares.memory)
             ),
         ),
         row(
@@ -255,7 +258,7 @@ fn memory_options(shares: &Shares) -> Vec<DerivedOption> {
         row(
             "block_cache",
             shares.cache,
-            format!("The rest of the memory, {}: data, index and filter blocks.", mib(shares.cache)),
+            format!("The rest of the memory, {}: data, index and filter blocks.", size(shares.cache)),
         ),
     ]
 }

@@ -42,6 +42,9 @@ impl Budget {
 /// The largest number of files that are listed.
 const FILES_MAX: usize = 200_000;
 
+/// The largest number of faults of the MANIFEST that are listed.
+const MANIFEST_FAULTS_MAX: usize = 20;
+
 /// The largest length of a key bound in bytes. The rest is cut off.
 const KEY_SHOWN_MAX: usize = 64;
 
@@ -109,6 +112,7 @@ fn load_once(env: &Env, dir: &Path, budget: &Budget, before: Option<&Database>) 
     if let Some(recovered) = recovered {
         families(&recovered, &mut db);
         presence(env, dir, &mut db);
+        wals(env, dir, &recovered, &mut db);
         statistics(env, dir, budget, before, &mut db);
     }
     let mut logs: Vec<&DiskFile> = db.files.iter().filter(|f| f.kind == FileKind::InfoLog).collect();
@@ -139,7 +143,20 @@ fn manifest(env: &Env, dir: &Path, db: &mut Database) -> Option<Recovered> {
     let number = match read_current(env, dir) {
         Ok(number) => number,
         Err(error) => {
-            problem(db, Weight::Damage, names::CURRENT, None, plain(&error));
+            let exists = env.fs.exists(&dir.join(names::CURRENT)).unwrap_or(true);
+            let text = match (exists, newest) {
+                (false, Some(number)) => {
+                    let name = names::manifest(base::FileNumber(number));
+                    format!("the file is missing; the facts are those of the newest MANIFEST, {name}")
+                }
+                (false, None) => {
+                    "the file is missing, and the directory has no MANIFEST: it is an export of a column family, or a part of a \
+                     database"
+                        .to_string()
+                }
+                _ => plain(&error),
+            };
+            problem(db, Weight::Damage, names::CURRENT, None, text);
             base::FileNumber(newest?)
         }
     };
@@ -147,13 +164,21 @@ fn manifest(env: &Env, dir: &Path, db: &mut Database) -> Option<Recovered> {
     let recovered = match recover(env, dir, number) {
         Ok(recovered) => recovered,
         Err(error) => {
-            problem(db, Weight::Damage, &name, error.offset(), plain(&error));
-            let lenient = recover_leniently(env, &dir.join(&name), number).ok()?;
-            for fault in lenient.faults.iter().take(20) {
-                let text = format!("{}; {} bytes are unreadable", fault.what, fault.lost_bytes);
+            let lenient = recover_leniently(env, &dir.join(&name), number).ok();
+            let faults = lenient.iter().flat_map(|lenient| &lenient.faults).take(MANIFEST_FAULTS_MAX);
+            let faults: Vec<_> = faults.collect();
+            if faults.iter().all(|fault| error.offset() != Some(fault.offset)) {
+                problem(db, Weight::Damage, &name, error.offset(), plain(&error));
+            }
+            for fault in faults {
+                let text = match fault.lost_bytes {
+                    0 => format!("{}; a repair corrects it without loss", fault.what),
+                    1 => format!("{}; 1 byte is unreadable", fault.what),
+                    lost => format!("{}; {lost} bytes are unreadable", fault.what),
+                };
                 problem(db, Weight::Damage, &name, Some(fault.offset), text);
             }
-            lenient.recovered
+            lenient?.recovered
         }
     };
     if let Some(lost) = recovered.end.lost() {
@@ -326,11 +351,21 @@ fn presence(env: &Env, dir: &Path, db: &mut Database) {
         for blob in &family.blobs {
             live.insert(blob.number);
             let name = names::blob(base::FileNumber(blob.number));
-            let exists = || env.fs.exists(&dir.join(&name)).unwrap_or(false);
-            if first == FirstPath::Here && !blobs.contains_key(&blob.number) && !exists() {
-                let text = "the MANIFEST names the blob file; the file is missing".to_string();
-                found.push((Weight::Damage, name, text));
+            if first != FirstPath::Here {
+                continue;
             }
+            let least = format::blob::HEADER_LEN as u64 + blob.bytes;
+            // A running writer creates and extends files between the list of files and the read of the MANIFEST.
+            let size = match blobs.get(&blob.number) {
+                Some(size) if *size >= least => continue,
+                _ => env.fs.file_size(&dir.join(&name)).ok(),
+            };
+            let text = match size {
+                Some(size) if size >= least => continue,
+                Some(size) => format!("the MANIFEST says at least {least} bytes; the file has {size} bytes"),
+                None => "the MANIFEST names the blob file; the file is missing".to_string(),
+            };
+            found.push((Weight::Damage, name, text));
         }
         let count = family.files.iter().filter(|file| file.elsewhere).count() as u64;
         if count > 0 {
@@ -360,6 +395,30 @@ fn presence(env: &Env, dir: &Path, db: &mut Database) {
         if matches!(file.kind, FileKind::Table | FileKind::Blob) {
             file.live = live.contains(&file.number);
         }
+    }
+}
+
+/// Compares the WALs that the MANIFEST tracks with the files on disk. In a copy of a database, the option `wal_dir` can name the
+/// directory of the original, so a WAL may be in either directory.
+fn wals(env: &Env, dir: &Path, recovered: &Recovered, db: &mut Database) {
+    let oldest = recovered.families.values().map(|family| family.wal_number).min().unwrap_or_default();
+    let needed = oldest.max(recovered.min_log_number_to_keep);
+    let dirs = [dir.to_path_buf(), db.wal_dir(dir)];
+    if !env.fs.is_dir(&dirs[1]).unwrap_or(false) {
+        return;
+    }
+    for (number, synced) in recovered.wals.range(needed..) {
+        let name = names::wal(*number);
+        let size = dirs.iter().filter_map(|dir| env.fs.file_size(&dir.join(&name)).ok()).max();
+        let text = match (size, *synced) {
+            (_, Some(0)) => continue,
+            (None, _) => "the MANIFEST names the WAL; the file is missing".to_string(),
+            (Some(size), Some(synced)) if size < synced => {
+                format!("the MANIFEST says {synced} synced bytes; the file has {size} bytes")
+            }
+            _ => continue,
+        };
+        problem(db, Weight::Damage, &name, None, text);
     }
 }
 

@@ -31,7 +31,12 @@ impl Database {
 
     /// Returns the directory of the archived WALs.
     fn archive_dir(&self, dir: &Path) -> PathBuf {
-        self.path_option("wal_dir").unwrap_or_else(|| dir.to_path_buf()).join(names::ARCHIVE_DIR)
+        self.wal_dir(dir).join(names::ARCHIVE_DIR)
+    }
+
+    /// Returns the directory of the WALs.
+    pub(super) fn wal_dir(&self, dir: &Path) -> PathBuf {
+        self.path_option("wal_dir").unwrap_or_else(|| dir.to_path_buf())
     }
 
     /// Returns the path that an option of the database names.

@@ -142,6 +142,8 @@ fn damaged_databases_are_shown_with_the_damaged_file() {
         ("sst-footer", ".sst"),
         ("sst-props-bit", ".sst"),
         ("blob-missing", ".blob"),
+        ("blob-cut", ".blob"),
+        ("wal-missing-tracked", ".log"),
     ];
     for (name, file) in damaged {
         let dir = golden("corrupt").join(name);
@@ -156,6 +158,19 @@ fn damaged_databases_are_shown_with_the_damaged_file() {
         // The tree marks a damaged SST file.
         let is_marked = site.page("/tree").body.contains(r#"class="file missing""#);
         assert!(is_marked || !file.ends_with(".sst"), "{name}");
+    }
+}
+
+#[test]
+fn fault_of_the_manifest_is_listed_once() {
+    for (name, part) in [
+        ("manifest-bit-last", "a repair corrects it"),
+        ("manifest-bit-middle", "a repair corrects it"),
+        ("manifest-unknown-tags", "13 bytes are unreadable"),
+    ] {
+        let db = load(&Env::posix(), &golden("corrupt").join(name), &Budget::PAGE).unwrap();
+        let texts: Vec<_> = db.problems.iter().map(|problem| problem.text.as_str()).collect();
+        assert!(texts.len() == 1 && texts[0].contains(part), "{name}: {texts:?}");
     }
 }
 

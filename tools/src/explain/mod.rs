@@ -14,7 +14,7 @@ use env::Env;
 use serve::{Source, serve};
 
 use inspect::doctor::{self, Finding, Severity};
-use inspect::model::{Budget, Database, Source as Origin, load};
+use inspect::model::{Budget, Database, FileKind, Source as Origin, load};
 use inspect::{bundle, plan, words};
 
 use crate::progress::{self, Progress};
@@ -358,6 +358,13 @@ fn report(db: &Database, findings: &[Finding], out: &mut dyn Write) -> std::io::
              directory of the database, or a LOG that is older than stats_dump_period_sec (10 minutes).",
             db.name
         )?,
+        Origin::Directory if db.manifest.is_none() => writeln!(
+            out,
+            "{}: {} in {} on disk; without a readable MANIFEST, the levels and the column families are unknown",
+            db.name,
+            words::bytes(db.bytes_of(FileKind::Table)),
+            words::of(db.count_of(FileKind::Table) as u64, "SST file")
+        )?,
         _ => writeln!(
             out,
             "{}{place} {} in {}, {}",
@@ -368,7 +375,11 @@ fn report(db: &Database, findings: &[Finding], out: &mut dyn Write) -> std::io::
         )?,
     }
     if findings.is_empty() {
-        return writeln!(out, "no findings");
+        let limit = match db.source {
+            Origin::Directory => ". doctor does not read data blocks and WALs; `ldb fsck` reads every byte.",
+            _ => "",
+        };
+        return writeln!(out, "no findings{limit}");
     }
     for group in doctor::groups(findings) {
         let finding = group.first();

@@ -37,6 +37,19 @@ fn facts_and_findings_of_a_directory_are_json() {
 }
 
 #[test]
+fn doctor_says_what_it_does_not_read() {
+    let of = |name: &str| text(&run(&["doctor", golden(name).to_str().unwrap()]).stdout);
+    let sound = of("levels");
+    assert!(sound.contains("no findings. doctor does not read data blocks and WALs"), "{sound}");
+    let headless = of("corrupt/manifest-missing");
+    assert!(headless.contains("in 2 SST files on disk; without a readable MANIFEST"), "{headless}");
+    let lost = of("corrupt/current-missing");
+    assert!(lost.contains("CURRENT: the file is missing; the facts are those of"), "{lost}");
+    let export = of("export-cf");
+    assert!(export.contains("an export of a column family, or a part of a database"), "{export}");
+}
+
+#[test]
 fn flag_that_a_command_would_ignore_is_refused() {
     let dir = golden("levels");
     let dir = dir.to_str().unwrap();
