@@ -10,8 +10,10 @@
 
 use std::ffi::c_void;
 use std::marker::PhantomData;
+use std::ptr::null_mut;
 
-use jni_sys::{JNIEnv, jobject};
+use env::sync::OnceLock;
+use jni_sys::{JNIEnv, jfieldID, jlong, jobject};
 
 use crate::fault::{Fault, Outcome};
 
@@ -269,16 +271,8 @@ impl<'j> Java<'j> {
         if buffer.is_null() {
             return Err(Fault::null());
         }
-        // SAFETY: `env` belongs to this thread; `buffer` is a valid reference.
-        let (data, capacity) = unsafe {
-            (
-                jni!(self, GetDirectBufferAddress, buffer.raw()).cast::<u8>(),
-                jni!(self, GetDirectBufferCapacity, buffer.raw()),
-            )
-        };
-        if data.is_null() {
-            return Err(Fault::invalid(&format!("Invalid {what} argument")));
-        }
+        let memory = direct_memory(self, buffer);
+        let (data, capacity) = memory.ok_or_else(|| Fault::invalid(&format!("Invalid {what} argument")))?;
         let (Ok(offset), Ok(len)) = (usize::try_from(part.offset), usize::try_from(part.len)) else {
             return Err(Fault::bounds(format!(
                 "offset {} and length {} of a ByteBuffer",
@@ -658,4 +652,52 @@ number_arrays! {
 #[cold]
 fn too_large(len: usize) -> Fault {
     Fault::invalid(&format!("Requested array size exceeds VM limit: {len} bytes"))
+}
+
+/// The identifier of a field of a Java class.
+struct FieldId(jfieldID);
+
+// SAFETY: the JNI allows the use of field identifiers in each thread.
+unsafe impl Send for FieldId {}
+// SAFETY: the JNI allows the use of field identifiers in each thread, and the identifier never changes.
+unsafe impl Sync for FieldId {}
+
+/// The field `java.nio.Buffer.capacity`. Its class is never unloaded, so the identifier stays valid. `None`: the JVM has no such
+/// field, and `GetDirectBufferCapacity` gives the capacity. In HotSpot, this function looks at the class of the buffer, as
+/// `GetDirectBufferAddress` has done just before. Two such looks took a tenth of a step of an iterator with direct buffers.
+static CAPACITY: OnceLock<Option<FieldId>> = OnceLock::new();
+
+/// Returns the address and the capacity of a buffer that is not null. `None` if the buffer is not direct.
+#[inline]
+fn direct_memory(java: Java<'_>, buffer: JBuffer<'_>) -> Option<(*mut u8, jlong)> {
+    // SAFETY: `env` belongs to this thread; `buffer` is a valid reference.
+    let data = unsafe { jni!(java, GetDirectBufferAddress, buffer.raw()) }.cast::<u8>();
+    if data.is_null() {
+        return None;
+    }
+    let capacity = match CAPACITY.get_or_init(|| find_capacity(java)) {
+        // SAFETY: as above. The address shows that `buffer` is a `java.nio.Buffer`, so the object has this `int` field.
+        Some(FieldId(field)) => jlong::from(unsafe { jni!(java, GetIntField, buffer.raw(), *field) }),
+        // SAFETY: as above.
+        None => unsafe { jni!(java, GetDirectBufferCapacity, buffer.raw()) },
+    };
+    Some((data, capacity))
+}
+
+#[cold]
+fn find_capacity(java: Java<'_>) -> Option<FieldId> {
+    // SAFETY: `env` belongs to this thread; the texts end with NUL; the class is a valid reference, if it is not null.
+    let field = unsafe {
+        let class = jni!(java, FindClass, c"java/nio/Buffer".as_ptr());
+        match class.is_null() {
+            true => null_mut(),
+            false => jni!(java, GetFieldID, class, c"capacity".as_ptr(), c"I".as_ptr()),
+        }
+    };
+    if field.is_null() {
+        // SAFETY: `env` belongs to this thread. The exception says that there is no such class or field.
+        unsafe { jni!(java, ExceptionClear) };
+        return None;
+    }
+    Some(FieldId(field))
 }
