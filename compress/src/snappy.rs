@@ -1,4 +1,4 @@
-//! Snappy with the `snap` crate: raw blocks. The length at the start is part of Snappy's own format.
+//! Snappy: raw blocks. The crate `snap` encodes, `kernel` decodes. The length at the start is part of Snappy's own format.
 
 use base::Result;
 
@@ -24,9 +24,9 @@ impl Encoder {
 }
 
 pub(crate) fn decode(stream: &[u8], block: &mut [u8]) -> Result<()> {
-    match snap::raw::Decoder::new().decompress(stream, block) {
-        Ok(len) if len == block.len() => Ok(()),
-        Ok(_) => Err(damaged(Compression::Snappy, "too short")),
-        Err(error) => Err(damaged(Compression::Snappy, &error.to_string())),
+    match kernel::snappy::decode(stream, block) {
+        Some(len) if len == block.len() => Ok(()),
+        Some(_) => Err(damaged(Compression::Snappy, "too short")),
+        None => Err(damaged(Compression::Snappy, "the stream is damaged, or longer than announced")),
     }
 }

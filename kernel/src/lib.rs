@@ -12,6 +12,7 @@ pub mod filter;
 pub mod hash;
 pub mod lz4;
 pub mod prefetch;
+pub mod snappy;
 pub mod ticks;
 
 #[cfg(test)]
