@@ -29,11 +29,21 @@ pub fn decode(stream: &[u8], output: &mut [u8]) -> Option<usize> {
     let fast_at = (stream.len() + 1).saturating_sub(LITERALS + 2);
     let fast_end = (output.len() + 1).saturating_sub(LITERALS + MATCH);
     loop {
-        let token = usize::from(*stream.get(at)?);
-        at += 1;
-        let (mut literals, mut match_len) = (token >> 4, token & 15);
-        let offset;
-        if literals < 15 && at < fast_at && end < fast_end {
+        let (mut token, mut offset);
+        // Sequences with short literals and a short match stay in this loop.
+        loop {
+            token = usize::from(*stream.get(at)?);
+            at += 1;
+            let literals = token >> 4;
+            if literals == 15 || at >= fast_at || end >= fast_end {
+                copy_literals(stream, &mut at, output, &mut end, literals)?;
+                if at == stream.len() {
+                    return Some(end);
+                }
+                offset = usize::from(u16::from_le_bytes(*stream.get(at..)?.first_chunk()?));
+                at += 2;
+                break;
+            }
             // SAFETY: `stream` has 18 bytes from `at` on, and `output` has 34 bytes from `end` on. The slices do not overlap,
             // because `output` is borrowed mutably.
             unsafe { copy::<LITERALS>(stream.as_ptr().add(at), output.as_mut_ptr().add(end)) };
@@ -43,36 +53,23 @@ pub fn decode(stream: &[u8], output: &mut [u8]) -> Option<usize> {
             offset =
                 usize::from(u16::from_le_bytes(unsafe { stream.as_ptr().add(at).cast::<[u8; 2]>().read() }));
             at += 2;
-            if match_len < 15 && offset >= 8 && offset <= end {
-                // SAFETY: `output` has at least 18 bytes from `end` on: 34 less at most 14 literals are 20. `from` is
-                // inside of `output`, because `offset <= end`. Each copy of 8 bytes ends at its target at the latest,
-                // because `offset >= 8`; the copy of 2 bytes too.
-                unsafe {
-                    let to = output.as_mut_ptr().add(end);
-                    let from = to.sub(offset).cast_const();
-                    copy::<8>(from, to);
-                    copy::<8>(from.add(8), to.add(8));
-                    copy::<2>(from.add(16), to.add(16));
-                }
-                end += match_len + MATCH_MIN;
-                continue;
+            let match_len = token & 15;
+            if match_len == 15 || offset < 8 || offset > end {
+                break;
             }
-        } else {
-            if literals == 15 {
-                literals = literals.checked_add(more(stream, &mut at)?)?;
+            // SAFETY: `output` has at least 18 bytes from `end` on: 34 less at most 14 literals are 20. `from` is inside of
+            // `output`, because `offset <= end`. Each copy of 8 bytes ends at its target at the latest, because `offset >= 8`;
+            // the copy of 2 bytes too.
+            unsafe {
+                let to = output.as_mut_ptr().add(end);
+                let from = to.sub(offset).cast_const();
+                copy::<8>(from, to);
+                copy::<8>(from.add(8), to.add(8));
+                copy::<2>(from.add(16), to.add(16));
             }
-            if literals > stream.len() - at || literals > output.len() - end {
-                return None;
-            }
-            copy_literals(&stream[at..], &mut output[end..], literals);
-            at += literals;
-            end += literals;
-            if at == stream.len() {
-                return Some(end);
-            }
-            offset = usize::from(u16::from_le_bytes(*stream.get(at..)?.first_chunk()?));
-            at += 2;
+            end += match_len + MATCH_MIN;
         }
+        let mut match_len = token & 15;
         if match_len == 15 {
             match_len = match_len.checked_add(more(stream, &mut at)?)?;
         }
@@ -80,9 +77,36 @@ pub fn decode(stream: &[u8], output: &mut [u8]) -> Option<usize> {
         if offset == 0 || offset > end || match_len > output.len() - end {
             return None;
         }
-        copy_match(output, end, offset, match_len);
+        if offset >= STEP && match_len <= 2 * STEP && output.len() - end >= 2 * STEP {
+            // SAFETY: the condition: `output` has two steps from `end` on, and `STEP <= offset <= end`.
+            unsafe { repeat::<STEP>(output, end, offset, 2 * STEP) };
+        } else {
+            copy_match(output, end, offset, match_len);
+        }
         end += match_len;
     }
+}
+
+/// Copies the literals of a sequence. `literals` is the number in the token; 15 means that further bytes state the number.
+#[inline(always)]
+fn copy_literals(
+    stream: &[u8],
+    at: &mut usize,
+    output: &mut [u8],
+    end: &mut usize,
+    literals: usize,
+) -> Option<()> {
+    let mut len = literals;
+    if literals == 15 {
+        len = len.checked_add(more(stream, at)?)?;
+    }
+    if len > stream.len() - *at || len > output.len() - *end {
+        return None;
+    }
+    copy_steps(&stream[*at..], &mut output[*end..], len);
+    *at += len;
+    *end += len;
+    Some(())
 }
 
 /// Reads the additional bytes of a length that starts with 15. Returns their sum.
@@ -102,7 +126,7 @@ fn more(stream: &[u8], at: &mut usize) -> Option<usize> {
 
 /// Copies `len` bytes. Both slices have at least `len` bytes.
 #[inline(always)]
-fn copy_literals(from: &[u8], to: &mut [u8], len: usize) {
+fn copy_steps(from: &[u8], to: &mut [u8], len: usize) {
     let steps = len.next_multiple_of(STEP);
     if from.len() < steps || to.len() < steps {
         to[..len].copy_from_slice(&from[..len]);
