@@ -197,8 +197,13 @@ impl World for Indexed {
 
 /// Compares the rows of all families with the model.
 pub(super) fn rows_equal(families: &[Family], state: &State) -> Result<(), String> {
+    rows_equal_at(families, state, &ReadOptions::default())
+}
+
+/// Compares the rows that a read with these options sees with the model.
+pub(super) fn rows_equal_at(families: &[Family], state: &State, options: &ReadOptions) -> Result<(), String> {
     for (family, model) in families.iter().zip(state) {
-        let options = ReadOptions { total_order_seek: true, ..ReadOptions::default() };
+        let options = ReadOptions { total_order_seek: true, ..options.clone() };
         let mut iter = family.iter_with(options).map_err(told("iter"))?;
         let mut rows = Vec::new();
         iter.seek_to_first();

@@ -9,6 +9,7 @@
 //! ```
 //! The model counts commits. A snapshot and a tracked key each store the count at their creation.
 
+mod facts;
 mod own;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,6 +22,7 @@ use ironstone::{
 };
 use testkit::chance::Chance;
 
+use self::facts::Stamped;
 use self::own::{Own, Use};
 use super::indexed::rows_equal;
 use super::overlay::{Change, Key, State, columns};
@@ -73,6 +75,9 @@ pub(super) struct Transactions {
     /// True if a memtable was flushed. An optimistic commit may then fail with TryAgain, and a compaction may drop a put
     /// together with the deletion above it.
     flushed: bool,
+    stamped: Stamped,
+    /// The identity and the session of the open database.
+    ids: (String, String),
 }
 
 impl Transactions {
@@ -103,6 +108,8 @@ impl Transactions {
             moments: Vec::new(),
             names: 0,
             flushed: false,
+            stamped: Stamped::default(),
+            ids: Default::default(),
         };
         world.open()?;
         Ok(world)
@@ -134,7 +141,13 @@ impl Transactions {
         };
         let families: Result<Vec<_>, _> = FAMILIES.iter().map(|name| base.family(name)).collect();
         self.families = families.map_err(told("family"))?;
+        let (identity, session) = (base.identity().to_string(), base.session_id().to_string());
         self.base = Some(base);
+        if !self.ids.0.is_empty() {
+            same("identity", &identity, &self.ids.0)?;
+            same("a session is used again", &(session == self.ids.1), &false)?;
+        }
+        self.ids = (identity, session);
         Ok(())
     }
 
@@ -150,7 +163,7 @@ impl Transactions {
         if self.running.len() == 5 {
             return Ok(());
         }
-        let set_snapshot = chance.percent(30);
+        let (set_snapshot, detects) = (chance.percent(30), chance.percent(30));
         let handle = match self.base() {
             Base::Pessimistic(db) => {
                 let committed = self.flavor == Flavor::Policy(TxnDbWritePolicy::WriteCommitted);
@@ -158,7 +171,7 @@ impl Transactions {
                     commit_bypass_memtable: committed && chance.percent(30),
                     large_txn_commit_optimize_threshold: if committed { chance.below(8) as u32 } else { 0 },
                     set_snapshot,
-                    deadlock_detect: chance.percent(30),
+                    deadlock_detect: detects,
                     ..TransactionOptions::default()
                 };
                 db.begin_with(&WriteOptions::default(), &options).map_err(told("begin"))?
@@ -167,6 +180,7 @@ impl Transactions {
                 db.begin_with(&WriteOptions::default(), &OptimisticTransactionOptions { set_snapshot })
             }
         };
+        same("detects deadlocks", &handle.is_deadlock_detect(), &(detects && self.is_pessimistic()))?;
         let own = Own { snapshot: set_snapshot.then_some(self.commits), ..Own::default() };
         self.running.push(Running { handle, own });
         Ok(())
@@ -266,15 +280,14 @@ impl Transactions {
             return Ok(());
         }
         let (change, checked) = (Change::draw(chance), chance.percent(80));
-        let checked = checked || matches!(change, Change::Entity(_));
         let expected = self.expected_write(at, &key, checked);
         let (family, handle) = (&self.families[key.0], &self.running[at].handle);
         let done = match (&change, checked) {
             (Change::Put(value), true) if key.0 == 0 => handle.put(&key.1, value),
             (Change::Put(value), true) => handle.put_in(family, &key.1, value),
             (Change::Put(value), false) => handle.put_untracked_in(family, &key.1, value),
-            // There is no untracked call for entities.
-            (Change::Entity(value), _) => handle.put_entity_in(family, &key.1, &columns(value)),
+            (Change::Entity(value), true) => handle.put_entity_in(family, &key.1, &columns(value)),
+            (Change::Entity(value), false) => handle.put_entity_untracked_in(family, &key.1, &columns(value)),
             (Change::Delete, true) if key.0 == 0 => handle.delete(&key.1),
             (Change::Delete, true) => handle.delete_in(family, &key.1),
             (Change::Delete, false) => handle.delete_untracked_in(family, &key.1),
@@ -310,6 +323,9 @@ impl Transactions {
         let family = &self.families[at_key.0];
         let found = handle.get_in(family, &at_key.1, &options).map_err(told("get_in"))?;
         same("get_in", &found.map(|v| v.to_vec()), &own.overlay.read(&at_key, below))?;
+        if chance.percent(30) {
+            facts::entity(handle, family, &at_key.1, &options, &own.overlay.read(&at_key, below))?;
+        }
         let keys: Vec<Vec<u8>> = (0..chance.below(10)).map(|_| key(chance)).collect();
         let borrowed: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
         for (key, found) in keys.iter().zip(handle.multi_get_in(family, &borrowed, &options)) {
@@ -343,7 +359,12 @@ impl Transactions {
             let done = handle.lock_for_update_in(family, &key.1, &options, mode, validation);
             return self.agree_tracked(at, &key, (Use::Read, exclusive), &what, done, expected).map(drop);
         }
-        let found = handle.get_for_update_in(family, &key.1, &options, mode, validation);
+        let found = match (exclusive && checked, chance.below(4)) {
+            (true, 0) => handle
+                .multi_get_for_update_in(family, &[&key.1], &options)
+                .and_then(|mut found| found.pop().unwrap_or(Ok(None))),
+            _ => handle.get_for_update_in(family, &key.1, &options, mode, validation),
+        };
         if let Ok(found) = &found {
             let found = found.as_ref().map(|v| v.to_vec());
             same(&what, &found, &own.overlay.read(&key, &self.state))?;
@@ -410,6 +431,7 @@ impl Transactions {
         }
         handle.prepare().map_err(told("prepare"))?;
         own.prepare();
+        same("a section has no WAL", &(handle.wal_number() == 0), &false)?;
         same("state", &handle.state(), &TransactionState::Prepared)
     }
 
@@ -425,7 +447,18 @@ impl Transactions {
             return handle.rollback().map_err(told("rollback"));
         }
         let conflict = own.tracked.iter().any(|(key, used)| self.changed_at(key) > used.at);
-        match handle.commit() {
+        let stamped = self.flavor == Flavor::Policy(TxnDbWritePolicy::WriteCommitted) && chance.percent(15);
+        let timestamp = stamped.then(|| self.stamped.next(chance));
+        let committed = match timestamp {
+            None => handle.commit(),
+            Some(timestamp) => {
+                handle.commit_and_try_create_snapshot(None, Some(timestamp)).and_then(|taken| {
+                    let words = "the commit took no snapshot";
+                    taken.map(drop).ok_or_else(|| ironstone::Error::aborted(words))
+                })
+            }
+        };
+        match committed {
             Ok(()) if self.is_pessimistic() || !conflict => {}
             Err(error) if !self.is_pessimistic() && conflict && error.kind() == Kind::Busy => return Ok(()),
             Err(error) if !self.is_pessimistic() && self.flushed && error.kind() == Kind::TryAgain => {
@@ -436,6 +469,9 @@ impl Transactions {
         self.commits += 1;
         own.overlay.apply(&mut self.state);
         self.note_commit(own.overlay.keys().cloned().collect());
+        if let Some(timestamp) = timestamp {
+            self.stamped.add(timestamp, &self.state);
+        }
         Ok(())
     }
 
@@ -488,6 +524,7 @@ impl Transactions {
             }
         }
         (self.moments, self.families) = Default::default();
+        self.stamped.clear();
         if let Some(base) = self.base.take() {
             base.close().map_err(told("close"))?;
         }
@@ -523,7 +560,10 @@ impl Transactions {
             let records = if batch_is_written { 0 } else { own.counts.iter().sum() };
             same("records", &u64::from(handle.to_batch().count()), &records)?;
         }
+        facts::of_database(self.base(), &self.families)?;
         let Base::Pessimistic(db) = self.base() else { return Ok(()) };
+        self.stamped.compare(db, &self.families)?;
+        same("deadlocks", &db.deadlock_info_buffer().len(), &0)?;
         let tracked = self.running.iter().flat_map(|running| running.own.tracked.keys());
         let tracked: BTreeSet<&Key> = tracked.collect();
         same("locked keys", &db.lock_status_data().len(), &tracked.len())?;
@@ -571,6 +611,14 @@ impl World for Transactions {
                 family.compact_range(None, None, &Default::default()).map_err(told("compact"))
             }
             98 => self.reopen(),
+            _ if chance.percent(50) => match self.base.as_ref() {
+                Some(Base::Pessimistic(db))
+                    if self.flavor == Flavor::Policy(TxnDbWritePolicy::WriteCommitted) =>
+                {
+                    self.stamped.step(db, &self.state, chance)
+                }
+                _ => Ok(()),
+            },
             _ => {
                 self.options.db.env.executor.help();
                 Ok(())
