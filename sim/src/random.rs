@@ -120,7 +120,9 @@ impl Run {
     fn open(&mut self, seed: u64) -> Result<(), String> {
         let (sample, mut options) = sample::options(&mut Chance::new(seed), self.fixed);
         self.sample = sample;
-        let rare = sample::rare::draw(seed, self.fixed.plain);
+        let mut rare = sample::rare::draw(seed, self.fixed.plain);
+        let sampled = format!("{}{rare}", self.sample.text);
+        rare.push_str(&sample::rare::dependent(seed, self.fixed.plain, &sampled));
         options.update(&rare).map_err(told("rare options"))?;
         self.sample.text.push_str(&rare);
         options.db.row_cache = sample::rare::row_cache(seed);

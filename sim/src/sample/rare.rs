@@ -13,11 +13,10 @@
 //! | `statistics`, `wal_filter`, `compaction_filter_factory` | objects without a text; `statistics` is an object of each campaign, filters change results |
 //! | `allow_ingest_behind`, `cf_allow_ingest_behind` | must stay on once they are on; the tests of `ingest` and `differ` ingest behind |
 //! | `disallow_memtable_writes` | refuses every write |
-//! | `block_align` | refuses files with compression, which other rows draw |
-//! | `two_write_queues` | has no effect; with pipelined writes, which other rows draw, it refuses writes |
 //! | `persist_user_defined_timestamps` | needs a family with timestamps; the timestamp campaign of `differ` draws the families |
 //! | `compat` | lowers formats; the tests of `releases` open such databases with the named release |
 //! | `memory_budget_bytes` | [`memory_budget`] draws the same limit as an object |
+//! | `huge_page_tlb_size` | neither engine reads it from a text |
 //! | `user_key_len`, `full_scan_mode`, `cuckoo_block_size`, `identity_as_first_hash`, `max_search_depth`, `use_module_hash` | options of plain and cuckoo tables that refuse keys or seeks |
 
 use std::sync::Arc;
@@ -141,6 +140,22 @@ pub fn draw(seed: u64, plain: bool) -> String {
     // An asynchronous open needs the other option.
     if text.contains("open_files_async") {
         text.push_str("skip_stats_update_on_db_open=true;");
+    }
+    text
+}
+
+/// Returns option text for options that are valid only with some values of other options. `sampled`: the text of the other options.
+pub fn dependent(seed: u64, plain: bool, sampled: &str) -> String {
+    let chance = &mut Chance::new(seed ^ 0x6a6f_696e);
+    let mut text = String::new();
+    // With pipelined writes, this option refuses writes.
+    if chance.percent(15) && !sampled.contains("enable_pipelined_write=true") {
+        text.push_str("two_write_queues=true;");
+    }
+    // Aligned blocks are not compressed, and their size is a power of two.
+    if chance.percent(10) && !plain && !sampled.contains("super_block_alignment_size") {
+        text.push_str("compression=kNoCompression;bottommost_compression=kNoCompression;");
+        text.push_str("block_based_table_factory={block_align=true;block_size=256};");
     }
     text
 }
