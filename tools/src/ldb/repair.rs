@@ -5,6 +5,7 @@ use std::io::Write;
 use engine::components::FamilyDescriptor;
 use engine::db::{self, OpenRequest};
 use engine::repair::{Problem, Report, Weight};
+use inspect::words::of;
 use table::dump::hex;
 
 use super::json::Object;
@@ -15,10 +16,14 @@ use super::{Failure, Io, Outcome, show};
 pub(crate) fn fsck(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let report = db::fsck(&request(s, io)?).map_err(|e| Failure::new(e.to_string()))?;
     tell(s, io.out, &report)?;
-    if report.is_sound() {
-        Ok(())
-    } else {
-        Err(Failure::new("the database is damaged; ldb repair puts right what it can"))
+    match (report.is_sound(), count(&report, Weight::Loss)) {
+        (true, _) => Ok(()),
+        (false, 0) => {
+            Err(Failure::new("the database is damaged; ldb repair corrects the damage without loss"))
+        }
+        (false, _) => Err(Failure::new(
+            "the database is damaged, and entries are or may be lost; ldb repair keeps all that is readable",
+        )),
     }
 }
 
@@ -76,13 +81,13 @@ fn tell(s: &Session, out: &mut dyn Write, report: &Report) -> Outcome {
     report.actions.iter().try_for_each(|action| writeln!(out, "{action}"))?;
     Ok(writeln!(
         out,
-        "{} files, {} bytes, {} rows: {} with loss, {} mendable, {} notes",
-        report.num_files,
-        report.num_bytes,
-        report.num_rows,
-        count(report, Weight::Loss),
+        "{}, {}, {}: {} with loss, {} without loss, {}",
+        of(report.num_files, "file"),
+        of(report.num_bytes, "byte"),
+        of(report.num_rows, "row"),
+        of(count(report, Weight::Loss) as u64, "fault"),
         count(report, Weight::Mendable),
-        count(report, Weight::Note)
+        of(count(report, Weight::Note) as u64, "note")
     )?)
 }
 
