@@ -1,6 +1,9 @@
 //! Newtypes of numbers. The compiler rejects a number of the wrong kind.
 
 use std::fmt;
+use std::num::ParseIntError;
+use std::ops::{Add, AddAssign, Sub};
+use std::str::FromStr;
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident $repr:ty) => {
@@ -86,5 +89,151 @@ impl Level {
 impl fmt::Display for Level {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "L{}", self.0)
+    }
+}
+
+/// A position in the history of a database, with 56 bits. A larger number is newer.
+///
+/// The difference of two sequence numbers is a count, as the difference of two times is a duration. A count can be
+/// added to a sequence number; two sequence numbers cannot be added.
+///
+/// ```
+/// use ironstone_base::SequenceNumber;
+/// let first = SequenceNumber::new(7);
+/// assert_eq!(first + 3, SequenceNumber::new(10));
+/// assert_eq!(first.next() - first, 1);
+/// assert_eq!(first.to_string(), "7");
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct SequenceNumber(u64);
+
+impl SequenceNumber {
+    /// The sequence number before the first write. An entry has this number if no snapshot needs its real number.
+    pub const ZERO: SequenceNumber = SequenceNumber(0);
+
+    /// The sequence number of the first entry of a database.
+    pub const FIRST: SequenceNumber = SequenceNumber(1);
+
+    /// The largest sequence number, 2^56 - 1. A reader at this number sees every entry.
+    pub const MAX: SequenceNumber = SequenceNumber((1 << 56) - 1);
+
+    /// A number that is larger than every sequence number. Formats and minima use this number for "none".
+    pub const NONE: SequenceNumber = SequenceNumber(u64::MAX);
+
+    /// Makes a sequence number from its number.
+    #[inline]
+    pub const fn new(number: u64) -> SequenceNumber {
+        SequenceNumber(number)
+    }
+
+    /// Returns the number.
+    #[inline]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// Returns true if this is [`SequenceNumber::ZERO`].
+    #[inline]
+    pub const fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Returns the sequence number of the next entry.
+    #[inline]
+    pub const fn next(self) -> SequenceNumber {
+        SequenceNumber(self.0 + 1)
+    }
+
+    /// Returns the sequence number before this one. [`SequenceNumber::ZERO`] has none, and is returned.
+    #[inline]
+    pub const fn previous(self) -> SequenceNumber {
+        SequenceNumber(self.0.saturating_sub(1))
+    }
+
+    /// Returns the sequence number `count` entries later, if it has 64 bits.
+    #[inline]
+    pub fn checked_add(self, count: u64) -> Option<SequenceNumber> {
+        self.0.checked_add(count).map(SequenceNumber)
+    }
+
+    /// Returns the sequence number `count` entries later. 2^64 - 1 is the limit.
+    #[inline]
+    pub fn saturating_add(self, count: u64) -> SequenceNumber {
+        SequenceNumber(self.0.saturating_add(count))
+    }
+
+    /// Returns the sequence number `count` entries earlier, if there is one.
+    #[inline]
+    pub fn checked_sub(self, count: u64) -> Option<SequenceNumber> {
+        self.0.checked_sub(count).map(SequenceNumber)
+    }
+
+    /// Returns the count of sequence numbers from `earlier` to this number. 0 if `earlier` is not earlier.
+    #[inline]
+    pub fn saturating_since(self, earlier: SequenceNumber) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+impl fmt::Display for SequenceNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl FromStr for SequenceNumber {
+    type Err = ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, ParseIntError> {
+        text.parse().map(SequenceNumber)
+    }
+}
+
+impl From<u64> for SequenceNumber {
+    #[inline]
+    fn from(number: u64) -> Self {
+        SequenceNumber(number)
+    }
+}
+
+impl From<SequenceNumber> for u64 {
+    #[inline]
+    fn from(seq: SequenceNumber) -> Self {
+        seq.0
+    }
+}
+
+impl Add<u64> for SequenceNumber {
+    type Output = SequenceNumber;
+
+    #[inline]
+    fn add(self, count: u64) -> SequenceNumber {
+        SequenceNumber(self.0 + count)
+    }
+}
+
+impl AddAssign<u64> for SequenceNumber {
+    #[inline]
+    fn add_assign(&mut self, count: u64) {
+        self.0 += count;
+    }
+}
+
+impl Sub<u64> for SequenceNumber {
+    type Output = SequenceNumber;
+
+    #[inline]
+    fn sub(self, count: u64) -> SequenceNumber {
+        SequenceNumber(self.0 - count)
+    }
+}
+
+impl Sub for SequenceNumber {
+    type Output = u64;
+
+    #[inline]
+    fn sub(self, earlier: SequenceNumber) -> u64 {
+        self.0 - earlier.0
     }
 }

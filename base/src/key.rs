@@ -15,11 +15,10 @@ use std::fmt;
 use crate::error::{Error, Result};
 use crate::order::Order;
 
-/// A position in the history of a database, with 56 bits. A larger number is newer.
-pub type SequenceNumber = u64;
+pub use crate::ids::SequenceNumber;
 
 /// The largest sequence number. A reader at this number sees every entry.
-pub const MAX_SEQUENCE: SequenceNumber = (1 << 56) - 1;
+pub const MAX_SEQUENCE: SequenceNumber = SequenceNumber::MAX;
 
 /// The bytes of the trailer after each user key.
 pub const TRAILER_LEN: usize = 8;
@@ -161,7 +160,13 @@ impl ValueType {
 /// Returns the trailer as a number. A newer entry has a larger trailer.
 #[inline]
 pub const fn pack(seq: SequenceNumber, kind: u8) -> u64 {
-    (seq << 8) | kind as u64
+    (seq.get() << 8) | kind as u64
+}
+
+/// Returns the sequence number in a trailer.
+#[inline]
+pub const fn sequence_of(trailer: u64) -> SequenceNumber {
+    SequenceNumber::new(trailer >> 8)
 }
 
 /// Appends `user_key` and its trailer to `out`.
@@ -189,9 +194,10 @@ pub fn seek_key(user_key: &[u8], seq: SequenceNumber) -> Vec<u8> {
 /// The internal key that a reader seeks, as [`seek_key`] makes it. A user key of up to 56 bytes needs no allocation.
 ///
 /// ```
-/// use ironstone_base::key::{SeekKey, seek_key};
+/// use ironstone_base::key::{SeekKey, SequenceNumber, seek_key};
 /// for len in [0, 56, 57, 1000] {
-///     assert_eq!(SeekKey::new(&vec![b'k'; len], 7).bytes(), seek_key(&vec![b'k'; len], 7));
+///     let (key, seq) = (vec![b'k'; len], SequenceNumber::MAX);
+///     assert_eq!(SeekKey::new(&key, seq).bytes(), seek_key(&key, seq));
 /// }
 /// ```
 #[derive(Debug)]
@@ -273,7 +279,7 @@ pub fn trailer(internal: &[u8]) -> u64 {
 /// Returns the sequence number of an internal key. Call only for a key that was checked.
 #[inline]
 pub fn sequence(internal: &[u8]) -> SequenceNumber {
-    trailer(internal) >> 8
+    sequence_of(trailer(internal))
 }
 
 /// Splits an internal key into user key, sequence number, and number of the value type. Call only for a key that was
@@ -281,7 +287,7 @@ pub fn sequence(internal: &[u8]) -> SequenceNumber {
 #[inline]
 pub fn split(internal: &[u8]) -> (&[u8], SequenceNumber, u8) {
     let t = trailer(internal);
-    (user_key(internal), t >> 8, t as u8)
+    (user_key(internal), sequence_of(t), t as u8)
 }
 
 /// The parts of an internal key.
@@ -310,7 +316,7 @@ pub fn parse(internal: &[u8]) -> Result<Parsed<'_>> {
     let t = u64::from_le_bytes(*bytes);
     match ValueType::from_u8(t as u8) {
         Some(kind) if kind.is_point() || kind == ValueType::RangeDeletion => {
-            Ok(Parsed { user_key: &internal[..internal.len() - TRAILER_LEN], seq: t >> 8, kind })
+            Ok(Parsed { user_key: &internal[..internal.len() - TRAILER_LEN], seq: sequence_of(t), kind })
         }
         _ => Err(Error::corruption(format!("internal key with unknown kind {:#x}", t as u8))),
     }

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use base::Result;
+use base::SequenceNumber;
 use ironstone::{ExportImportFilesMetaData, ExportedFile};
 
 use crate::abi::{Buffer, HasRejected, Owned};
@@ -38,8 +39,8 @@ impl rocksdb_export_import_files_metadata_t {
                 size: usize::try_from(file.size).unwrap_or(usize::MAX),
                 smallest_key: file.smallest_key,
                 largest_key: file.largest_key,
-                smallest_seq: file.smallest_sequence,
-                largest_seq: file.largest_sequence,
+                smallest_seq: file.smallest_sequence.get(),
+                largest_seq: file.largest_sequence.get(),
                 entries: 0,
                 deletions: 0,
                 epoch_number: file.epoch_number,
@@ -61,8 +62,8 @@ impl rocksdb_export_import_files_metadata_t {
                 directory: PathBuf::from(OsStr::from_bytes(file.directory.as_bytes())),
                 level,
                 size: file.size as u64,
-                smallest_sequence: file.smallest_seq,
-                largest_sequence: file.largest_seq,
+                smallest_sequence: SequenceNumber::new(file.smallest_seq),
+                largest_sequence: SequenceNumber::new(file.largest_seq),
                 smallest_key: file.smallest_key.clone(),
                 largest_key: file.largest_key.clone(),
                 epoch_number: file.epoch_number,

@@ -191,7 +191,7 @@ fn flush_started(started: &FlushStarted) -> rocksdb_flushjobinfo_t {
         stall: stall_number(started.stall),
         path: bytes_of(&started.path),
         // As in RocksDB: the flush has no file yet.
-        seqs: (base::key::MAX_SEQUENCE, 0),
+        seqs: (base::key::MAX_SEQUENCE.get(), 0),
         properties: Some(rocksdb_table_properties_t::new(Arc::default())),
         ..Default::default()
     }
@@ -207,7 +207,7 @@ fn flush_finished(
         file_number: finished.file.map_or(0, |number| number.0),
         job: int(finished.job.0),
         stall: stall_number(finished.stall),
-        seqs: (finished.smallest_seqno, finished.largest_seqno),
+        seqs: (finished.smallest_seqno.get(), finished.largest_seqno.get()),
         reason: flush_reason(finished.reason),
         oldest_blob_file: blobs.iter().map(|blob| blob.number).min().unwrap_or(0),
         blob_compression: 0,
@@ -338,7 +338,7 @@ fn ingested(file: &ExternalFileIngested) -> rocksdb_externalfileingestioninfo_t 
         family: file.family.name.clone().into_bytes(),
         external_path: bytes_of(&file.external_file_path),
         internal_path: bytes_of(&file.internal_file_path),
-        global_seqno: file.global_seqno,
+        global_seqno: file.global_seqno.get(),
         properties: Some(rocksdb_table_properties_t::new(file.properties.clone())),
     }
 }
@@ -477,8 +477,8 @@ impl Listener for Bound {
             Event::MemtableSealed { family, first_sequence, earliest_sequence, num_entries, num_deletes } => {
                 let info = rocksdb_memtableinfo_t {
                     family: family.name.clone().into_bytes(),
-                    first_seq: *first_sequence,
-                    earliest_seq: *earliest_sequence,
+                    first_seq: first_sequence.get(),
+                    earliest_seq: earliest_sequence.get(),
                     entries: *num_entries,
                     deletions: *num_deletes,
                 };

@@ -35,6 +35,6 @@ c_api! {
 
     /// Returns the sequence number of the snapshot. Returns 0 if the database cannot be read at a snapshot.
     fn rocksdb_snapshot_get_sequence_number(snapshot: in rocksdb_snapshot_t) -> u64 {
-        snapshot.snapshot.as_ref().map_or(0, |snapshot| snapshot.sequence())
+        snapshot.snapshot.as_ref().map_or(0, |snapshot| snapshot.sequence().get())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 
-use base::{Error, Result};
+use base::{Error, Result, SequenceNumber};
 use engine::db::{Update, Updates, WalFile, WalFileType};
 
 use crate::abi::{Flag, Owned, Ref, Text};
@@ -54,7 +54,7 @@ facts! {
     log_number: u64 => f.file.number.0;
     /// Returns `rocksdb_wal_file_type_archived_log` or `rocksdb_wal_file_type_alive_log`.
     type: i32 => i32::from(f.file.file_type == WalFileType::Live);
-    start_sequence: u64 => f.file.start_sequence;
+    start_sequence: u64 => f.file.start_sequence.get();
     size_file_bytes: u64 => f.file.size;
 }
 
@@ -96,7 +96,7 @@ c_api! {
         db: at rocksdb_t, seq_number: u64, options: inmaybe rocksdb_wal_readoptions_t, err
     ) -> Owned<rocksdb_wal_iterator_t> {
         let _ = options;
-        let updates = db.db()?.updates_since(seq_number)?;
+        let updates = db.db()?.updates_since(SequenceNumber::new(seq_number))?;
         let mut iter = rocksdb_wal_iterator_t { updates, current: None, status: Ok(()) };
         iter.step();
         Ok(Owned(iter))
@@ -122,7 +122,7 @@ c_api! {
     ) -> Owned<rocksdb_writebatch_t> {
         let no_batch = || Error::invalid_argument("the WAL iterator is at no batch");
         let update = iter.current.as_ref().ok_or_else(no_batch)?;
-        seq.set(update.sequence);
+        seq.set(update.sequence.get());
         Owned(rocksdb_writebatch_t::from_batch(update.batch.clone()))
     }
 

@@ -133,7 +133,7 @@ impl Section {
 
     /// Returns the sequence number in the header of the oldest part.
     pub fn seq(&self) -> SequenceNumber {
-        self.parts.first().map_or(0, |part| part.first)
+        self.parts.first().map_or(SequenceNumber::ZERO, |part| part.first)
     }
 
     /// Returns the records of all parts, in order.

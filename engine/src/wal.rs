@@ -228,7 +228,7 @@ impl WalSet {
 
     /// Returns true if the active WAL has no batch yet.
     pub fn active_is_empty(&self) -> bool {
-        self.active.lock().as_ref().is_none_or(|a| a.last_seq_recorded == 0)
+        self.active.lock().as_ref().is_none_or(|a| a.last_seq_recorded.is_zero())
     }
 
     /// Appends one write batch and writes the bytes to the file (unless the WAL is flushed manually).
@@ -381,7 +381,7 @@ impl WalSet {
             repeats: false,
             closed_told: false,
             write_back_from: 0,
-            last_seq_recorded: 0,
+            last_seq_recorded: SequenceNumber::ZERO,
             timestamped: HashSet::default(),
         };
         if let Some(make) = &self.settings.compressor {
@@ -463,7 +463,7 @@ impl WalSet {
     pub fn mark_repeats(&self) {
         if let Some(active) = &mut *self.active.lock() {
             base::invariant!(
-                active.last_seq_recorded == 0,
+                active.last_seq_recorded.is_zero(),
                 "WAL {} repeats sections, and has other records already",
                 active.number
             );

@@ -10,6 +10,7 @@ use std::hint::black_box;
 use std::ops::ControlFlow;
 
 use base::Order;
+use base::SequenceNumber;
 use base::key::{InternalOrder, pack};
 use ironstone_format::block::{Block, BlockIter, HeadOrder, KeyRewrite};
 use ironstone_format::block_builder::{BlockBuilder, BlockConfig};
@@ -21,7 +22,7 @@ const ROWS: u64 = 1_000_000;
 fn key(i: u64) -> Vec<u8> {
     let mut key = i.to_be_bytes().to_vec();
     key.extend_from_slice(b"00000000");
-    key.extend_from_slice(&pack(i + 1, 1).to_le_bytes());
+    key.extend_from_slice(&pack(SequenceNumber::new(i + 1), 1).to_le_bytes());
     key
 }
 

@@ -340,11 +340,12 @@ impl Properties {
             (Some(2), stored) => {
                 let own = match stored {
                     Some(bytes) => get_u64(bytes, 0)
+                        .map(SequenceNumber::new)
                         .ok_or_else(|| Error::corruption("global sequence number is truncated"))?,
-                    None => 0,
+                    None => SequenceNumber::ZERO,
                 };
                 match largest {
-                    Some(largest) if own == 0 => Ok(Some(largest)),
+                    Some(largest) if own.is_zero() => Ok(Some(largest)),
                     Some(largest) if own != largest => Err(Error::corruption(format!(
                         "an external table has global sequence number {own}, but the MANIFEST says {largest}"
                     ))),

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use base::Order;
+use base::SequenceNumber;
 use base::key::InternalOrder;
 use compress::{Compression, Dictionary};
 use format::block::{Block, BlockIter, HeadOrder, KeyRewrite, PlainEntries};
@@ -25,7 +26,7 @@ pub fn footer(data: &[u8]) {
 /// Decodes any bytes as table properties.
 pub fn properties(data: &[u8]) {
     if let Ok(properties) = format::properties::Properties::decode(data, 0) {
-        let _ = (properties.index_type(), properties.global_seqno(Some(7)));
+        let _ = (properties.index_type(), properties.global_seqno(Some(SequenceNumber::new(7))));
         let _ = format::properties::Properties::decode(&properties.encode(), 0);
     }
 }
@@ -105,7 +106,7 @@ pub fn range_del(data: &[u8]) {
     }
     let fragments = FragmentedTombstones::new(tombstones, InternalOrder::new(Order::Bytewise));
     for i in 0..fragments.len() {
-        let _ = fragments.fragment(i).newest_at(u64::MAX >> 8);
+        let _ = fragments.fragment(i).newest_at(SequenceNumber::new(u64::MAX >> 8));
     }
 }
 

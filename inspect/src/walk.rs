@@ -484,7 +484,7 @@ impl EntryRow {
         match parse(internal) {
             Ok(key) => EntryRow {
                 key: words::key(key.user_key, SHOWN_MAX),
-                seq: key.seq,
+                seq: key.seq.get(),
                 kind: format!("{:?}", key.kind),
                 value: words::key(value, SHOWN_MAX),
             },

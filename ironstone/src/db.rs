@@ -8,6 +8,7 @@ use std::ops::Deref;
 use std::path::Path;
 
 use base::Result;
+use base::SequenceNumber;
 use engine::options::WriteOptions;
 
 use crate::{Family, Snapshot, WriteBatch};
@@ -110,7 +111,7 @@ impl Db {
     /// assert_eq!(db.latest_sequence(), before + 1);
     /// # Ok::<(), ironstone::Error>(())
     /// ```
-    pub fn latest_sequence(&self) -> u64 {
+    pub fn latest_sequence(&self) -> SequenceNumber {
         self.db.latest_sequence()
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use base::{Pinned, Result};
+use base::{Pinned, Result, SequenceNumber};
 use engine::sequence::Snapshot as Held;
 
 use crate::{Db, Family, Iter, ReadOptions};
@@ -38,7 +38,7 @@ impl Snapshot {
     /// assert_eq!(db.snapshot().sequence(), db.latest_sequence());
     /// # Ok::<(), ironstone::Error>(())
     /// ```
-    pub fn sequence(&self) -> u64 {
+    pub fn sequence(&self) -> SequenceNumber {
         self.held.sequence()
     }
 

@@ -234,7 +234,7 @@ fn flush_started<'j>(java: Java<'j>, e: &FlushStarted) -> Outcome<JObject<'j>> {
         Value::int(e.job.0 as i32),
         Value::bool(slows_writes(e.stall)),
         Value::bool(e.stall == StallCondition::Stopped),
-        Value::long(MAX_SEQUENCE as i64),
+        Value::long(MAX_SEQUENCE.get() as i64),
         Value::long(0),
         properties(java, None)?,
         Value::byte(flush_reason(e.reason)),
@@ -251,8 +251,8 @@ fn flush_finished<'j>(java: Java<'j>, e: &FlushFinished) -> Outcome<JObject<'j>>
         Value::int(e.job.0 as i32),
         Value::bool(slows_writes(e.stall)),
         Value::bool(e.stall == StallCondition::Stopped),
-        Value::long(e.smallest_seqno as i64),
-        Value::long(e.largest_seqno as i64),
+        Value::long(e.smallest_seqno.get() as i64),
+        Value::long(e.largest_seqno.get() as i64),
         properties(java, e.properties.as_deref())?,
         Value::byte(flush_reason(e.reason)),
     ];
@@ -282,7 +282,7 @@ fn ingested<'j>(java: Java<'j>, e: &ExternalFileIngested) -> Outcome<JObject<'j>
             java.new_text(&e.family.name)?.into(),
             path_text(java, &e.external_file_path)?,
             path_text(java, &e.internal_file_path)?,
-            Value::long(e.global_seqno as i64),
+            Value::long(e.global_seqno.get() as i64),
             properties(java, Some(&e.properties))?,
         ],
     )
@@ -385,7 +385,7 @@ impl Listener for Bound {
                 self.call_with_job(&COMPACTION_COMPLETED, || JobInfo::new(e.clone()));
             }
             Event::MemtableSealed { family, first_sequence, earliest_sequence, num_entries, num_deletes } => {
-                let numbers = [*first_sequence, *earliest_sequence, *num_entries, *num_deletes];
+                let numbers = [first_sequence.get(), earliest_sequence.get(), *num_entries, *num_deletes];
                 self.call(&MEMTABLE_SEALED, |java| {
                     let mut arguments = vec![Value::from(java.new_text(&family.name)?)];
                     arguments.extend(numbers.map(|number| Value::long(number as i64)));

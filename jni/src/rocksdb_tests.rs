@@ -4,7 +4,7 @@
 //! Facts: RocksDB `java/rocksjni/rocksdb_exception_test.cc`, `write_batch_test.cc`, `native_comparator_wrapper_test.cc`.
 
 use base::order::Order;
-use base::{Error, Subcode};
+use base::{Error, SequenceNumber, Subcode};
 use engine::batch::WriteBatch;
 use format::batch::{Batch, set_sequence};
 
@@ -111,12 +111,12 @@ natives! {
     fn WriteBatchTestInternalHelper_setSequence[_](batch: Handle, seq: i64) {
         let mut object = batch.exclusive::<BatchObject>()?;
         let mut bytes = object.batch.bytes().to_vec();
-        set_sequence(&mut bytes, seq as u64);
+        set_sequence(&mut bytes, SequenceNumber::new(seq as u64));
         object.batch = WriteBatch::from_bytes(&bytes)?;
     }
 
     fn WriteBatchTestInternalHelper_sequence[_](batch: Handle) -> i64 {
-        batch.shared::<BatchObject>()?.batch.sequence() as i64
+        batch.shared::<BatchObject>()?.batch.sequence().get() as i64
     }
 
     fn WriteBatchTestInternalHelper_append[_](batch: Handle, other: Handle) {

@@ -8,6 +8,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
+use base::SequenceNumber;
 use base::error::Result;
 use base::iter::InternalIterator;
 use base::key::{self, InternalOrder, ValueType};
@@ -90,7 +91,7 @@ fn sources(k: usize, run: usize, prefix: bool) -> Vec<Flat> {
         let mut user = [b'0'; 16];
         let at = if prefix { 8 } else { 0 };
         user[at..at + 8].copy_from_slice(&(i as u64).to_be_bytes());
-        key::append_internal(&mut keys[to], &user, 1 + i as u64, ValueType::Value);
+        key::append_internal(&mut keys[to], &user, SequenceNumber::new(1 + i as u64), ValueType::Value);
     }
     keys.into_iter().map(|keys| Flat { keys, value: vec![b'v'; 100], at: usize::MAX }).collect()
 }
@@ -158,7 +159,14 @@ fn main() {
     compaction_iter(
         "flush, three snapshots",
         || AnythingBelow,
-        || Config { snapshots: Stripes::new(vec![1, 1000, 100_000]), ..Config::new(order()) },
+        || Config {
+            snapshots: Stripes::new(vec![
+                SequenceNumber::new(1),
+                SequenceNumber::new(1000),
+                SequenceNumber::new(100_000),
+            ]),
+            ..Config::new(order())
+        },
     );
     compaction_iter(
         "compaction to the bottom",

@@ -12,6 +12,7 @@
 
 use std::sync::Arc;
 
+use base::SequenceNumber;
 use base::error::{Error, Result};
 use base::ids::FileNumber;
 use base::key::{self, InternalOrder, MAX_SEQUENCE, ValueType};
@@ -77,12 +78,12 @@ pub fn file(file: &TableFile) -> String {
     out
 }
 
-fn seqs_of_keys(smallest: &[u8], largest: &[u8]) -> (u64, u64) {
+fn seqs_of_keys(smallest: &[u8], largest: &[u8]) -> (SequenceNumber, SequenceNumber) {
     let finite = |k: &[u8]| Some(key::sequence(k)).filter(|&s| s != MAX_SEQUENCE);
     match (finite(smallest), finite(largest)) {
         (Some(a), Some(b)) => (a.min(b), a.max(b)),
         (Some(a), None) | (None, Some(a)) => (a, a),
-        (None, None) => (0, 0),
+        (None, None) => (SequenceNumber::ZERO, SequenceNumber::ZERO),
     }
 }
 

@@ -43,7 +43,7 @@ pub struct SeqnoTimes {
 /// Returns the time of the first sample at `seqno - 1` or later. `None` if all samples are older. If the sample is at `seqno - 1`, an
 /// entry with `seqno` was written at this time or later. If the sample is newer, the entry was written at this time or before.
 pub fn written_by(samples: impl IntoIterator<Item = Sample>, seqno: SequenceNumber) -> Option<u64> {
-    samples.into_iter().find(|sample| sample.seqno >= seqno.saturating_sub(1)).map(|sample| sample.time)
+    samples.into_iter().find(|sample| sample.seqno >= seqno.previous()).map(|sample| sample.time)
 }
 
 /// The sequence numbers above which a column family keeps write times, and keeps entries out of the last level.
@@ -58,11 +58,14 @@ pub struct Cutoffs {
 impl SeqnoTimes {
     /// Makes samples from `(1, from)` to `(last, to)`, one for each sequence number, at equal distances in time.
     pub fn spread(last: SequenceNumber, from: u64, to: u64) -> Self {
-        base::invariant!(last > 1 && from <= to, "samples from {from} to {to} for {last} sequence numbers");
-        let at = |seqno| from + (to - from) * (seqno - 1) / (last - 1);
+        base::invariant!(
+            last > SequenceNumber::FIRST && from <= to,
+            "samples from {from} to {to} for {last} sequence numbers"
+        );
+        let at = |seqno: u64| from + (to - from) * (seqno - 1) / (last - SequenceNumber::FIRST);
         let mut times = SeqnoTimes::default();
-        for seqno in 1..=last {
-            times.merge(Sample { seqno, time: at(seqno) });
+        for seqno in 1..=last.get() {
+            times.merge(Sample { seqno: SequenceNumber::new(seqno), time: at(seqno) });
         }
         times
     }
@@ -79,7 +82,9 @@ impl SeqnoTimes {
 
     /// Adds a sample that is newer than all samples. Ignores a sample of the sequence number 0, and a sample that goes back.
     pub fn append(&mut self, sample: Sample) {
-        if sample.seqno > 0 && self.samples.back().is_none_or(|last| last.seqno <= sample.seqno) {
+        if sample.seqno > SequenceNumber::ZERO
+            && self.samples.back().is_none_or(|last| last.seqno <= sample.seqno)
+        {
             self.merge(sample);
         }
     }
@@ -100,7 +105,8 @@ impl SeqnoTimes {
 
     /// Adds the samples of other lists.
     pub fn add(&mut self, others: impl IntoIterator<Item = Sample>) {
-        let mut all: Vec<Sample> = self.samples.drain(..).chain(others).filter(|s| s.seqno > 0).collect();
+        let mut all: Vec<Sample> =
+            self.samples.drain(..).chain(others).filter(|s| s.seqno > SequenceNumber::ZERO).collect();
         all.sort_unstable();
         all.into_iter().for_each(|sample| self.merge(sample));
     }
@@ -154,7 +160,7 @@ impl SeqnoTimes {
     /// Returns the largest sequence number that was surely reached at `time`; 0 if no sample tells.
     pub fn seqno_at(&self, time: u64) -> SequenceNumber {
         match self.samples.partition_point(|sample| sample.time <= time) {
-            0 => 0,
+            0 => SequenceNumber::ZERO,
             at => self.samples[at - 1].seqno,
         }
     }
@@ -186,7 +192,7 @@ impl SeqnoTimes {
             return out;
         }
         put_varint64(&mut out, self.samples.len() as u64);
-        let mut last = Sample { seqno: 0, time: 0 };
+        let mut last = Sample { seqno: SequenceNumber::ZERO, time: 0 };
         for sample in &self.samples {
             put_varint64(&mut out, sample.seqno - last.seqno);
             put_varint64(&mut out, sample.time - last.time);
@@ -211,7 +217,7 @@ impl SeqnoTimes {
             rest = &rest[len..];
             Ok(number)
         };
-        let mut last = Sample { seqno: 0, time: 0 };
+        let mut last = Sample { seqno: SequenceNumber::ZERO, time: 0 };
         for _ in 0..number()? {
             let seqno = last
                 .seqno
@@ -232,21 +238,24 @@ mod tests {
 
     fn times(list: &[(u64, u64)]) -> SeqnoTimes {
         let mut times = SeqnoTimes::default();
-        times.add(list.iter().map(|&(seqno, time)| Sample { seqno, time }));
+        times.add(list.iter().map(|&(seqno, time)| Sample { seqno: SequenceNumber::new(seqno), time }));
         times
     }
 
     fn shown(times: &SeqnoTimes) -> Vec<(u64, u64)> {
-        times.samples().map(|sample| (sample.seqno, sample.time)).collect()
+        times.samples().map(|sample| (sample.seqno.get(), sample.time)).collect()
     }
 
     #[test]
     fn a_time_is_that_of_the_last_sample_before() {
         let times = times(&[(10, 500), (20, 600), (30, 700)]);
-        let before: Vec<u64> =
-            [10, 11, 20, 21, 30, 31].iter().map(|&seqno| times.time_before(seqno)).collect();
+        let before: Vec<u64> = [10, 11, 20, 21, 30, 31]
+            .iter()
+            .map(|&seqno| times.time_before(SequenceNumber::new(seqno)))
+            .collect();
         assert_eq!(before, [0, 500, 500, 600, 600, 700]);
-        let at: Vec<u64> = [499, 500, 599, 600, 10_000].iter().map(|&time| times.seqno_at(time)).collect();
+        let at: Vec<u64> =
+            [499, 500, 599, 600, 10_000].iter().map(|&time| times.seqno_at(time).get()).collect();
         assert_eq!(at, [0, 10, 10, 20, 30]);
     }
 
@@ -256,8 +265,8 @@ mod tests {
         assert_eq!(shown(&times(&[(10, 500), (12, 500)])), [(12, 500)], "the larger sequence number");
         assert_eq!(shown(&times(&[(10, 500), (12, 300)])), [(12, 300)], "the clock went back");
         let mut appended = times(&[(10, 500)]);
-        appended.append(Sample { seqno: 9, time: 700 });
-        appended.append(Sample { seqno: 0, time: 800 });
+        appended.append(Sample { seqno: SequenceNumber::new(9), time: 700 });
+        appended.append(Sample { seqno: SequenceNumber::ZERO, time: 800 });
         assert_eq!(shown(&appended), [(10, 500)]);
     }
 
@@ -286,19 +295,28 @@ mod tests {
         let list = times(&[(10, 100), (20, 200), (30, 300)]);
         assert_eq!(list.cutoffs(400, 0, 0), None);
         let both = list.cutoffs(400, 250, 150).unwrap();
-        assert_eq!((both.preserve_from, both.preclude_from), (11, Some(21)));
+        assert_eq!(
+            (both.preserve_from, both.preclude_from),
+            (SequenceNumber::new(11), Some(SequenceNumber::new(21)))
+        );
         let only = list.cutoffs(400, 150, 0).unwrap();
-        assert_eq!((only.preserve_from, only.preclude_from), (21, None));
-        assert_eq!(SeqnoTimes::default().cutoffs(400, 0, 9).unwrap().preclude_from, Some(1));
+        assert_eq!((only.preserve_from, only.preclude_from), (SequenceNumber::new(21), None));
+        assert_eq!(
+            SeqnoTimes::default().cutoffs(400, 0, 9).unwrap().preclude_from,
+            Some(SequenceNumber::new(1))
+        );
     }
 
     #[test]
     fn a_range_keeps_the_sample_before_it() {
         let list = times(&[(10, 100), (20, 200), (30, 300)]);
-        assert_eq!(shown(&list.of_range(15, 29)), [(10, 100), (20, 200)]);
-        assert_eq!(shown(&list.of_range(1, 9)), []);
-        assert_eq!(shown(&list.of_range(31, 40)), [(30, 300)]);
-        assert_eq!(shown(&list.of_range(9, 2)), []);
+        assert_eq!(
+            shown(&list.of_range(SequenceNumber::new(15), SequenceNumber::new(29))),
+            [(10, 100), (20, 200)]
+        );
+        assert_eq!(shown(&list.of_range(SequenceNumber::new(1), SequenceNumber::new(9))), []);
+        assert_eq!(shown(&list.of_range(SequenceNumber::new(31), SequenceNumber::new(40))), [(30, 300)]);
+        assert_eq!(shown(&list.of_range(SequenceNumber::new(9), SequenceNumber::new(2))), []);
     }
 
     #[test]
@@ -315,9 +333,9 @@ mod tests {
 
     #[test]
     fn spread_samples_end_at_both_ends() {
-        let list = SeqnoTimes::spread(100, 1000, 2000);
-        assert_eq!(list.time_before(2), 1000);
-        assert_eq!(list.time_before(101), 2000);
+        let list = SeqnoTimes::spread(SequenceNumber::new(100), 1000, 2000);
+        assert_eq!(list.time_before(SequenceNumber::new(2)), 1000);
+        assert_eq!(list.time_before(SequenceNumber::new(101)), 2000);
         assert_eq!(list.samples().count(), 100);
     }
 }

@@ -47,7 +47,7 @@ impl Stripes {
     pub fn of(&self, seq: SequenceNumber) -> (SequenceNumber, SequenceNumber) {
         base::invariant!(seq <= MAX_SEQUENCE, "the sequence number {seq} has more than 56 bits");
         let at = self.0.partition_point(|&s| s < seq);
-        let before = if at == 0 { 0 } else { self.0[at - 1] };
+        let before = if at == 0 { SequenceNumber::ZERO } else { self.0[at - 1] };
         (self.0.get(at).copied().unwrap_or(MAX_SEQUENCE), before)
     }
 

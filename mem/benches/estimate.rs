@@ -8,6 +8,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
+use base::SequenceNumber;
 use base::key::{InternalOrder, ValueType};
 use base::order::Order;
 use ironstone_mem::memtable::{MemTable, MemTableOptions};
@@ -38,21 +39,22 @@ fn best(mut run: impl FnMut(&mut Draw)) -> f64 {
 
 fn main() {
     let entries: u64 = std::env::args().filter_map(|a| a.parse().ok()).next().unwrap_or(1_000_000);
-    let table: Arc<MemTable> = MemTable::new(MemTableOptions::new(InternalOrder::new(Order::Bytewise)), 1, 1);
+    let table: Arc<MemTable> =
+        MemTable::new(MemTableOptions::new(InternalOrder::new(Order::Bytewise)), 1, SequenceNumber::new(1));
     let mut draw = Draw(7);
     let mut keys: Vec<u64> = (0..entries).collect();
     (1..entries).rev().for_each(|i| keys.swap(i as usize, draw.below(i + 1) as usize));
     let start = Instant::now();
     let mut writer = table.writer();
     for (seq, key) in (1..).zip(&keys) {
-        writer.add(seq, ValueType::Value, &key.to_be_bytes(), b"v").expect("room");
+        writer.add(SequenceNumber::new(seq), ValueType::Value, &key.to_be_bytes(), b"v").expect("room");
     }
     drop(writer);
     let insert = start.elapsed().as_nanos() as f64 / entries as f64;
     let lookup = best(|draw| {
         let key = draw.below(entries).to_be_bytes();
         let mut found = 0;
-        let answer = table.get(&key, entries, |version| {
+        let answer = table.get(&key, SequenceNumber::new(entries), |version| {
             found = version.value.len();
             ControlFlow::Break(())
         });

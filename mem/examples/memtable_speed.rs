@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use base::Order;
+use base::SequenceNumber;
 use base::iter::InternalIterator;
 use base::key::{InternalOrder, MAX_SEQUENCE, ValueType};
 use mem::memtable::{MemTable, MemTableOptions};
@@ -42,7 +43,7 @@ fn main() {
     let table = fresh();
     time("insert ascending", n, || {
         for i in 0..n {
-            table.add(i + 1, ValueType::Value, &key(i), &value).expect("add");
+            table.add(SequenceNumber::new(i + 1), ValueType::Value, &key(i), &value).expect("add");
         }
     });
     println!("    {:.1} bytes an entry", table.memory_used() as f64 / n as f64);
@@ -53,7 +54,7 @@ fn main() {
     let table = fresh();
     time("insert random", n, || {
         for (seq, &i) in random.iter().enumerate() {
-            table.add(seq as u64 + 1, ValueType::Value, &key(i), &value).expect("add");
+            table.add(SequenceNumber::new(seq as u64 + 1), ValueType::Value, &key(i), &value).expect("add");
         }
     });
     println!("    {:.1} bytes an entry", table.memory_used() as f64 / n as f64);
@@ -114,7 +115,9 @@ fn main() {
                 let (table, random) = (&table, &random);
                 scope.spawn(move || {
                     for (seq, &i) in random.iter().enumerate().skip(t).step_by(THREADS) {
-                        table.add(seq as u64 + 1, ValueType::Value, &key(i), &value).expect("add");
+                        table
+                            .add(SequenceNumber::new(seq as u64 + 1), ValueType::Value, &key(i), &value)
+                            .expect("add");
                     }
                 });
             }
@@ -123,7 +126,7 @@ fn main() {
 }
 
 fn fresh() -> Arc<MemTable> {
-    MemTable::new(MemTableOptions::new(InternalOrder::new(Order::Bytewise)), 1, 1)
+    MemTable::new(MemTableOptions::new(InternalOrder::new(Order::Bytewise)), 1, SequenceNumber::new(1))
 }
 
 fn gets(table: &Arc<MemTable>, random: &[u64], key: &impl Fn(u64) -> Vec<u8>) {

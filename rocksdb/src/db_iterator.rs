@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use ironstone::{Update, Updates};
+use ironstone::{SequenceNumber, Update, Updates};
 
 use crate::column_family::CfHandle;
 use crate::db::DBAccess;
@@ -288,8 +288,8 @@ impl Iterator for DBWALIterator {
         loop {
             let update = self.current.take()?;
             self.current = self.step();
-            if update.sequence > self.start_seq_number {
-                return Some(Ok((update.sequence, WriteBatch::of_ironstone(update.batch))));
+            if update.sequence > SequenceNumber::new(self.start_seq_number) {
+                return Some(Ok((update.sequence.get(), WriteBatch::of_ironstone(update.batch))));
             }
         }
     }

@@ -38,7 +38,7 @@ impl<'a, D: DBAccess> SnapshotWithThreadMode<'a, D> {
 
     /// Returns the sequence number. 0 for a transaction without a snapshot.
     pub fn sequence_number(&self) -> u64 {
-        self.inner.as_ref().map_or(0, ironstone::Snapshot::sequence)
+        self.inner.as_ref().map_or(0, |snapshot| snapshot.sequence().get())
     }
 
     fn with(&self, mut readopts: ReadOptions) -> ReadOptions {

@@ -166,7 +166,7 @@ pub fn open(path: &std::path::Path, text: &str, env: env::Env) -> ironstone::Res
     let families = FAMILIES.iter().map(|name| db.family(name)).collect::<ironstone::Result<Vec<_>>>()?;
     // Reads see only the newest entries. Raise the low mark, so that compactions drop older history and the database
     // stays small.
-    let low = db.latest_sequence().to_le_bytes();
+    let low = db.latest_sequence().get().to_le_bytes();
     if families[STAMPED].full_history_ts_low().is_none_or(|now| now != low) {
         families[STAMPED].increase_full_history_ts_low(&low)?;
     }

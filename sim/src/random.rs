@@ -199,8 +199,8 @@ impl Run {
             }
             Op::Look(seed) => {
                 self.ran.looks += 1;
-                self.ran.hash =
-                    (self.ran.hash ^ seed ^ self.db().latest_sequence()).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                self.ran.hash = (self.ran.hash ^ seed ^ self.db().latest_sequence().get())
+                    .wrapping_mul(0x9e37_79b9_7f4a_7c15);
                 self.write_without_timestamp(*seed)?;
                 look::some(self.db(), &self.state, &self.sample, None.into(), *seed, 200)?;
                 self.look_back(*seed)?;
@@ -268,7 +268,7 @@ impl Run {
         if self.moments.len() == 6 {
             self.moments.pop_front();
         }
-        self.moments.push_back((self.db().latest_sequence(), self.state.clone()));
+        self.moments.push_back((self.db().latest_sequence().get(), self.state.clone()));
     }
 
     /// Reads at the timestamp of a remembered moment.
@@ -288,7 +288,7 @@ impl Run {
             return Ok(());
         }
         let now = self.lows.get(family.name()).copied().unwrap_or(0);
-        let newest = self.db().latest_sequence();
+        let newest = self.db().latest_sequence().get();
         let low = now + Chance::new(n).below(newest.saturating_sub(now) + 1);
         family
             .increase_full_history_ts_low(&low.to_le_bytes())

@@ -14,7 +14,7 @@ pub struct Stamp([u8; 8]);
 impl Stamp {
     /// Returns the stamp for the next batch.
     pub fn next(db: &Db) -> Stamp {
-        Stamp((db.latest_sequence() + 1).to_le_bytes())
+        Stamp(db.latest_sequence().next().get().to_le_bytes())
     }
 
     /// Adds a put.

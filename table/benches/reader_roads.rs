@@ -12,6 +12,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
+use base::SequenceNumber;
 use base::iter::InternalIterator;
 use base::key::{pack, seek_key};
 use compress::Compression;
@@ -72,7 +73,7 @@ fn main() {
     let mut dice = Dice(7);
     for i in 0..rows {
         let mut key = user_key(i * 2);
-        key.extend_from_slice(&pack(i + 1, 1).to_le_bytes());
+        key.extend_from_slice(&pack(SequenceNumber::new(i + 1), 1).to_le_bytes());
         let mut value = [0; 100];
         value.iter_mut().for_each(|b| *b = dice.below(256) as u8);
         writer.add(&key, &value).unwrap();
@@ -111,10 +112,12 @@ fn main() {
     });
 
     const COUNT: usize = 200_000;
-    let keys: Vec<Vec<u8>> =
-        (0..COUNT).map(|_| seek_key(&user_key(dice.below(rows) * 2), u64::MAX >> 8)).collect();
-    let absent: Vec<Vec<u8>> =
-        (0..COUNT).map(|_| seek_key(&user_key(dice.below(rows) * 2 + 1), u64::MAX >> 8)).collect();
+    let keys: Vec<Vec<u8>> = (0..COUNT)
+        .map(|_| seek_key(&user_key(dice.below(rows) * 2), SequenceNumber::new(u64::MAX >> 8)))
+        .collect();
+    let absent: Vec<Vec<u8>> = (0..COUNT)
+        .map(|_| seek_key(&user_key(dice.below(rows) * 2 + 1), SequenceNumber::new(u64::MAX >> 8)))
+        .collect();
     measure("get", COUNT, || {
         for key in &keys {
             let mut found = false;

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use base::SequenceNumber;
 use base::key::pack;
 use compress::Compression;
 use env::Append;
@@ -110,7 +111,7 @@ fn main() {
         let mut key = [b'0'; 24];
         for row in 0..rows {
             key[..8].copy_from_slice(&(row * 7).to_be_bytes());
-            key[16..].copy_from_slice(&pack(row, 1).to_le_bytes());
+            key[16..].copy_from_slice(&pack(SequenceNumber::new(row), 1).to_le_bytes());
             let at = (row * 100) as usize % ((1 << 20) - 200);
             writer.add(&key, &values[at..at + 100]).expect("nowhere takes everything");
         }

@@ -8,7 +8,7 @@
 mod tests;
 
 use base::key::append_internal;
-use base::{Error, Result, ValueType};
+use base::{Error, Result, SequenceNumber, ValueType};
 use env::writer::FileWriter;
 
 use crate::any::AnyWriter;
@@ -102,7 +102,7 @@ impl SstFileWriter {
             return Err(Error::invalid_argument("Keys must be added in strict ascending order."));
         }
         self.key.clear();
-        append_internal(&mut self.key, user_key, 0, kind);
+        append_internal(&mut self.key, user_key, SequenceNumber::ZERO, kind);
         self.writer.add(&self.key, value)?;
         if self.info.num_entries == 0 {
             self.info.smallest_key = user_key.to_vec();
@@ -149,7 +149,7 @@ impl SstFileWriter {
         }
         self.check_timestamp(start, "only minimum timestamp is accepted for start key.")?;
         self.check_timestamp(end, "only minimum timestamp is accepted for end key.")?;
-        self.writer.add_range_tombstone(start, end, 0)?;
+        self.writer.add_range_tombstone(start, end, SequenceNumber::ZERO)?;
         let order = &self.options.order.user;
         let (smallest, largest) = self.ranges.get_or_insert_with(|| (start.to_vec(), end.to_vec()));
         if order.compare(start, smallest).is_lt() {

@@ -124,7 +124,7 @@ c_api! {
 
     /// Returns the newest visible sequence number.
     fn rocksdb_get_latest_sequence_number(db: at rocksdb_t) -> u64 {
-        db.db()?.latest_sequence()
+        db.db()?.latest_sequence().get()
     }
 
     /// Returns the identity of the database. The text has a NUL after `id_len` bytes. The caller frees the text.

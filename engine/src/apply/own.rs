@@ -25,12 +25,12 @@ pub fn to_own_memtables(
     skip_missing: bool,
 ) -> Result<Vec<OwnMemtable>> {
     let mut own: Vec<OwnMemtable> = Vec::new();
-    let mut seq = 1;
+    let mut seq = SequenceNumber::FIRST;
     for batch in batches {
         seq = add_batch(batch, seq, &mut own, families, skip_missing)?;
     }
     base::invariant!(
-        seq - 1 == batches.iter().map(|batch| u64::from(batch.count())).sum::<u64>(),
+        seq - 1 == SequenceNumber::new(batches.iter().map(|batch| u64::from(batch.count())).sum::<u64>()),
         "{} batches take {} sequence numbers, and count another number of entries",
         batches.len(),
         seq - 1
@@ -58,7 +58,7 @@ fn add_batch(
             Some(at) => Some(at),
             None => match families.get(id) {
                 Some(family) => {
-                    let mem = family.parts().new_memtable(0, 0);
+                    let mem = family.parts().new_memtable(0, SequenceNumber::ZERO);
                     own.push((family, mem));
                     Some(own.len() - 1)
                 }

@@ -283,7 +283,7 @@ impl Committer {
     /// `then` before another commit can start.
     pub fn commit_records(&self, edits: Vec<VersionEdit>, then: impl FnOnce()) -> Result<Committed> {
         let mut manifest = self.manifest.lock();
-        let records = edits.into_iter().map(|edit| (self.complete(edit, 0), 0)).collect();
+        let records = edits.into_iter().map(|edit| (self.complete(edit, SequenceNumber::ZERO), 0)).collect();
         self.write(&mut manifest, records)?;
         then();
         Ok(Committed { min_wal_to_keep: self.min_wal_to_keep(), flushes: Vec::new() })
@@ -322,7 +322,8 @@ impl Committer {
             self.numbers.peek()
         );
         let min_wal = needed.max(self.min_wal_to_keep());
-        let records: Vec<Record> = edits.into_iter().map(|edit| (self.complete(edit, 0), 0)).collect();
+        let records: Vec<Record> =
+            edits.into_iter().map(|edit| (self.complete(edit, SequenceNumber::ZERO), 0)).collect();
         self.roll_locked(&mut manifest, records, min_wal)?;
         // Not before the new MANIFEST is current: other jobs delete the WALs below this number, and the old MANIFEST needs them.
         self.min_wal_to_keep.raise(min_wal);
@@ -406,7 +407,7 @@ impl Committer {
         let old = manifest.number();
         base::invariant!(number > old, "MANIFEST {number} follows MANIFEST {old}");
         if records.is_empty() {
-            records.push((self.complete(VersionEdit::default(), 0), 0));
+            records.push((self.complete(VersionEdit::default(), SequenceNumber::ZERO), 0));
         }
         if let Some((last, _)) = records.last_mut() {
             last.next_file_number = Some(self.numbers.peek());
@@ -488,7 +489,14 @@ impl Committer {
     fn records_of(&self, parts: &[Part], min_wal: Option<FileNumber>, atomic: bool) -> Vec<Record> {
         let mut records: Vec<Record> = Vec::with_capacity(parts.len() + 1);
         for part in parts {
-            let largest = part.change.edit.added.iter().map(|(_, f)| f.largest_seq).max().unwrap_or(0);
+            let largest = part
+                .change
+                .edit
+                .added
+                .iter()
+                .map(|(_, f)| f.largest_seq)
+                .max()
+                .unwrap_or(SequenceNumber::ZERO);
             let mut edit = records::of_change(&part.change);
             edit.column_family = part.change.family.id();
             records.push((self.complete(edit, largest), part.change.family.order().user.timestamp_size()));
@@ -499,7 +507,7 @@ impl Committer {
                 tracked.first_key_value().is_some_and(|(n, _)| *n < min_wal).then_some(min_wal);
             let edit =
                 VersionEdit { min_log_number_to_keep: Some(min_wal), wal_deletion, ..VersionEdit::default() };
-            records.push((self.complete(edit, 0), 0));
+            records.push((self.complete(edit, SequenceNumber::ZERO), 0));
         }
         base::invariant!(
             records.iter().all(|(edit, _)| edit.remaining_entries.is_none()),

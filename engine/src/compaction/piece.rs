@@ -281,8 +281,7 @@ impl Ages {
             let preclude_from = cutoffs.and_then(|cutoffs| cutoffs.preclude_from).unwrap_or(MAX_SEQUENCE);
             preclude_from.min(earliest).max(proximal.keep_through)
         });
-        let preserve_after =
-            cutoffs.map(|cutoffs| cutoffs.preserve_from.max(1).saturating_sub(1).min(earliest));
+        let preserve_after = cutoffs.map(|cutoffs| cutoffs.preserve_from.previous().min(earliest));
         Ages { preserve_after, young_after }
     }
 }

@@ -77,7 +77,7 @@ impl<'a> LargeBatches<'a> {
         if options.disableWAL {
             // After a crash, recovery restores the transaction as prepared. Until then no reader needs the WAL of its
             // section.
-            hook.logged(self.db.inner.wals.active_number(), 0, 0);
+            hook.logged(self.db.inner.wals.active_number(), SequenceNumber::ZERO, 0);
         }
         Ok(Some(front.sequence()))
     }

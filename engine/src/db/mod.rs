@@ -54,7 +54,7 @@ pub use weak::{WeakDb, listeners, warn};
 use std::path::Path;
 
 use base::stats::{HistogramKind, Ticker};
-use base::{Error, FamilyId, Result};
+use base::{Error, FamilyId, Result, SequenceNumber};
 use env::posix::Tenant;
 
 use crate::batch::WriteBatch;
@@ -324,7 +324,7 @@ impl Db {
     }
 
     /// Returns the visible sequence number.
-    pub fn latest_sequence(&self) -> u64 {
+    pub fn latest_sequence(&self) -> SequenceNumber {
         self.inner.tools.sequence.visible()
     }
 

@@ -6,7 +6,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use base::{Error, Result, Subcode};
+use base::{Error, Result, SequenceNumber, Subcode};
 use format::names::{self, FileName};
 use lsm::pick::View;
 use lsm::pick::manual::plan_exactly;
@@ -66,7 +66,7 @@ pub fn open_and_compact(
     clear(&db, output_dir)?;
     let inner = &*db.inner;
     let now_s = inner.tools.env.clock.now_seconds();
-    let hold = |seq: &u64| Snapshots::take_at(&inner.tools.snapshots, *seq, now_s);
+    let hold = |seq: &SequenceNumber| Snapshots::take_at(&inner.tools.snapshots, *seq, now_s);
     let _snapshots: Vec<_> = input.snapshots.iter().map(hold).collect();
     let job = job(&db, &input, output_dir, canceled)?;
     let tools = CompactionTools {

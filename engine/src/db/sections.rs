@@ -58,8 +58,11 @@ impl WriteHook for Write<'_> {
     fn logged(&self, wal: FileNumber, first: SequenceNumber, seqs: u64) {
         // The WAL of the oldest section keeps all later WALs.
         self.prepared.add(self.owner.name, wal, first, Numbering::PerBatch);
-        base::invariant!(first > 0 && seqs > 0, "a section has {seqs} sequence numbers from {first} on");
-        let last = (first + seqs).saturating_sub(1);
+        base::invariant!(
+            first > SequenceNumber::ZERO && seqs > 0,
+            "a section has {seqs} sequence numbers from {first} on"
+        );
+        let last = (first + seqs).previous();
         Snapshots::add_undecided(self.snapshots, first, last, self.owner.decision);
         *self.written.lock() = Some(WrittenSection { wal, first, last });
     }
@@ -125,7 +128,7 @@ impl SectionWriter<'_> {
         options: &WriteOptions,
     ) -> Result<WrittenSection> {
         let options = WriteOptions { disableWAL: false, ..*options };
-        let encoded = prepared::encode(kind.begin(), owner.name, records, 0);
+        let encoded = prepared::encode(kind.begin(), owner.name, records, SequenceNumber::ZERO);
         let mut section = WriteBatch::from_bytes(&encoded)?;
         let tools = &self.db.inner.tools;
         let hook = Write {

@@ -52,7 +52,7 @@ impl PreparedName<'_> {
         if options.disableWAL {
             // After a crash, recovery restores the transaction as prepared. Until then no reader needs the WAL of its
             // section.
-            hook.logged(db.inner.wals.active_number(), 0, 0);
+            hook.logged(db.inner.wals.active_number(), SequenceNumber::ZERO, 0);
         }
         Ok(whole.sequence())
     }
@@ -159,8 +159,12 @@ impl Db {
     /// The errors of [`Db::write`]. After an error of the WAL, a later recovery may find the section nevertheless.
     pub fn prepare(&self, batch: &WriteBatch, name: &[u8], options: &WriteOptions) -> Result<FileNumber> {
         let options = WriteOptions { disableWAL: false, ..*options };
-        let mut section =
-            WriteBatch::from_bytes(&prepared::encode(Marker::BeginPrepare, name, batch.records(), 0))?;
+        let mut section = WriteBatch::from_bytes(&prepared::encode(
+            Marker::BeginPrepare,
+            name,
+            batch.records(),
+            SequenceNumber::ZERO,
+        ))?;
         let hook = Prepare {
             prepared: self.inner.committer.prepared(),
             name,
@@ -201,7 +205,7 @@ impl Db {
         if options.disableWAL {
             // After a crash, recovery restores the transaction as prepared. Until then no reader needs the WAL of its
             // section.
-            hook.logged(self.inner.wals.active_number(), 0, 0);
+            hook.logged(self.inner.wals.active_number(), SequenceNumber::ZERO, 0);
         }
         Ok(whole.sequence())
     }

@@ -58,7 +58,7 @@ impl Db {
         // The WAL directory first: a WAL that moves between the two lists is then found in the archive.
         let live = self.list_wals(WalFileType::Live)?;
         for number in self.list_wals(WalFileType::Archived)?.into_iter().chain(live) {
-            files.extend(self.wal_file(number)?.filter(|file| file.start_sequence > 0));
+            files.extend(self.wal_file(number)?.filter(|file| file.start_sequence > SequenceNumber::ZERO));
         }
         files.sort_by_key(|file| file.number);
         files.dedup_by_key(|file| file.number);
@@ -90,7 +90,7 @@ impl Db {
         }
         let files = self.wal_files()?;
         // A recovery starts a WAL with the sections that are still undecided: their sequence numbers are older.
-        let (mut first, mut newest_start) = (0, 0);
+        let (mut first, mut newest_start) = (0, SequenceNumber::ZERO);
         for (at, file) in files.iter().enumerate().filter(|(_, file)| file.start_sequence <= seq) {
             if file.start_sequence >= newest_start {
                 (first, newest_start) = (at, file.start_sequence);
@@ -157,7 +157,7 @@ impl Db {
         let mut reader = reader(file, number);
         let start_sequence = match next_batch(&mut reader)? {
             Found::Batch(bytes) => batch::sequence(&bytes),
-            Found::End => 0,
+            Found::End => SequenceNumber::ZERO,
         };
         Ok(Some(WalFile { number, file_type, start_sequence, size, path_name }))
     }

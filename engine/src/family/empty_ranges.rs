@@ -147,7 +147,12 @@ impl EmptyRanges {
             return None;
         }
         let mut state = self.state.lock();
-        let id = state.add_watch(Some(from.into()), toward, Reader { seq: 0, super_version: 0 }, 0)?;
+        let id = state.add_watch(
+            Some(from.into()),
+            toward,
+            Reader { seq: SequenceNumber::ZERO, super_version: 0 },
+            0,
+        )?;
         self.count(&state);
         drop(state);
         self.keep_if_newest(id, reader)

@@ -2,7 +2,7 @@ use super::{Family, Parts, State};
 use crate::options::{DbOptions, FamilyOptions};
 use crate::release_notifier::ReleaseNotifier;
 use crate::sync::{Arc, Mutex};
-use base::{FamilyId, FileNumber};
+use base::{FamilyId, FileNumber, SequenceNumber};
 use lsm::file_meta::FileMetaData;
 use lsm::table_file::TableFile;
 use lsm::version::{Edit, Version};
@@ -17,17 +17,23 @@ fn state() -> (Parts, State) {
     )
     .unwrap();
     let version = Arc::new(Version::empty(parts.internal_order(), 7));
-    let state = State::new(parts.new_memtable(1, 0), version, FileNumber(3), 1, parts.history_bytes_max);
+    let state = State::new(
+        parts.new_memtable(1, SequenceNumber::ZERO),
+        version,
+        FileNumber(3),
+        1,
+        parts.history_bytes_max,
+    );
     (parts, state)
 }
 
 #[test]
 fn a_flush_of_a_newer_memtable_waits_for_the_flush_of_the_older_memtable() {
     let (parts, mut state) = state();
-    state.switch(parts.new_memtable(2, 0), FileNumber(5), None, None);
+    state.switch(parts.new_memtable(2, SequenceNumber::ZERO), FileNumber(5), None, None);
     let older = state.pick_flush(None);
     assert!(!state.flush_due(1, None));
-    state.switch(parts.new_memtable(3, 0), FileNumber(8), None, None);
+    state.switch(parts.new_memtable(3, SequenceNumber::ZERO), FileNumber(8), None, None);
     assert!(state.flush_due(1, None));
     let newer = state.pick_flush(None);
     assert_eq!((older.memtables.len(), newer.memtables.len()), (1, 1));
@@ -50,9 +56,9 @@ fn a_flush_of_a_newer_memtable_waits_for_the_flush_of_the_older_memtable() {
 #[test]
 fn a_memtable_given_back_is_picked_with_the_newer_ones() {
     let (parts, mut state) = state();
-    state.switch(parts.new_memtable(2, 0), FileNumber(5), None, None);
+    state.switch(parts.new_memtable(2, SequenceNumber::ZERO), FileNumber(5), None, None);
     let older = state.pick_flush(None);
-    state.switch(parts.new_memtable(3, 0), FileNumber(8), None, None);
+    state.switch(parts.new_memtable(3, SequenceNumber::ZERO), FileNumber(8), None, None);
     state.unpick_flush(&older);
     assert_eq!(state.pick_flush(None).memtables.len(), 2);
 }
@@ -60,8 +66,8 @@ fn a_memtable_given_back_is_picked_with_the_newer_ones() {
 #[test]
 fn a_group_that_is_not_wholly_switched_waits() {
     let (parts, mut state) = state();
-    state.switch(parts.new_memtable(2, 0), FileNumber(5), None, Some(1));
-    state.switch(parts.new_memtable(3, 0), FileNumber(5), None, Some(2));
+    state.switch(parts.new_memtable(2, SequenceNumber::ZERO), FileNumber(5), None, Some(1));
+    state.switch(parts.new_memtable(3, SequenceNumber::ZERO), FileNumber(5), None, Some(2));
     let pick = state.pick_flush(Some(1));
     assert_eq!(pick.memtables.iter().map(|m| m.atomic_group).collect::<Vec<_>>(), [Some(1)]);
     state.remove_flushed(&pick);
@@ -71,8 +77,9 @@ fn a_group_that_is_not_wholly_switched_waits() {
 #[test]
 fn a_flush_is_due_only_if_one_would_take_something() {
     let (parts, mut state) = state();
-    let switch =
-        |state: &mut super::State, group| state.switch(parts.new_memtable(2, 0), FileNumber(5), None, group);
+    let switch = |state: &mut super::State, group| {
+        state.switch(parts.new_memtable(2, SequenceNumber::ZERO), FileNumber(5), None, group)
+    };
     switch(&mut state, Some(1));
     assert!(!state.flush_due(1, Some(0)), "its group is not wholly switched");
     assert!(state.flush_due(1, Some(1)));
@@ -116,7 +123,7 @@ fn the_last_handle_of_a_family_notifies_after_it_released_its_version() {
             notifier.upgrade().unwrap().reset();
         })
     });
-    let memtable = parts.new_memtable(1, 0);
+    let memtable = parts.new_memtable(1, SequenceNumber::ZERO);
     let family = Family::new(
         FamilyId::DEFAULT,
         "default".to_owned(),

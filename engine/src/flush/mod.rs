@@ -11,7 +11,7 @@ use std::path::Path;
 
 use base::ids::JobId;
 use base::stats::{HistogramKind, Ticker};
-use base::{Error, FileNumber, Result};
+use base::{Error, FileNumber, Result, SequenceNumber};
 use env::executor::Pool;
 use env::thread_status::{Operation, Stage, set_stage};
 
@@ -374,8 +374,8 @@ fn finished(tools: &JobTools, job: JobId, part: &Part, reason: FlushReason) {
         lsm_state: files_by_level(&version),
         live_blob_files: live_blob_files(&version),
         immutable_memtables,
-        smallest_seqno: file.map_or(0, |f| f.meta.smallest_seq),
-        largest_seqno: file.map_or(0, |f| f.meta.largest_seq),
+        smallest_seqno: file.map_or(SequenceNumber::ZERO, |f| f.meta.smallest_seq),
+        largest_seqno: file.map_or(SequenceNumber::ZERO, |f| f.meta.largest_seq),
         stall: stall_of(version.level(0).len(), &part.family.parts().pick),
         path: file.map(|f| f.path.clone()),
         properties: file.map(|f| f.properties.clone()),

@@ -89,7 +89,7 @@ fn read(
                 properties.key_largest_seqno
             )));
         }
-        false => (0, 0),
+        false => (SequenceNumber::ZERO, SequenceNumber::ZERO),
     };
     if options.verify_checksums_before_ingest {
         reader.verify_checksums(&ctx)?;
@@ -126,7 +126,7 @@ fn open_options(
         other: parts.other.clone(),
         cache: parts.block_cache.clone().filter(|_| options.fill_cache),
         file_number: number,
-        largest_seqno: Some(0),
+        largest_seqno: Some(SequenceNumber::ZERO),
         db_session_id: Arc::from(tools.db_session_id.as_str()),
         block_protection_bytes_per_key: parts.block_protection_bytes_per_key,
         statistics: tools.stats.statistics().cloned(),
@@ -146,7 +146,7 @@ fn check_properties(
     let version = properties.user(names::EXTERNAL_VERSION).map(number);
     let stored = properties.user(names::GLOBAL_SEQNO).and_then(|bytes| bytes.first_chunk::<8>());
     let found = match version {
-        None if options.allow_db_generated_files => (0, None),
+        None if options.allow_db_generated_files => (SequenceNumber::ZERO, None),
         None => {
             return Err(Error::corruption(
                 "External file version not found: SstFileWriter did not write the file; ingest a file of a database \
@@ -159,12 +159,12 @@ fn check_properties(
             if options.write_global_seqno && properties.global_seqno_offset.is_none() {
                 return Err(Error::corruption("Was not able to find file global seqno field"));
             }
-            (u64::from_le_bytes(*stored), properties.global_seqno_offset)
+            (SequenceNumber::new(u64::from_le_bytes(*stored)), properties.global_seqno_offset)
         }
         Some(Some(1)) if options.allow_blocking_flush || options.allow_global_seqno => {
             return Err(Error::invalid_argument("External SST file V1 does not support global seqno"));
         }
-        Some(Some(1)) => (0, None),
+        Some(Some(1)) => (SequenceNumber::ZERO, None),
         Some(other) => {
             let shown = other.map_or_else(|| "?".to_string(), |version| version.to_string());
             return Err(Error::invalid_argument(format!("External file version {shown} is not supported")));
@@ -261,7 +261,7 @@ impl<'a> Bounds<'a> {
 
     fn check(&self, internal: &[u8], words: &str) -> Result<()> {
         key::parse(internal)?;
-        if !self.any_seq && key::sequence(internal) != 0 {
+        if !self.any_seq && !key::sequence(internal).is_zero() {
             return Err(Error::corruption(words));
         }
         Ok(())
@@ -276,17 +276,17 @@ fn sequence_numbers(
     properties: &Properties,
 ) -> Result<(SequenceNumber, SequenceNumber)> {
     match (properties.key_smallest_seqno, properties.key_largest_seqno) {
-        (_, 0) => return Ok((0, 0)),
+        (_, 0) => return Ok((SequenceNumber::ZERO, SequenceNumber::ZERO)),
         (smallest, largest) if smallest != u64::MAX && largest != u64::MAX => {
-            return if smallest <= largest && largest <= MAX_SEQUENCE {
-                Ok((smallest, largest))
+            return if smallest <= largest && largest <= MAX_SEQUENCE.get() {
+                Ok((SequenceNumber::new(smallest), SequenceNumber::new(largest)))
             } else {
                 Err(Error::corruption(format!("the properties say sequence numbers {smallest} to {largest}")))
             };
         }
         _ => {}
     }
-    let (mut smallest, mut largest) = (MAX_SEQUENCE, 0);
+    let (mut smallest, mut largest) = (MAX_SEQUENCE, SequenceNumber::ZERO);
     let mut take = |seq: SequenceNumber| {
         smallest = smallest.min(seq);
         largest = largest.max(seq);

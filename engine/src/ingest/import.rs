@@ -88,7 +88,7 @@ pub fn import(
 ) -> Result<Imported> {
     let mut imported = Imported {
         files: Vec::new(),
-        largest_seq: 0,
+        largest_seq: SequenceNumber::ZERO,
         paths: Vec::new(),
         _pending: Vec::new(),
         tools: tools.clone(),

@@ -60,7 +60,7 @@ pub fn place(request: &PlacementRequest<'_>) -> Result<(Vec<Placement>, Sequence
             };
             let place = place.map_err(|e| e.doing("ingesting an external file").file(&file.path))?;
             base::invariant!(
-                place.seq == 0 || place.seq == last_seq + 1,
+                place.seq.is_zero() || place.seq == last_seq + 1,
                 "a file gets the sequence number {} after {last_seq}",
                 place.seq
             );
@@ -73,7 +73,7 @@ pub fn place(request: &PlacementRequest<'_>) -> Result<(Vec<Placement>, Sequence
             last_seq = last_seq.max(place.seq).max(if options.allow_db_generated_files {
                 file.largest_seq
             } else {
-                0
+                SequenceNumber::ZERO
             });
             uppermost = uppermost.min(place.level);
             places.push(place);
@@ -114,7 +114,7 @@ fn batches(prepared: &Prepared) -> Vec<Vec<&ExternalFile>> {
 
 fn check_seq(prepared: &Prepared, file: &ExternalFile, seq: SequenceNumber) -> Result<()> {
     let options = &prepared.options;
-    let error = if options.allow_db_generated_files && seq != 0 {
+    let error = if options.allow_db_generated_files && !seq.is_zero() {
         "An ingested file overlaps with existing data in the DB and has been assigned a non-zero sequence number, which \
          is not allowed when 'allow_db_generated_files' is enabled."
     } else if file.stored_seq != seq && !options.allow_global_seqno {
@@ -133,13 +133,13 @@ fn place_in_last_level(request: &PlacementRequest<'_>, file: &ExternalFile) -> R
     if !fits(request, &range, last) {
         return Err(Error::invalid_argument("Can't ingest_behind file as it doesn't fit at the last level!"));
     }
-    if version.files().any(|(level, file)| level < last && file.smallest_seq == 0) {
+    if version.files().any(|(level, file)| level < last && file.smallest_seq.is_zero()) {
         return Err(Error::invalid_argument(
             "Can't ingest_behind file as despite cf_allow_ingest_behind=true there are files with 0 seqno in database at \
              upper levels!",
         ));
     }
-    Ok(Placement { level: last, seq: 0 })
+    Ok(Placement { level: last, seq: SequenceNumber::ZERO })
 }
 
 fn place_one(
@@ -160,7 +160,7 @@ fn place_one(
     };
     let must_be_l0 = above == Some(0) || request.parts.pick.style == Style::Fifo;
     let keeps_seq = options.allow_db_generated_files;
-    let mut seq = 0;
+    let mut seq = SequenceNumber::ZERO;
     if request.force_seq || !keeps_seq && (prepared.overlapping || must_be_l0) {
         seq = last_seq + 1;
         if must_be_l0 {
@@ -180,7 +180,7 @@ fn place_one(
              external file does not overlap with key range (without timestamp) in the db",
         ));
     }
-    Ok(Placement { level, seq: if overlaps && seq == 0 { last_seq + 1 } else { seq } })
+    Ok(Placement { level, seq: if overlaps && seq.is_zero() { last_seq + 1 } else { seq } })
 }
 
 /// Returns the deepest possible level for a file above level `end`. Also returns true if the database has entries in

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use base::key;
 use base::stats::HistogramKind;
-use base::{Error, Kind, Result};
+use base::{Error, Kind, Result, SequenceNumber};
 use env::fs::{RandomRead, ReadHints};
 use env::{AppendHints, FileSystem};
 use kernel::checksum::crc32c;
@@ -457,7 +457,7 @@ impl PreparedFile {
     ///
     /// # Errors
     /// InvalidArgument if the file has no field for the number; errors of the file system.
-    pub fn store_seq(&mut self, tools: &JobTools, seq: u64) -> Result<()> {
+    pub fn store_seq(&mut self, tools: &JobTools, seq: SequenceNumber) -> Result<()> {
         let fs = &*tools.env.fs;
         let at = self.external.stored_seq_offset.ok_or_else(|| {
             Error::invalid_argument(
@@ -466,7 +466,7 @@ impl PreparedFile {
         })?;
         let dir = self.path.parent().map_or_else(PathBuf::new, Path::to_path_buf);
         let copy = dir.join(format::names::temp(self.pending.number));
-        let written = patch(fs, &self.path, &copy, at, &seq.to_le_bytes())
+        let written = patch(fs, &self.path, &copy, at, &seq.get().to_le_bytes())
             .and_then(|()| fs.rename(&copy, &self.path))
             .and_then(|()| fs.open_dir(&dir)?.sync());
         written.inspect_err(|_| drop(fs.unlink(&copy)))?;

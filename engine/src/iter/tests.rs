@@ -2,7 +2,7 @@
 
 use base::iter::VecIterator;
 use base::key::{InternalOrder, append_internal};
-use base::{Order, ValueType};
+use base::{Order, SequenceNumber, ValueType};
 use lsm::merge::{FullMerge, MergeOperator, Merged};
 use lsm::range_del::{Coverage, FragmentCover};
 
@@ -80,14 +80,14 @@ fn walk(versions: &Versions, seq: u64, skip: u64, bounds: (Option<u8>, Option<u8
         lower: bounds.0.map(|b| vec![b]),
         upper: bounds.1.map(|b| vec![b]),
         max_sequential_skip: skip,
-        ..View::plain(Order::Bytewise, seq)
+        ..View::plain(Order::Bytewise, SequenceNumber::new(seq))
     };
     let order = InternalOrder::new(Order::Bytewise);
     let mut entries: Vec<(Vec<u8>, Vec<u8>)> = versions
         .iter()
         .map(|(key, seq, kind, value)| {
             let mut internal = Vec::new();
-            append_internal(&mut internal, &[*key], *seq, *kind);
+            append_internal(&mut internal, &[*key], SequenceNumber::new(*seq), *kind);
             (internal, value.clone())
         })
         .collect();
@@ -166,12 +166,12 @@ fn seeks_and_changes_of_direction_agree_with_the_model() {
 
 fn entry(user: &[u8], seq: u64, kind: ValueType) -> (Vec<u8>, Vec<u8>) {
     let mut internal = Vec::new();
-    append_internal(&mut internal, user, seq, kind);
+    append_internal(&mut internal, user, SequenceNumber::new(seq), kind);
     (internal, format!("v{seq}").into_bytes())
 }
 
 fn view(order: Order, seq: u64) -> View {
-    View::plain(order, seq)
+    View::plain(order, SequenceNumber::new(seq))
 }
 
 #[test]
@@ -231,15 +231,15 @@ fn a_tombstone_after_the_readers_timestamp_hides_nothing() {
     let tombstone = mem::range_del::Tombstone {
         start: b"a".to_vec(),
         end: b"z".to_vec(),
-        seq: 20,
+        seq: SequenceNumber::new(20),
         timestamp: 7u64.to_le_bytes().to_vec(),
     };
     let fragments = Arc::new(mem::range_del::FragmentedTombstones::new(vec![tombstone], order.clone()));
     let (key, _) = entry(&[&b"k"[..], &3u64.to_le_bytes()].concat(), 10, ValueType::Value);
     for (at, hidden) in [(6u64, false), (7, true)] {
-        let mut cover = FragmentCover::of_memtable(order.clone(), fragments.clone(), 99)
+        let mut cover = FragmentCover::of_memtable(order.clone(), fragments.clone(), SequenceNumber::new(99))
             .at_timestamp(Some(Arc::from(&at.to_le_bytes()[..])));
-        assert_eq!(cover.cover(&key).unwrap().seq > 10, hidden, "at {at}");
+        assert_eq!(cover.cover(&key).unwrap().seq > SequenceNumber::new(10), hidden, "at {at}");
     }
 }
 

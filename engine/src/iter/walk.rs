@@ -374,7 +374,7 @@ impl<I: InternalIterator> Walk<I> {
         if self.search.shown_at == ShownAt::Source {
             let internal = self.search.source.key();
             // Sequence number 0: there is no older entry of this key.
-            let alone = key::sequence(internal) == 0 && self.search.timestamp_size == 0;
+            let alone = key::sequence(internal).is_zero() && self.search.timestamp_size == 0;
             if !alone {
                 self.search.saved_key.clear();
                 self.search.saved_key.extend_from_slice(key::user_key(internal));

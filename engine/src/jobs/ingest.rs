@@ -310,8 +310,9 @@ impl Ingestions {
             edit.added.push((place.level, Arc::new(meta.into())));
         }
         // A snapshot does not see entries with newer sequence numbers.
-        let keeps_older_snapshots =
-            placed.replaced.is_empty() && !keeps_seq && placed.places.iter().all(|place| place.seq > 0);
+        let keeps_older_snapshots = placed.replaced.is_empty()
+            && !keeps_seq
+            && placed.places.iter().all(|place| place.seq > SequenceNumber::ZERO);
         Ok(Change { keeps_older_snapshots, ..Change::new(family, edit) })
     }
 
@@ -355,8 +356,8 @@ impl Ingestions {
     fn report_ingested(&self, job: &Prepared, file: &PreparedFile, pin: &SuperVersion) {
         let number = file.pending.number;
         let found = pin.version.files().find(|(_, meta)| meta.number == number);
-        let (level, seq) = found.map_or((0, 0), |(level, meta)| (level, meta.largest_seq));
-        let global_seqno = if job.options.allow_db_generated_files { 0 } else { seq };
+        let (level, seq) = found.map_or((0, SequenceNumber::ZERO), |(level, meta)| (level, meta.largest_seq));
+        let global_seqno = if job.options.allow_db_generated_files { SequenceNumber::ZERO } else { seq };
         self.context.tools.events.info(format_args!(
             "[AddFile] External SST file {} was ingested in L{level} with path {} (global_seqno={global_seqno})",
             file.external.path.display(),
@@ -462,7 +463,7 @@ pub(super) fn unique_id_of(properties: &format::properties::Properties) -> [u64;
 /// Gives a boundary the global sequence number, if the sequence number of the boundary is 0.
 fn with_seq(internal: &[u8], seq: SequenceNumber) -> Vec<u8> {
     let (user, own, kind) = base::key::split(internal);
-    let seq = if own == 0 { seq } else { own };
+    let seq = if own.is_zero() { seq } else { own };
     let mut out = Vec::with_capacity(internal.len());
     base::key::append_with_trailer(&mut out, user, base::key::pack(seq, kind));
     out

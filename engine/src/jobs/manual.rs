@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use base::{Error, FamilyId, JobId, Result, Subcode, key};
+use base::{Error, FamilyId, JobId, Result, SequenceNumber, Subcode, key};
 use lsm::cut::PartitionerContext;
 use lsm::pick::manual::{Request, Step, plan};
 use lsm::pick::score::Scores;
@@ -391,7 +391,7 @@ impl ManualCompactions {
         let view = View {
             version: &pin.version,
             running: &[],
-            oldest_snapshot: 0,
+            oldest_snapshot: SequenceNumber::ZERO,
             full_history_ts_low: None,
             young_after: None,
         };

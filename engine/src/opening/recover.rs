@@ -4,7 +4,7 @@
 
 use base::ids::JobId;
 use base::map::HashSet;
-use base::{Error, FileNumber, Kind, Result};
+use base::{Error, FileNumber, Kind, Result, SequenceNumber};
 use format::names::{self, FileName};
 use format::proof::Proof;
 
@@ -257,7 +257,7 @@ impl Opening {
         }
         if !self.exists()? {
             let keeps_times = self.descriptors.iter().any(|family| write_times_kept_s(&family.options) > 0);
-            let last_sequence = if keeps_times { SEQNOS_BEFORE_CREATION } else { 0 };
+            let last_sequence = if keeps_times { SEQNOS_BEFORE_CREATION } else { SequenceNumber::ZERO };
             let db_id = self.options.write_dbid_to_manifest.then_some(id.as_str());
             create_database(&self.env, &self.paths, db_id, last_sequence)?;
             self.is_new = true;
@@ -447,8 +447,9 @@ fn min_wal(recovered: &Recovered, shared: &Shared) -> FileNumber {
     recovered.min_log_number_to_keep.max(by_families)
 }
 
-fn largest_seq(families: &FamilySet) -> u64 {
-    let of_family =
-        |f: &Arc<Family>| f.pin().version.files().map(|(_, file)| file.largest_seq).max().unwrap_or(0);
-    families.all().iter().map(of_family).max().unwrap_or(0)
+fn largest_seq(families: &FamilySet) -> SequenceNumber {
+    let of_family = |f: &Arc<Family>| {
+        f.pin().version.files().map(|(_, file)| file.largest_seq).max().unwrap_or(SequenceNumber::ZERO)
+    };
+    families.all().iter().map(of_family).max().unwrap_or(SequenceNumber::ZERO)
 }

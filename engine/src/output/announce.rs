@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use base::{Error, FileNumber};
+use base::{Error, FileNumber, SequenceNumber};
 
 use super::{OutputFile, OutputSettings, Purpose};
 use crate::event::{Event, Named, TableCreated};
@@ -78,8 +78,8 @@ pub(super) fn failed(s: &OutputSettings, number: FileNumber, path: &Path, error:
         file_size: 0,
         file_checksum: Vec::new(),
         file_checksum_func_name: String::new(),
-        smallest_seqno: 0,
-        largest_seqno: 0,
+        smallest_seqno: SequenceNumber::ZERO,
+        largest_seqno: SequenceNumber::ZERO,
         oldest_blob_file: None,
         properties: None,
         error: Some(error.clone()),

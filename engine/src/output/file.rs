@@ -231,7 +231,7 @@ impl OpenFile {
             oldest_blob_file: None,
             ranges: None,
             check: s.checks_rows().then(RowHash::default),
-            timed: s.times.is_some().then_some((MAX_SEQUENCE, 0)),
+            timed: s.times.is_some().then_some((MAX_SEQUENCE, SequenceNumber::ZERO)),
             deleted_run: DeletedRun::default(),
         })
     }
@@ -278,7 +278,7 @@ impl OpenFile {
         if base::key::trailer(key) as u8 == ValueType::ValuePreferredSeqno as u8
             && let Some(preferred) = value.last_chunk::<8>()
         {
-            *smallest = (*smallest).min(u64::from_le_bytes(*preferred));
+            *smallest = (*smallest).min(SequenceNumber::new(u64::from_le_bytes(*preferred)));
         }
     }
 

@@ -63,7 +63,7 @@ impl<I: InternalIterator> Stripped<I> {
         if !sequences.is_sorted_by(|newer, older| newer > older) {
             sequences.sort_unstable_by(|a, b| b.cmp(a));
             for ((internal, _), seq) in self.entries.iter_mut().zip(sequences) {
-                let trailer = key::trailer(internal) & 0xff | seq << 8;
+                let trailer = key::pack(seq, key::trailer(internal) as u8);
                 let at = internal.len() - TRAILER_LEN;
                 internal[at..].copy_from_slice(&trailer.to_le_bytes());
             }
@@ -136,6 +136,7 @@ impl<I> Stripped<I> {
 
 #[cfg(test)]
 mod tests {
+    use base::SequenceNumber;
     use std::sync::Arc;
 
     use base::Order;
@@ -148,12 +149,12 @@ mod tests {
     fn entries_lose_their_timestamps_and_stay_in_the_order_of_the_timestamps() {
         let order = InternalOrder::new(Order::by_name("leveldb.BytewiseComparator.u64ts").unwrap());
         let options = MemTableOptions { tracks_timestamps: true, ..MemTableOptions::new(order.clone()) };
-        let table: Arc<MemTable> = MemTable::new(options, 1, 0);
+        let table: Arc<MemTable> = MemTable::new(options, 1, SequenceNumber::ZERO);
         // Key, timestamp, sequence number. The timestamps of "b" go back.
         for (key, timestamp, seq) in [(b"a", 1u64, 1), (b"a", 2, 2), (b"b", 9, 3), (b"b", 4, 5), (b"c", 3, 4)]
         {
             let full = [&key[..], &timestamp.to_le_bytes()].concat();
-            table.add(seq, ValueType::Value, &full, &timestamp.to_le_bytes()).unwrap();
+            table.add(SequenceNumber::new(seq), ValueType::Value, &full, &timestamp.to_le_bytes()).unwrap();
         }
         assert_eq!(table.newest_timestamp(), Some(9));
         let mut rows = Stripped::new(table.iter(), 8);
@@ -164,7 +165,7 @@ mod tests {
             let key = rows.key().to_vec();
             assert!(before.as_ref().is_none_or(|before| order.compare(before, &key).is_lt()));
             assert_eq!(key[1..9], [0; 8]);
-            seen.push((key[0], key::sequence(&key), rows.value()[0]));
+            seen.push((key[0], key::sequence(&key).get(), rows.value()[0]));
             before = Some(key);
             rows.next();
         }

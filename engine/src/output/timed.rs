@@ -26,7 +26,7 @@ pub fn flushed<'a>(
     match preferred.filter(|preferred| *preferred < sequence(key)) {
         Some(preferred) => {
             buffer.extend_from_slice(plain);
-            buffer.extend_from_slice(&preferred.to_le_bytes());
+            buffer.extend_from_slice(&preferred.get().to_le_bytes());
             Ok((key, buffer))
         }
         None => {
@@ -39,26 +39,30 @@ pub fn flushed<'a>(
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
+    use base::SequenceNumber;
     use base::key::seek_key;
     use lsm::seqno_time::Sample;
 
     use super::*;
 
     fn timed(time: u64, times: Option<&SeqnoTimes>) -> (u8, Vec<u8>) {
-        let mut key = seek_key(b"k", 50);
+        let mut key = seek_key(b"k", SequenceNumber::new(50));
         let at = key.len() - TRAILER_LEN;
         key[at] = ValueType::ValuePreferredSeqno as u8;
         let value = [&b"v"[..], &time.to_le_bytes()].concat();
         let mut buffer = Vec::new();
         let (key, value) = flushed(&key, &value, times, &mut buffer).unwrap();
-        assert_eq!((base::key::user_key(key), sequence(key)), (&b"k"[..], 50));
+        assert_eq!((base::key::user_key(key), sequence(key)), (&b"k"[..], SequenceNumber::new(50)));
         (base::key::trailer(key) as u8, value.to_vec())
     }
 
     #[test]
     fn a_timed_put_gets_the_sequence_number_of_its_write_time() {
         let mut times = SeqnoTimes::default();
-        times.add([(10, 100), (20, 200), (60, 300)].map(|(seqno, time)| Sample { seqno, time }));
+        times.add(
+            [(10, 100), (20, 200), (60, 300)]
+                .map(|(seqno, time)| Sample { seqno: SequenceNumber::new(seqno), time }),
+        );
         let timed_put = ValueType::ValuePreferredSeqno as u8;
         let with = |seqno: u64| [&b"v"[..], &seqno.to_le_bytes()].concat();
         assert_eq!(timed(250, Some(&times)), (timed_put, with(20)));

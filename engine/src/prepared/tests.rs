@@ -1,6 +1,7 @@
 //! Which WALs the sections of prepared transactions keep.
 
 use base::FileNumber;
+use base::SequenceNumber;
 
 use super::{Numbering, PreparedSections};
 
@@ -9,7 +10,7 @@ use super::{Numbering, PreparedSections};
 #[test]
 fn sections_keep_their_older_wal_after_the_commit_of_a_resume_failed() {
     let sections = PreparedSections::default();
-    sections.add(b"x", FileNumber(5), 10, Numbering::PerEntry);
+    sections.add(b"x", FileNumber(5), SequenceNumber::new(10), Numbering::PerEntry);
     let before = sections.move_to(FileNumber(9));
     assert_eq!(sections.oldest_needed(FileNumber(12)), FileNumber(9));
     sections.move_back(&before);

@@ -23,7 +23,7 @@ fn of_database(context: &PropertyContext<'_>, short: &str) -> Option<u64> {
         "is-write-stopped" => u64::from(context.activity.is_write_stopped),
         "background-errors" => context.errors.count(),
         "num-snapshots" => context.snapshots,
-        "oldest-snapshot-sequence" => context.oldest_snapshot.map_or(0, |(seq, _)| seq),
+        "oldest-snapshot-sequence" => context.oldest_snapshot.map_or(0, |(seq, _)| seq.get()),
         "oldest-snapshot-time" => context.oldest_snapshot.map_or(0, |(_, time)| time),
         "is-file-deletions-enabled" => u64::from(context.obsolete.disabled_count() == 0),
         "min-log-number-to-keep" => context.min_wal_to_keep.0,

@@ -53,7 +53,7 @@ impl<'a> Answer<'a> {
             operator: None,
             statistics: None,
             blobs: None,
-            covering: 0,
+            covering: SequenceNumber::ZERO,
             visibility: None,
             operands: Vec::new(),
             outcome: None,
@@ -108,7 +108,7 @@ impl<'a> Answer<'a> {
     /// ends after this source. Two SST files of one level that have entries of the key are one source.
     #[inline]
     pub fn covered(&self) -> bool {
-        self.covering > 0
+        self.covering > SequenceNumber::ZERO
     }
 
     /// Adds a range tombstone that deletes the key. Called before the entries of its source are added.

@@ -61,20 +61,20 @@ impl RowCache {
         certain: SequenceNumber,
     ) -> Option<Row<'_>> {
         let view = match () {
-            () if certain >= file.largest_seq => 0,
-            () if certain == seq => seq + 1,
+            () if certain >= file.largest_seq => SequenceNumber::ZERO,
+            () if certain == seq => seq.next(),
             () => return None,
         };
         let mut identity = Vec::with_capacity(full.len() + 12);
         put_varint64(&mut identity, file.number.0);
-        put_varint64(&mut identity, view);
+        put_varint64(&mut identity, view.get());
         put_bytes(&mut identity, full);
         let (high, low) = hash128_with_seed(&identity, self.seed);
         let row = Row {
             rows: self,
             key: CacheKey::new(high, low),
             identity,
-            covering: 0,
+            covering: SequenceNumber::ZERO,
             entries: Vec::new(),
             whole: true,
         };
@@ -114,7 +114,7 @@ impl Row<'_> {
         let mut reader = Reader { bytes: &bytes, at: self.identity.len() };
         let covering = reader.number();
         if !ignore_range_deletions && covering > Some(0) {
-            answer.cover(covering);
+            answer.cover(covering.map(SequenceNumber::new));
         }
         while let Some(entry) = reader.entry() {
             base::invariant!(
@@ -153,7 +153,7 @@ impl Row<'_> {
 
     /// Records the newest range tombstone of the SST file over the key.
     pub fn cover(&mut self, covering: Option<SequenceNumber>) {
-        self.covering = covering.unwrap_or(0);
+        self.covering = covering.unwrap_or(SequenceNumber::ZERO);
     }
 
     /// Records an entry that `decided` the answer, or did not. `stored_key` is its user key with the timestamp.
@@ -166,7 +166,7 @@ impl Row<'_> {
         decided: ControlFlow<()>,
     ) {
         self.entries.push(kind);
-        put_varint64(&mut self.entries, seq);
+        put_varint64(&mut self.entries, seq.get());
         if stored_key == self.full() {
             self.entries.push(0);
         } else {
@@ -192,7 +192,7 @@ impl Row<'_> {
         }
         let mut row = self.identity;
         row.reserve_exact(self.entries.len() + 10);
-        put_varint64(&mut row, self.covering);
+        put_varint64(&mut row, self.covering.get());
         row.extend_from_slice(&self.entries);
         let row = CachedBlock::from(Other::Raw(Shared::from(row)));
         let charge = row.memory_bytes();
@@ -247,6 +247,6 @@ impl Reader<'_> {
             0 => None,
             len => Some(self.take(len - 1)?),
         };
-        Some(RowEntry { kind, seq, stored_key, value: self.range()? })
+        Some(RowEntry { kind, seq: SequenceNumber::new(seq), stored_key, value: self.range()? })
     }
 }

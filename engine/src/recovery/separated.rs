@@ -208,7 +208,7 @@ fn check_marker(marker: &Marker<'_>, context: ReplayContext<'_>, inside: bool) -
 }
 
 /// Returns how many sequence numbers these records take: one for each sub-batch.
-fn sub_batches(records: &[u8]) -> Result<SequenceNumber> {
+fn sub_batches(records: &[u8]) -> Result<u64> {
     let mut batches = 0;
     for record in Records::behind_header(records) {
         batches += u64::from(matches!(record?, Record::Marker(marker) if ends_batch(&marker)));

@@ -2,7 +2,7 @@
 //! them.
 
 use base::map::{HashMap, HashSet};
-use base::{Error, FamilyId, FileNumber, Result};
+use base::{Error, FamilyId, FileNumber, Result, SequenceNumber};
 use format::edit::NewFile;
 use lsm::file_meta::FileMetaData;
 use lsm::table_file::TableFile;
@@ -83,7 +83,7 @@ pub fn build_families(
 fn build(
     record: &FamilyRecord,
     request: &RequestedFamily,
-    last_seq: u64,
+    last_seq: SequenceNumber,
     release_notifier: &Arc<ReleaseNotifier>,
 ) -> Result<Arc<Family>> {
     let parts = &request.parts;
@@ -205,7 +205,7 @@ pub fn new_family(
     id: FamilyId,
     request: &RequestedFamily,
     wal_number: FileNumber,
-    last_seq: u64,
+    last_seq: SequenceNumber,
     release_notifier: &Arc<ReleaseNotifier>,
 ) -> Arc<Family> {
     let parts = &request.parts;

@@ -117,7 +117,7 @@ impl<'a> Replay<'a> {
             durable,
             job,
             next_seq: None,
-            next_counted: Some(0),
+            next_counted: Some(SequenceNumber::ZERO),
             sections: Sections::default(),
             dropping: false,
             cut_off: None,
@@ -165,7 +165,7 @@ impl<'a> Replay<'a> {
         }
         if let Some(next) = self.next_seq {
             // A WAL of damaged bytes may hold only a batch of sequence number 0 without entries.
-            self.done.last_seq = next.max(self.next_counted.unwrap_or(0)).saturating_sub(1);
+            self.done.last_seq = next.max(self.next_counted.unwrap_or(SequenceNumber::ZERO)).previous();
         }
         self.done.prepared = self.sections.into_waiting();
         base::invariant!(
@@ -186,7 +186,7 @@ impl<'a> Replay<'a> {
         self.tools.events.info(format_args!("Recovering log #{} mode {}", wal, self.settings.mode as u8));
         let mut reader = Reader::new(FileSource(file), durable::options(wal));
         let mut progress = self.durable.begin(wal);
-        let mut last_in_wal = 0;
+        let mut last_in_wal = SequenceNumber::ZERO;
         let was_dropping = self.dropping;
         // The offset of the first old record, while replay skips old records.
         let mut older_at: Option<u64> = None;
@@ -406,7 +406,7 @@ impl<'a> Replay<'a> {
             return Err(Fault::Fatal(Error::corruption(format!(
                 "sequence numbers go backwards: {} after {}",
                 applied.next_seq,
-                self.next_seq.unwrap_or(0)
+                self.next_seq.unwrap_or(SequenceNumber::ZERO)
             ))));
         }
         base::invariant!(
@@ -416,7 +416,7 @@ impl<'a> Replay<'a> {
         );
         self.next_seq = Some(applied.next_seq);
         // The sequence numbers of the entries that a filter dropped are not used again.
-        let counted = filtered.map_or(0, |_| seq + u64::from(batch::count(bytes)));
+        let counted = filtered.map_or(SequenceNumber::ZERO, |_| seq + u64::from(batch::count(bytes)));
         self.next_counted = (!unknown_count).then_some(next_counted.max(counted));
         self.done.records += 1;
         let crowded = self.settings.memory_max.is_some_and(|most| self.memory_used() >= most);

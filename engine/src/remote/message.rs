@@ -91,7 +91,7 @@ impl Input {
         let files = self.files.iter().map(|number| encode(format::names::table(*number).as_bytes()));
         writer
             .bytes("cf_name", self.family.as_bytes())
-            .list("snapshots", self.snapshots.iter().map(u64::to_string))
+            .list("snapshots", self.snapshots.iter().map(SequenceNumber::to_string))
             .list("input_files", files)
             .field("output_level", self.output_level)
             .bytes("db_id", self.db_id.as_bytes())

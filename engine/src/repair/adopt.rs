@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use base::key::user_key;
 use base::map::HashSet;
-use base::{Error, FamilyId, FileNumber, Order, Result, ValueType, key};
+use base::{Error, FamilyId, FileNumber, Order, Result, SequenceNumber, ValueType, key};
 use env::{RandomRead, ReadHints};
 use format::edit::NewFile;
 use format::names::FileName;
@@ -71,7 +71,10 @@ impl OrphanFile {
     /// Returns true if all entries share one global sequence number, and only the MANIFEST had this number.
     fn lacks_number(&self) -> bool {
         self.is_external()
-            && self.properties.as_ref().is_some_and(|p| matches!(p.global_seqno(None), Ok(Some(0))))
+            && self
+                .properties
+                .as_ref()
+                .is_some_and(|p| matches!(p.global_seqno(None), Ok(Some(SequenceNumber::ZERO))))
     }
 
     pub(super) fn family_name(&self) -> Option<&str> {
@@ -269,7 +272,7 @@ impl Survey {
             return Ok(());
         }
         let before = || self.tables.iter().filter(|t| t.record.number < record.number);
-        let mut seq = before().map(|t| t.record.largest_seqno).max().unwrap_or(0);
+        let mut seq = before().map(|t| t.record.largest_seqno).max().unwrap_or(SequenceNumber::ZERO);
         let apart =
             |a: &NewFile, b: &NewFile| order.compare(user_key(&a.largest), user_key(&b.smallest)).is_lt();
         if before().any(|t| t.family == family.id && !apart(&t.record, record) && !apart(record, &t.record)) {
@@ -281,7 +284,7 @@ impl Survey {
             key::append_with_trailer(
                 &mut new,
                 user,
-                (if old == key::MAX_SEQUENCE { old } else { seq }) << 8 | u64::from(kind),
+                key::pack(if old == key::MAX_SEQUENCE { old } else { seq }, kind),
             );
             *key = new;
         };
@@ -359,8 +362,12 @@ struct Facts<'a> {
 
 impl<'a> Facts<'a> {
     fn new(family: &'a FamilyRecord, order: Order, orphan: &OrphanFile, file_size: u64) -> Self {
-        let record =
-            NewFile { number: orphan.number, file_size, smallest_seqno: u64::MAX, ..NewFile::default() };
+        let record = NewFile {
+            number: orphan.number,
+            file_size,
+            smallest_seqno: SequenceNumber::NONE,
+            ..NewFile::default()
+        };
         Facts { family, order, record, blob_files: BTreeSet::new() }
     }
 

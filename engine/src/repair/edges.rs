@@ -88,7 +88,9 @@ impl Survey {
         let own = |(i, t): &(usize, &Table)| *i != at && t.family == table.family && t.state != State::Gone;
         let others: Vec<_> = self.tables.iter().enumerate().filter(own).map(|(_, t)| t).collect();
         if !others.iter().any(|t| {
-            t.record.smallest_seqno == 0 && t.record.number > table.record.number && overlap(&order, t, table)
+            t.record.smallest_seqno.is_zero()
+                && t.record.number > table.record.number
+                && overlap(&order, t, table)
         }) {
             return Ok(None);
         }

@@ -216,7 +216,7 @@ fn tombstones(order: &Order, group: &Group, readers: &[AnyReader]) -> Vec<(Vec<u
             let to = if order.compare(end, largest).is_gt() { largest } else { end };
             if order.compare(from, to).is_lt() {
                 let mut start = Vec::new();
-                key::append_with_trailer(&mut start, from, seq << 8 | u64::from(kind));
+                key::append_with_trailer(&mut start, from, key::pack(seq, kind));
                 out.push((start, to.to_vec()));
             }
         }

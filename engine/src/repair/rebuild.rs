@@ -119,7 +119,7 @@ impl InWals {
 
 impl Proofs {
     pub(super) fn row(&mut self, family: FamilyId, seq: SequenceNumber, key: &[u8]) {
-        if self.rows.is_empty() || seq == 0 {
+        if self.rows.is_empty() || seq.is_zero() {
             return;
         }
         if let Some((wal, _)) = self.rows.get(&(family, seq)).filter(|(_, last)| last == key) {
@@ -318,7 +318,7 @@ impl Survey {
     /// Returns true if the open will replay merge operands that may be in SST files already.
     fn merges_twice(&self, family: &FamilyRecord) -> bool {
         let own = self.tables.iter().filter(|t| t.family == family.id);
-        let newest = own.map(|t| t.record.largest_seqno).max().unwrap_or(0);
+        let newest = own.map(|t| t.record.largest_seqno).max().unwrap_or(SequenceNumber::ZERO);
         let wals = self.in_wals.families.get(&family.id);
         wals.is_some_and(|wals| {
             wals.range(family.wal_number..).any(|(_, part)| part.merges && part.first <= newest)

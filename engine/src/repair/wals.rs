@@ -148,7 +148,14 @@ impl Survey {
         let file = scope.options.env.fs.open_random(&path, &ReadHints::default())?;
         self.report.num_files += 1;
         self.report.num_bytes += file.size()?;
-        let mut wal = FoundWal { number, path, rewrite: false, first_seq: None, last_seq: 0, last_end: 0 };
+        let mut wal = FoundWal {
+            number,
+            path,
+            rewrite: false,
+            first_seq: None,
+            last_seq: SequenceNumber::ZERO,
+            last_end: 0,
+        };
         let (mut last_end, mut records, mut repeats) = (0, 0, false);
         let mut bad = Vec::new();
         let mut missing = Missing::default();

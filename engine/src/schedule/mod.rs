@@ -19,7 +19,7 @@ mod slots;
 pub use pool::{JobPool, is_job_thread};
 pub use queues::{FlushRequest, Queues, aborted};
 
-use base::{Error, FileNumber};
+use base::{Error, FileNumber, SequenceNumber};
 use env::executor::Pool;
 use lsm::pick::View;
 use lsm::pick::score::Scores;
@@ -207,10 +207,12 @@ impl Schedule {
             state.enqueue_compaction(family);
         }
         match scores.bottommost_next {
-            Some(next) => state.stalls.bottommost_next.insert(family.id(), next),
+            Some(next) => state.stalls.bottommost_next.insert(family.id(), next.get()),
             None => state.stalls.bottommost_next.remove(&family.id()),
         };
-        self.tools.snapshots.notify_past(state.stalls.bottommost_next.values().min().copied());
+        self.tools
+            .snapshots
+            .notify_past(state.stalls.bottommost_next.values().min().copied().map(SequenceNumber::new));
         self.start_due(&mut state);
         drop(state);
         if from != after {

@@ -28,13 +28,13 @@ pub struct LastSequence {
 impl LastSequence {
     /// Makes the state after recovery: all entries at or below `seq` are visible.
     pub fn new(seq: SequenceNumber) -> Self {
-        LastSequence { visible: AtomicU64::new(seq), undecided: Undecided::default() }
+        LastSequence { visible: AtomicU64::new(seq.get()), undecided: Undecided::default() }
     }
 
     /// Returns the visible sequence number. Takes no lock.
     #[inline]
     pub fn visible(&self) -> SequenceNumber {
-        self.visible.load(Ordering::Acquire)
+        SequenceNumber::new(self.visible.load(Ordering::Acquire))
     }
 
     /// Publishes a sequence number. The write leader calls this after the memtables have the entries.
@@ -46,7 +46,7 @@ impl LastSequence {
             self.visible()
         );
         base::invariant!(seq <= base::key::MAX_SEQUENCE, "the sequence number {seq} has more than 56 bits");
-        self.visible.store(seq, Ordering::Release);
+        self.visible.store(seq.get(), Ordering::Release);
     }
 
     /// Returns the ranges of sequence numbers whose transactions are not committed.
@@ -308,7 +308,7 @@ impl Snapshots {
         decision: &Arc<Decision>,
     ) {
         // A damaged WAL can have a section of sequence number 0.
-        let ends = [first.saturating_sub(1), last];
+        let ends = [first.previous(), last];
         base::invariant!(first <= last, "an undecided range begins at {first} and ends at {last}");
         let mut live = owner.live.lock();
         ends.iter().for_each(|end| add_holder(&mut live.ends, *end));
@@ -337,15 +337,15 @@ impl Snapshots {
 
     /// Returns the oldest sequence number that flush and compaction must respect. `None` if there is none.
     pub fn oldest_needed(&self) -> Option<SequenceNumber> {
-        let oldest = self.live.lock().oldest_needed(SequenceNumber::MAX);
-        (oldest < SequenceNumber::MAX).then_some(oldest)
+        let oldest = self.live.lock().oldest_needed(SequenceNumber::NONE);
+        (oldest < SequenceNumber::NONE).then_some(oldest)
     }
 
     /// Returns the sequence number below which no entry is kept for a snapshot: the oldest live snapshot at the
     /// time of the last release, or the visible sequence number if no snapshot was left. 0 before the first
     /// release: no entry was kept for a snapshot, so a compaction of bottommost SST files would gain nothing.
     pub fn released_below(&self) -> SequenceNumber {
-        self.released_below.load(Ordering::Acquire)
+        SequenceNumber::new(self.released_below.load(Ordering::Acquire))
     }
 
     /// Sets the function to call when a release frees something. The call comes on any thread, without locks held.
@@ -357,7 +357,7 @@ impl Snapshots {
     /// is at `seq` is then worth a compaction. `None` requests no notification. RocksDB's
     /// `bottommost_files_mark_threshold_`.
     pub fn notify_past(&self, seq: Option<SequenceNumber>) {
-        self.notify_past.store(seq.map_or(0, |seq| seq.saturating_add(1)), Ordering::SeqCst);
+        self.notify_past.store(seq.map_or(0, |seq| seq.saturating_add(1).get()), Ordering::SeqCst);
         self.notify_if_past();
     }
 
@@ -369,8 +369,8 @@ impl Snapshots {
         );
         let oldest = live.oldest_needed(visible);
         // The value only grows, and changes only under the lock of `live`.
-        if oldest > self.released_below.load(Ordering::SeqCst) {
-            self.released_below.store(oldest, Ordering::SeqCst);
+        if oldest > SequenceNumber::new(self.released_below.load(Ordering::SeqCst)) {
+            self.released_below.store(oldest.get(), Ordering::SeqCst);
         }
     }
 
@@ -503,7 +503,7 @@ impl std::fmt::Debug for Snapshot {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::LiveSnapshots;
+    use super::{LiveSnapshots, SequenceNumber};
 
     /// A tree of sequence numbers is the specification.
     #[test]
@@ -520,20 +520,20 @@ mod tests {
                 seq += below(2);
                 if taken.is_empty() || below(100) < 55 {
                     let at = seq - below(3).min(seq - 1);
-                    live.hold(at, time);
+                    live.hold(SequenceNumber::new(at), time);
                     *map.entry(at).or_default() += 1;
                     taken.push(at);
                 } else {
                     let at = taken.swap_remove(below(taken.len() as u64) as usize);
-                    live.release(at);
+                    live.release(SequenceNumber::new(at));
                     let holders = map.get_mut(&at).unwrap();
                     *holders -= 1;
                     if *holders == 0 {
                         map.remove(&at);
                     }
                 }
-                assert!(live.held().eq(map.keys().copied()));
-                assert_eq!(live.oldest().map(|held| held.seq), map.keys().next().copied());
+                assert!(live.held().map(SequenceNumber::get).eq(map.keys().copied()));
+                assert_eq!(live.oldest().map(|held| held.seq.get()), map.keys().next().copied());
                 assert_eq!(live.snapshots, taken.len() as u64);
                 assert!(live.list.len() <= 2 * map.len().max(16) + 1);
             }

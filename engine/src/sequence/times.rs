@@ -10,7 +10,7 @@ use crate::sync::Mutex;
 
 /// The sequence number up to which a new database that keeps write times has no entry. Imported entries can get these sequence
 /// numbers later: each stands for a time before the creation.
-pub const SEQNOS_BEFORE_CREATION: SequenceNumber = SAMPLES_PER_TABLE_MAX as SequenceNumber;
+pub const SEQNOS_BEFORE_CREATION: SequenceNumber = SequenceNumber::new(SAMPLES_PER_TABLE_MAX as u64);
 
 /// The samples of one database.
 #[derive(Default)]
@@ -65,7 +65,7 @@ impl WriteTimes {
     pub fn record(&self, seqno: SequenceNumber, now: u64) {
         let mut recorded = self.recorded.lock();
         if recorded.longest_s > 0 {
-            recorded.times.append(Sample { seqno: seqno.max(1), time: now });
+            recorded.times.append(Sample { seqno: seqno.max(SequenceNumber::FIRST), time: now });
             recorded.limit(now);
         }
     }
@@ -99,10 +99,10 @@ mod tests {
         assert_eq!(times.cadence_s(), None);
         times.keep([0, 1000, 250]);
         assert_eq!(times.cadence_s(), Some(3));
-        times.record(7, 100);
+        times.record(SequenceNumber::new(7), 100);
         times.keep([0]);
         assert_eq!((times.cadence_s(), times.copy().is_empty()), (None, true));
-        times.record(8, 200);
+        times.record(SequenceNumber::new(8), 200);
         assert!(times.copy().is_empty(), "no column family keeps write times");
     }
 
@@ -111,7 +111,7 @@ mod tests {
         let times = WriteTimes::default();
         times.keep([1000]);
         for at in 0..5000 {
-            times.record(at + 1, 10_000 + at);
+            times.record(SequenceNumber::new(at + 1), 10_000 + at);
         }
         let samples: Vec<_> = times.copy().samples().collect();
         assert!(samples.len() <= 112, "{} samples", samples.len());

@@ -32,11 +32,11 @@ pub struct Decision {
 impl Decision {
     /// Decides: readers at `seq` and later see the entries. Called before `seq` is published.
     pub(crate) fn decide(&self, seq: SequenceNumber) {
-        self.seq.store(seq, Ordering::SeqCst);
+        self.seq.store(seq.get(), Ordering::SeqCst);
     }
 
     fn is_seen_at(&self, seq: SequenceNumber) -> bool {
-        (1..=seq).contains(&self.seq.load(Ordering::SeqCst))
+        (1..=seq.get()).contains(&self.seq.load(Ordering::SeqCst))
     }
 }
 
@@ -86,7 +86,7 @@ impl OwnRanges {
 
     /// Returns the last sequence number of the newest section; 0 if there are no sections.
     pub fn last(&self) -> SequenceNumber {
-        self.sections.last().map_or(0, |(_, last)| *last)
+        self.sections.last().map_or(SequenceNumber::ZERO, |(_, last)| *last)
     }
 
     /// Returns true if an entry with this sequence number belongs to a section.
@@ -266,11 +266,11 @@ impl Visibility {
     /// Returns a sequence number up to which the reader sees every entry. The reader may not see a newer entry.
     pub fn certain_up_to(&self) -> SequenceNumber {
         base::invariant!(
-            self.ranges.iter().all(|range| range.first > 0),
+            self.ranges.iter().all(|range| range.first > SequenceNumber::ZERO),
             "an undecided range begins at the sequence number 0"
         );
         let hidden = self.ranges.iter().find(|range| !range.decision.is_seen_at(self.seq));
-        hidden.map_or(self.seq, |range| self.seq.min(range.first.saturating_sub(1)))
+        hidden.map_or(self.seq, |range| self.seq.min(range.first.previous()))
     }
 }
 
@@ -279,7 +279,12 @@ mod tests {
     use super::*;
 
     fn range(first: u64, last: u64, decision: &Arc<Decision>) -> Arc<UndecidedRange> {
-        UndecidedRange::new(first, last, decision.clone(), Box::new(()))
+        UndecidedRange::new(
+            SequenceNumber::new(first),
+            SequenceNumber::new(last),
+            decision.clone(),
+            Box::new(()),
+        )
     }
 
     #[test]
@@ -288,15 +293,17 @@ mod tests {
         undecided.enable();
         let decision = Arc::new(Decision::default());
         undecided.add(range(4, 5, &decision));
-        let (seq, before) = undecided.view(|| 7);
+        let (seq, before) = undecided.view(|| SequenceNumber::new(7));
         let before = before.unwrap();
-        assert_eq!((seq, before.certain_up_to()), (7, 3));
-        decision.decide(8);
-        let seen = |view: &Visibility| (1..=9).filter(|seq| view.sees(*seq)).collect::<Vec<_>>();
+        assert_eq!((seq, before.certain_up_to()), (SequenceNumber::new(7), SequenceNumber::new(3)));
+        decision.decide(SequenceNumber::new(8));
+        let seen = |view: &Visibility| {
+            (1..=9).filter(|seq| view.sees(SequenceNumber::new(*seq))).collect::<Vec<_>>()
+        };
         assert_eq!(seen(&before), [1, 2, 3, 6, 7]);
-        assert!(undecided.view(|| 8).1.is_none(), "all is seen from the commit on");
+        assert!(undecided.view(|| SequenceNumber::new(8)).1.is_none(), "all is seen from the commit on");
         undecided.remove(&decision);
-        assert!(undecided.view(|| 8).1.is_none());
+        assert!(undecided.view(|| SequenceNumber::new(8)).1.is_none());
         assert_eq!(seen(&before), [1, 2, 3, 6, 7], "a view does not change");
     }
 
@@ -309,12 +316,12 @@ mod tests {
         undecided.add(range(5, 5, &other));
         undecided.add(range(9, 10, &own));
         let mut ranges = OwnRanges::default();
-        ranges.push(3, 4);
-        ranges.push(9, 10);
-        let (seq, others) = undecided.view(|| 7);
+        ranges.push(SequenceNumber::new(3), SequenceNumber::new(4));
+        ranges.push(SequenceNumber::new(9), SequenceNumber::new(10));
+        let (seq, others) = undecided.view(|| SequenceNumber::new(7));
         let seen = |own: OwnRanges| {
             let view = Visibility::with_own(seq, others.as_ref(), Arc::new(own));
-            (1..=11).filter(|seq| view.sees(*seq)).collect::<Vec<_>>()
+            (1..=11).filter(|seq| view.sees(SequenceNumber::new(*seq))).collect::<Vec<_>>()
         };
         assert_eq!(seen(ranges.clone()), [1, 2, 3, 4, 6, 7, 9, 10]);
         assert_eq!(seen(ranges.oldest(1)), [1, 2, 3, 4, 6, 7]);
@@ -331,11 +338,14 @@ mod tests {
         let first = list(&undecided);
         undecided.add(range(2, 2, &decision));
         assert_eq!(list(&undecided), first, "no view: in place");
-        let (_, view) = undecided.view(|| 2);
+        let (_, view) = undecided.view(|| SequenceNumber::new(2));
         undecided.add(range(3, 3, &decision));
         assert_ne!(list(&undecided), first);
         let view = view.unwrap();
-        assert!(view.sees(0) && !view.sees(2), "a view does not change");
+        assert!(
+            view.sees(SequenceNumber::ZERO) && !view.sees(SequenceNumber::new(2)),
+            "a view does not change"
+        );
         assert_eq!(view.ranges.len(), 2);
     }
 }

@@ -32,7 +32,7 @@ impl SourceCover {
     /// Returns the value for a source without range tombstones.
     pub fn nothing(order: &InternalOrder) -> Self {
         let none = Arc::new(FragmentedTombstones::empty(order.clone()));
-        SourceCover::Fragments(FragmentCover::of_memtable(order.clone(), none, 0))
+        SourceCover::Fragments(FragmentCover::of_memtable(order.clone(), none, SequenceNumber::ZERO))
     }
 }
 

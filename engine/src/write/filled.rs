@@ -163,7 +163,7 @@ impl<'w> Filler<'w> {
     /// An error of the memtables. The write is then in the WAL, and a memtable lacks entries.
     pub(super) fn install(self, filled: &FilledMemtables<'_>, last: SequenceNumber) -> Result<()> {
         base::invariant!(
-            u64::from(filled.seqs) <= last,
+            u64::from(filled.seqs) <= last.get(),
             "{} filled entries end at the sequence number {last}",
             filled.seqs
         );

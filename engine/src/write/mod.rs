@@ -385,7 +385,11 @@ impl Writer {
                     self.publisher.wait_for(ticket - 1);
                 }
                 let applied = self.memtables(&group, first, batch, &merged, hook);
-                self.publisher.publish(ticket, if applied.is_ok() { last } else { 0 }, &self.sequence);
+                self.publisher.publish(
+                    ticket,
+                    if applied.is_ok() { last } else { SequenceNumber::ZERO },
+                    &self.sequence,
+                );
                 applied
             }
             Ok(first) => {
@@ -395,8 +399,10 @@ impl Writer {
                 }
                 let merged = std::mem::take(&mut leader_state.scratch);
                 let applied = self.memtables(&group, first, batch, &merged, hook);
-                let (ticket, last) =
-                    (leader_state.ticket, if applied.is_ok() { leader_state.last_seq } else { 0 });
+                let (ticket, last) = (
+                    leader_state.ticket,
+                    if applied.is_ok() { leader_state.last_seq } else { SequenceNumber::ZERO },
+                );
                 if self.settings.pipelined {
                     self.publisher.publish(ticket, last, &self.sequence);
                 } else {

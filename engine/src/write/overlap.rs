@@ -58,11 +58,11 @@ pub(super) fn finish(
     writer.queue.hand_over(leader_state);
     let applied = sync(writer, end).and_then(|()| {
         if let Some(hook) = hook {
-            hook.logged(end.number, first, (last + 1).saturating_sub(first));
+            hook.logged(end.number, first, last.next().saturating_since(first));
         }
         writer.memtables(group, first, batch, &[], hook)
     });
-    let visible = if applied.is_ok() { last } else { 0 };
+    let visible = if applied.is_ok() { last } else { SequenceNumber::ZERO };
     writer.publisher.publish_overlapping(ticket, visible, &writer.sequence);
     applied
 }

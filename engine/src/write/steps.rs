@@ -153,7 +153,7 @@ impl Writer {
     ) -> Result<()> {
         // Filled memtables have the entries of the batch.
         let wal_only = hook.is_some_and(|hook| hook.parts() == Parts::WalOnly || hook.filled().is_some());
-        base::invariant!(first > 0, "a write group begins at the sequence number 0");
+        base::invariant!(first > SequenceNumber::ZERO, "a write group begins at the sequence number 0");
         let applied = if wal_only {
             Ok(())
         } else if self.settings.concurrent_memtable && group.shared() {
@@ -164,7 +164,7 @@ impl Writer {
             let bytes = if group.records.is_empty() { batch.bytes() } else { merged };
             self.insert(bytes, first, batch.protection()).map(|_| ())
         };
-        let last = (first + u64::from(group.lead_seqs)).saturating_sub(1);
+        let last = (first + u64::from(group.lead_seqs)).previous();
         let applied = match hook.and_then(WriteHook::filled) {
             None => applied,
             // The application's comparator runs in this call, and may panic.

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use base::Kind;
+use base::SequenceNumber;
 use env::Env;
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::options::{
@@ -405,7 +406,7 @@ fn references_to_blob_files_are_rejected_in_batches_and_in_wals() {
     assert_eq!(error.kind(), Kind::NotSupported);
     assert!(error.to_string().contains("enable_blob_direct_write"), "{error}");
     drop(db);
-    format::batch::set_sequence(&mut bytes, 1);
+    format::batch::set_sequence(&mut bytes, SequenceNumber::new(1));
     let mut framed = Vec::new();
     let mut writer = format::wal::Writer::new(format::wal::Framing::Classic);
     writer.append(&mut framed, &bytes).unwrap();

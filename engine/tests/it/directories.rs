@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use base::{FileNumber, Kind, Subcode};
+use base::{FileNumber, Kind, SequenceNumber, Subcode};
 use env::Env;
 use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, OpenRequest, destroy, fsck, list_families, repair};
@@ -410,7 +410,8 @@ fn set_last_sequence(env: &Env, seq: u64) {
     let current = env.fs.read_all(Path::new("/db/CURRENT"), 100).unwrap();
     let path = Path::new("/db").join(std::str::from_utf8(&current).unwrap().trim());
     let mut bytes = env.fs.read_all(&path, 1 << 20).unwrap();
-    let edit = format::edit::VersionEdit { last_sequence: Some(seq), ..Default::default() };
+    let edit =
+        format::edit::VersionEdit { last_sequence: Some(SequenceNumber::new(seq)), ..Default::default() };
     let mut record = Vec::new();
     edit.encode(0, &mut record).unwrap();
     let mut writer = format::wal::Writer::resume(format::wal::Framing::Classic, bytes.len() as u64);
@@ -427,7 +428,7 @@ fn a_write_after_the_last_sequence_number_fails_and_changes_nothing() {
     flush(&db);
     db.close().unwrap();
     drop(db);
-    set_last_sequence(&env, base::key::MAX_SEQUENCE - 6);
+    set_last_sequence(&env, (base::key::MAX_SEQUENCE - 6).get());
     let db = open_at("/db", options(&env), FamilyOptions::default()).unwrap();
     let family = db.default_family().unwrap();
     let mut written = 0;

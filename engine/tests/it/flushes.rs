@@ -91,7 +91,7 @@ fn memtables_of_a_family_are_flushed_side_by_side_and_committed_in_order() {
         "the second wrote its file while the first was held"
     );
     let version = db.default_family().unwrap().pin().version.clone();
-    let seqs: Vec<u64> = version.level(0).iter().map(|f| f.largest_seq).collect();
+    let seqs: Vec<u64> = version.level(0).iter().map(|f| f.largest_seq.get()).collect();
     assert_eq!(seqs, [4, 2], "newest first");
     assert_eq!(get(&db, "k").as_deref(), Some("new"));
     drop(db);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use base::{FamilyId, FileNumber};
+use base::{FamilyId, FileNumber, SequenceNumber};
 use env::memory::Survivors;
 use format::edit::{EditMark, VersionEdit};
 use format::wal::{Framing, Writer};
@@ -24,7 +24,7 @@ fn batch(seq: u64, key: Option<&str>) -> Vec<u8> {
         format::batch::put(&mut batch, FamilyId::DEFAULT, key.as_bytes(), &[], b"1");
         format::batch::set_count(&mut batch, 1);
     }
-    format::batch::set_sequence(&mut batch, seq);
+    format::batch::set_sequence(&mut batch, SequenceNumber::new(seq));
     batch
 }
 
@@ -39,7 +39,7 @@ fn with_logs(first: &[u8], second: &[u8]) -> World {
     let world = World::new();
     let db = world.open().unwrap();
     synced(&db, "a", "1");
-    assert_eq!(db.latest_sequence(), 1);
+    assert_eq!(db.latest_sequence(), SequenceNumber::new(1));
     world.crash(db, Survivors::Everything);
     let wal = world.file("", ".log");
     world.damage(&wal, |bytes| *bytes = first.to_vec());
@@ -105,7 +105,7 @@ fn skip_any_corrupted_records_skips_the_empty_batch_of_a_stopped_recovery() {
     let world = with_logs(&first, &framed(&[batch(2, None)]));
     let db = Db::open(in_mode(&world, WalRecoveryMode::SkipAnyCorruptedRecords)).unwrap();
     assert!(get(&db, "a").is_some() && get(&db, "behind").is_some());
-    assert_eq!(db.latest_sequence(), 5);
+    assert_eq!(db.latest_sequence(), SequenceNumber::new(5));
     let world = with_logs(&first, &framed(&[batch(2, Some("back"))]));
     let error = Db::open(in_mode(&world, WalRecoveryMode::SkipAnyCorruptedRecords)).err().unwrap();
     assert!(error.is_corruption() && error.to_string().contains("go backwards"), "{error}");

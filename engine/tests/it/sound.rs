@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock, Weak};
 
-use base::{Error, FileNumber};
+use base::{Error, FileNumber, SequenceNumber};
 use env::Env;
 use env::hook::{Call, Hook, Hooked, Op, Verdict};
 use env::memory::Survivors;
@@ -247,9 +247,9 @@ fn a_sync_before_the_first_batch_keeps_the_mark_of_repeated_sections() {
     wals.sync().unwrap();
     let mut batch = Vec::new();
     format::batch::begin(&mut batch);
-    format::batch::set_sequence(&mut batch, 1);
-    wals.append(&batch, 1, &[]).unwrap();
-    wals.append(&batch, 1, &[]).unwrap();
+    format::batch::set_sequence(&mut batch, SequenceNumber::new(1));
+    wals.append(&batch, SequenceNumber::new(1), &[]).unwrap();
+    wals.append(&batch, SequenceNumber::new(1), &[]).unwrap();
     let bytes = env.fs.read_all(Path::new("/db/000005.log"), 1 << 20).unwrap();
     let mut reader = Reader::new(&bytes[..], ReaderOptions::default());
     let mut repeats = Vec::new();

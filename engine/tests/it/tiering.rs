@@ -1,5 +1,6 @@
 //! Tiering by age: young entries stay out of the last level, and write times stay known.
 
+use base::SequenceNumber;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -181,7 +182,7 @@ fn preserved_write_times_keep_sequence_numbers_without_tiering() {
     };
     assert_eq!(
         file(&db).smallest_seq,
-        101,
+        SequenceNumber::new(101),
         "the sequence numbers to 100 stand for the time before the creation"
     );
     let properties = db.table_properties(&db.default_family().unwrap(), None).unwrap();
@@ -189,7 +190,7 @@ fn preserved_write_times_keep_sequence_numbers_without_tiering() {
     assert!(times.is_some_and(|times| !times.is_empty()));
     world.pass(20000);
     compact(&db);
-    assert_eq!(file(&db).smallest_seq, 0, "the write time is no longer kept");
+    assert_eq!(file(&db).smallest_seq, SequenceNumber::ZERO, "the write time is no longer kept");
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
 use base::Kind;
+use base::SequenceNumber;
 use base::stats::{
     PerfCounter, PerfLevel, Statistics, Ticker, perf_context_reset, perf_counter, set_perf_level,
 };
@@ -283,7 +284,7 @@ fn a_write_without_timestamp_is_rejected_in_a_family_with_timestamps() {
     let family = db.default_family().unwrap();
     let rejected = Some(Kind::InvalidArgument);
     assert!(writes_without(&db, &family).iter().all(|code| *code == rejected));
-    assert_eq!(db.latest_sequence(), 0, "nothing was written");
+    assert_eq!(db.latest_sequence(), SequenceNumber::ZERO, "nothing was written");
     assert!(writes_with(&db, &family, &[7; 8]).iter().all(Option::is_none));
     for length in [0, 1, 7, 9] {
         assert!(writes_with(&db, &family, &vec![7; length]).iter().all(|code| *code == rejected), "{length}");
@@ -299,7 +300,7 @@ fn a_timestamp_is_rejected_in_a_family_without_timestamps() {
         let codes = writes_with(&db, &family, &vec![7; length]);
         assert!(codes.iter().all(|code| *code == Some(Kind::InvalidArgument)), "{length}");
     }
-    assert_eq!(db.latest_sequence(), 0, "nothing was written");
+    assert_eq!(db.latest_sequence(), SequenceNumber::ZERO, "nothing was written");
 }
 
 #[test]

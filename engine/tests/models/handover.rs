@@ -2,7 +2,7 @@
 
 use loom::thread;
 
-use base::Result;
+use base::{Result, SequenceNumber};
 
 use crate::group::{Entry, Flags, Group, LeaderState, Queue, Role};
 use crate::publish::Publisher;
@@ -25,9 +25,9 @@ impl Base {
     fn new() -> Arc<Base> {
         let patience = Arc::new(Patience);
         Arc::new(Base {
-            queue: Queue::new(1 << 20, 0, patience.clone()),
+            queue: Queue::new(1 << 20, SequenceNumber::ZERO, patience.clone()),
             publisher: Publisher::new(patience),
-            sequence: LastSequence::new(0),
+            sequence: LastSequence::new(SequenceNumber::ZERO),
             logged: Cell::default(),
             memory: std::array::from_fn(|_| Cell::default()),
         })
@@ -50,7 +50,7 @@ impl Base {
     fn lead(&self, group: Group, mut leader_state: Box<LeaderState>, count: u32, way: Way) -> Result<()> {
         let first = leader_state.last_seq + 1;
         let all = u64::from(count + group.count);
-        assert_eq!(self.logged.get(), leader_state.last_seq, "somebody else leads");
+        assert_eq!(self.logged.get(), leader_state.last_seq.get(), "somebody else leads");
         self.logged.set(self.logged.get() + all);
         leader_state.last_seq += all;
         leader_state.ticket += 1;
@@ -78,7 +78,7 @@ impl Base {
         outcome
     }
 
-    fn memtables(&self, group: &Group, first: u64, count: u32) -> Result<()> {
+    fn memtables(&self, group: &Group, first: SequenceNumber, count: u32) -> Result<()> {
         if !group.shared() {
             self.insert(first, count + group.count);
             return Ok(());
@@ -89,13 +89,13 @@ impl Base {
     }
 
     /// Inserts a batch. One entry stands for all its entries.
-    fn insert(&self, seq: u64, count: u32) {
-        self.memory[seq as usize].set(u64::from(count));
+    fn insert(&self, seq: SequenceNumber, count: u32) {
+        self.memory[seq.get() as usize].set(u64::from(count));
     }
 
     /// Reads as a reader does, and checks that every visible entry is in memory.
     fn look(&self) -> u64 {
-        let visible = self.sequence.visible();
+        let visible = self.sequence.visible().get();
         let mut seq = 1;
         while seq <= visible {
             let count = self.memory[seq as usize].get();
@@ -226,7 +226,7 @@ fn a_resume_leads_while_the_leader_waits_for_its_room() {
             let (base, room) = (base.clone(), room.clone());
             thread::spawn(move || {
                 let leader_state = base.queue.enter_ahead().unwrap();
-                assert_eq!(base.logged.get(), leader_state.last_seq, "somebody else leads");
+                assert_eq!(base.logged.get(), leader_state.last_seq.get(), "somebody else leads");
                 *room.0.lock() = true;
                 room.1.notify_all();
                 base.queue.leave_ahead(leader_state);

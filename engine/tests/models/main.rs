@@ -39,6 +39,8 @@ mod sync;
 
 /// Memtables of one key, in the place of the crate `mem` (which Loom explores on its own).
 pub mod memtable {
+    use base::SequenceNumber;
+
     use crate::Cell;
     use crate::sync::Arc;
 
@@ -58,21 +60,21 @@ pub mod memtable {
             Arc::new(MemTable { cells: Default::default(), id })
         }
 
-        pub fn put(&self, seq: u64) {
-            self.cells[seq as usize].set(1);
+        pub fn put(&self, seq: SequenceNumber) {
+            self.cells[seq.get() as usize].set(1);
         }
 
         /// Returns the newest entry that a read at `seq` sees. Returns 0 if there is none.
-        pub fn newest(&self, seq: u64) -> u64 {
-            (1..=seq).rev().find(|at| self.cells[*at as usize].get() > 0).unwrap_or(0)
+        pub fn newest(&self, seq: SequenceNumber) -> u64 {
+            (1..=seq.get()).rev().find(|at| self.cells[*at as usize].get() > 0).unwrap_or(0)
         }
 
         pub fn id(&self) -> u64 {
             self.id
         }
 
-        pub fn earliest_seq(&self) -> u64 {
-            1
+        pub fn earliest_seq(&self) -> SequenceNumber {
+            SequenceNumber::FIRST
         }
     }
 }

@@ -2,7 +2,7 @@
 //! sends a notification.
 
 use base::key::InternalOrder;
-use base::{FileNumber, Order};
+use base::{FileNumber, Order, SequenceNumber};
 use loom::thread;
 use lsm::file_meta::FileMetaData;
 use lsm::table_file::TableFile;
@@ -81,7 +81,7 @@ impl Family {
 }
 
 /// Returns the newest entry of the key that a read at `seq` finds.
-fn newest(super_version: &SuperVersion, seq: u64) -> u64 {
+fn newest(super_version: &SuperVersion, seq: SequenceNumber) -> u64 {
     super_version.memtables_and_history().map(|mem| mem.newest(seq)).find(|found| *found > 0).unwrap_or(0)
 }
 
@@ -90,7 +90,7 @@ fn a_pinned_super_version_has_what_was_visible_when_it_was_pinned() {
     explore(None, || {
         let (first, second) = (MemTable::empty(), MemTable::empty());
         let family = Family::new(Holds::only(first.clone()));
-        let sequence = Arc::new(LastSequence::new(0));
+        let sequence = Arc::new(LastSequence::new(SequenceNumber::ZERO));
         let reader = {
             let (family, sequence) = (family.clone(), sequence.clone());
             thread::spawn(move || {
@@ -99,16 +99,18 @@ fn a_pinned_super_version_has_what_was_visible_when_it_was_pinned() {
                 let found = newest(&super_version, seq);
                 match super_version.number {
                     // The entry after the switch is in the memtable that only the next super version has.
-                    1 => assert_eq!(found, seq.min(1)),
-                    _ => assert!(seq >= 1 && found == seq, "found {found} at {seq}"),
+                    1 => assert_eq!(found, seq.get().min(1)),
+                    _ => {
+                        assert!(seq >= SequenceNumber::FIRST && found == seq.get(), "found {found} at {seq}")
+                    }
                 }
             })
         };
-        first.put(1);
-        sequence.publish(1);
+        first.put(SequenceNumber::new(1));
+        sequence.publish(SequenceNumber::new(1));
         family.install(Holds { imm: vec![first], ..Holds::only(second.clone()) });
-        second.put(2);
-        sequence.publish(2);
+        second.put(SequenceNumber::new(2));
+        sequence.publish(SequenceNumber::new(2));
         reader.join().unwrap();
     });
 }
@@ -127,9 +129,9 @@ fn a_snapshot_finds_its_entry_while_older_entries_are_dropped() {
 fn read_during_a_compaction(by_snapshot: bool) {
     explore(None, move || {
         let first = MemTable::empty();
-        first.put(1);
+        first.put(SequenceNumber::new(1));
         let family = Family::new(Holds::only(first.clone()));
-        let sequence = Arc::new(LastSequence::new(1));
+        let sequence = Arc::new(LastSequence::new(SequenceNumber::FIRST));
         let snapshots = Arc::new(Snapshots::new(sequence.clone()));
         let reader = {
             let (family, sequence, snapshots) = (family.clone(), sequence.clone(), snapshots.clone());
@@ -138,16 +140,16 @@ fn read_during_a_compaction(by_snapshot: bool) {
                 let super_version = family.current.load();
                 let seq =
                     snapshot.as_ref().map_or_else(|| sequence.visible(), |snapshot| snapshot.sequence());
-                assert_eq!(newest(&super_version, seq), seq);
+                assert_eq!(newest(&super_version, seq), seq.get());
             })
         };
-        first.put(2);
-        sequence.publish(2);
+        first.put(SequenceNumber::new(2));
+        sequence.publish(SequenceNumber::new(2));
         let kept = MemTable::empty();
-        if snapshots.stripes().separates(1, 2) {
-            kept.put(1);
+        if snapshots.stripes().separates(SequenceNumber::new(1), SequenceNumber::new(2)) {
+            kept.put(SequenceNumber::new(1));
         }
-        kept.put(2);
+        kept.put(SequenceNumber::new(2));
         family.install(Holds { imm: vec![kept], ..Holds::only(MemTable::empty()) });
         reader.join().unwrap();
     });

@@ -33,7 +33,7 @@ pub const VALUE_LEN_MAX: usize = u32::MAX as usize;
 /// Returns the sequence number in the header of a batch, or 0 if the bytes are shorter than a header.
 #[inline]
 pub fn sequence(batch: &[u8]) -> SequenceNumber {
-    get_u64(batch, 0).unwrap_or(0)
+    SequenceNumber::new(get_u64(batch, 0).unwrap_or(0))
 }
 
 /// Returns the count in the header of a batch, or 0 if the bytes are shorter than a header.
@@ -45,7 +45,7 @@ pub fn count(batch: &[u8]) -> u32 {
 /// Overwrites the sequence number. `batch` must have a header.
 #[inline]
 pub fn set_sequence(batch: &mut [u8], sequence: SequenceNumber) {
-    batch[..8].copy_from_slice(&sequence.to_le_bytes());
+    batch[..8].copy_from_slice(&sequence.get().to_le_bytes());
 }
 
 /// Overwrites the count. `batch` must have a header.

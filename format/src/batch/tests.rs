@@ -3,6 +3,7 @@
 use super::*;
 use crate::test_vectors::{damaged, db_vectors, hex, to_hex};
 use base::FamilyId;
+use base::SequenceNumber;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -55,7 +56,7 @@ fn strip_large(ops: &Value) -> Option<&Value> {
 
 fn check(bytes: &[u8], decoded: &Value) {
     let batch = Batch::new(bytes).unwrap();
-    assert_eq!(batch.sequence(), decoded["sequence"].as_u64().unwrap());
+    assert_eq!(batch.sequence(), SequenceNumber::new(decoded["sequence"].as_u64().unwrap()));
     assert_eq!(u64::from(batch.count()), decoded["count"].as_u64().unwrap());
     batch.verify().unwrap();
     let mut again = bytes[..HEADER_LEN].to_vec();

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use base::Order;
+use base::SequenceNumber;
 use base::key::{InternalOrder, pack, trailer, user_key};
 use proptest::prelude::*;
 
@@ -99,7 +100,7 @@ fn blocks_of_rocksdb_read_on_every_path() {
         let between: Vec<Vec<u8>> = rows
             .iter()
             .take(40)
-            .map(|(key, _)| [user_key(key), b"\0", &pack(9, 1).to_le_bytes()].concat())
+            .map(|(key, _)| [user_key(key), b"\0", &pack(SequenceNumber::new(9), 1).to_le_bytes()].concat())
             .collect();
         if rows.len() <= 600 {
             check(&payload, &Order::Bytewise, &rows, &between);
@@ -135,7 +136,9 @@ fn search_arrays_use_the_narrowest_width_and_find_every_entry() {
         for order in [Order::Bytewise, Order::Reverse] {
             let internal = InternalOrder::new(order.clone());
             let mut rows: Vec<Row> = (0..count)
-                .map(|i| ([key(i), pack(3, 1).to_le_bytes().to_vec()].concat(), value(i)))
+                .map(|i| {
+                    ([key(i), pack(SequenceNumber::new(3), 1).to_le_bytes().to_vec()].concat(), value(i))
+                })
                 .collect();
             rows.sort_by(|a, b| internal.compare(&a.0, &b.0));
             rows.dedup_by(|a, b| a.0 == b.0);
@@ -154,7 +157,10 @@ fn search_arrays_use_the_narrowest_width_and_find_every_entry() {
             for row in &rows {
                 iter.seek(&internal, &row.0);
                 assert_eq!((iter.key(), iter.value()), (&row.0[..], &row.1[..]));
-                assert_eq!(point(&block, &internal, &row.0).0, [(pack(3, 1), row.1.clone())]);
+                assert_eq!(
+                    point(&block, &internal, &row.0).0,
+                    [(pack(SequenceNumber::new(3), 1), row.1.clone())]
+                );
             }
         }
     }
@@ -164,7 +170,8 @@ fn search_arrays_use_the_narrowest_width_and_find_every_entry() {
 fn a_block_parsed_for_later_answers_alike_and_is_given_its_array_once() {
     let order = InternalOrder::new(Order::Bytewise);
     let mut builder = BlockBuilder::new(BlockConfig::default());
-    let key = |i: u32| [format!("key{i:05}").as_bytes(), &pack(3, 1).to_le_bytes()].concat();
+    let key =
+        |i: u32| [format!("key{i:05}").as_bytes(), &pack(SequenceNumber::new(3), 1).to_le_bytes()].concat();
     (0..60).for_each(|i| builder.add(&key(2 * i), &[7; 90]));
     let payload = builder.finish();
     let later = Block::parse_for_later(payload, zeroed).unwrap();
@@ -200,9 +207,12 @@ fn a_global_number_replaces_every_stored_one() {
     for i in 0..9u8 {
         // The trailer of one key is the prefix of the next key. Rewriting the trailer must not change the
         // shared prefix.
-        builder.add(&[&vec![1; usize::from(i)][..], &pack(0, 1).to_le_bytes()].concat(), &[i]);
+        builder.add(
+            &[&vec![1; usize::from(i)][..], &pack(SequenceNumber::ZERO, 1).to_le_bytes()].concat(),
+            &[i],
+        );
     }
-    let rewrite = KeyRewrite { global_seqno: Some(5), timestamp_pad: 0 };
+    let rewrite = KeyRewrite { global_seqno: Some(SequenceNumber::new(5)), timestamp_pad: 0 };
     let payload = builder.finish().clone();
     for heads in [None, Some(HeadOrder::Bytewise)] {
         let block = Block::parse_searchable(&payload, heads).unwrap();
@@ -210,7 +220,7 @@ fn a_global_number_replaces_every_stored_one() {
         let rows = forward(&mut iter);
         assert_eq!(rows, backward(&mut iter));
         for (i, (key, value)) in rows.iter().enumerate() {
-            assert_eq!((user_key(key), trailer(key)), (&vec![1; i][..], pack(5, 1)));
+            assert_eq!((user_key(key), trailer(key)), (&vec![1; i][..], pack(SequenceNumber::new(5), 1)));
             assert_eq!(value[..], [i as u8]);
             iter.seek(&InternalOrder::new(Order::Bytewise), key);
             assert_eq!(iter.key(), key);
@@ -226,7 +236,10 @@ fn rows() -> impl Strategy<Value = Vec<Row>> {
     prop::collection::vec((key, 0u64..4, value), 0..120).prop_map(|entries| {
         let entries = entries.into_iter().map(|((start, rest), seq, (size, byte))| {
             let user = [[&b""[..], b"common", b"commonly", b"c"][start], &rest].concat();
-            ([user, pack(seq, 1).to_le_bytes().to_vec()].concat(), vec![byte; [0, 7, 150][size]])
+            (
+                [user, pack(SequenceNumber::new(seq), 1).to_le_bytes().to_vec()].concat(),
+                vec![byte; [0, 7, 150][size]],
+            )
         });
         entries.collect()
     })
@@ -320,7 +333,10 @@ fn an_internal_key_shorter_than_its_trailer_is_corruption() {
 fn a_block_in_given_memory_is_the_same_block() {
     let mut builder = BlockBuilder::new(BlockConfig::default());
     for i in 0..100u32 {
-        builder.add(&[format!("key{i:03}").as_bytes(), &pack(7, 1).to_le_bytes()].concat(), b"value");
+        builder.add(
+            &[format!("key{i:03}").as_bytes(), &pack(SequenceNumber::new(7), 1).to_le_bytes()].concat(),
+            b"value",
+        );
     }
     let payload = builder.finish().clone();
     let rows = forward(&mut BlockIter::new(Block::parse(&payload).unwrap()));
@@ -347,7 +363,9 @@ fn an_entry_that_changed_in_memory_is_not_shown() {
     for (separated, interval, width) in [(false, 1, 8), (false, 4, 4), (true, 4, 8), (false, 16, 8)] {
         let config = BlockConfig { restart_interval: interval, separated, ..BlockConfig::default() };
         let mut builder = BlockBuilder::new(config);
-        let key = |i: u32| [format!("key{i:03}").as_bytes(), &pack(7, 1).to_le_bytes()].concat();
+        let key = |i: u32| {
+            [format!("key{i:03}").as_bytes(), &pack(SequenceNumber::new(7), 1).to_le_bytes()].concat()
+        };
         for i in 0..40u32 {
             builder.add(&key(i), format!("value{i}").as_bytes());
         }
@@ -391,7 +409,9 @@ fn an_entry_that_changed_in_memory_is_not_shown() {
 fn a_block_of_large_values_gets_no_search_array_later() {
     let later = |value_len: usize| {
         let mut builder = BlockBuilder::new(BlockConfig::default());
-        let key = |i: u32| [format!("key{i:05}").as_bytes(), &pack(3, 1).to_le_bytes()].concat();
+        let key = |i: u32| {
+            [format!("key{i:05}").as_bytes(), &pack(SequenceNumber::new(3), 1).to_le_bytes()].concat()
+        };
         (0..3).for_each(|i| builder.add(&key(i), &vec![7; value_len]));
         Block::parse_for_later(builder.finish(), zeroed).unwrap().wants_array()
     };
@@ -403,7 +423,8 @@ fn a_block_of_large_values_gets_no_search_array_later() {
 #[test]
 fn a_filled_block_equals_a_parsed_block() {
     let mut builder = BlockBuilder::new(BlockConfig::default());
-    let key = |i: u32| [format!("key{i:05}").as_bytes(), &pack(3, 1).to_le_bytes()].concat();
+    let key =
+        |i: u32| [format!("key{i:05}").as_bytes(), &pack(SequenceNumber::new(3), 1).to_le_bytes()].concat();
     (0..60).for_each(|i| builder.add(&key(i), &[7; 90]));
     let payload = builder.finish();
     let copy = |memory: &mut [u8]| {

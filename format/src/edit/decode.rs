@@ -1,7 +1,7 @@
 //! Decodes version edits from untrusted bytes.
 
 use base::coding::Cursor;
-use base::{Error, FamilyId, FileNumber, Result, key};
+use base::{Error, FamilyId, FileNumber, Result, SequenceNumber, key};
 
 use super::encode::wal_tag;
 use super::{
@@ -43,7 +43,9 @@ impl VersionEdit {
             tag::MIN_LOG_NUMBER_TO_KEEP => {
                 self.min_log_number_to_keep = Some(file_number("min log number to keep", c)?);
             }
-            tag::LAST_SEQUENCE => self.last_sequence = Some(need("last sequence number", c.varint64())?),
+            tag::LAST_SEQUENCE => {
+                self.last_sequence = Some(SequenceNumber::new(need("last sequence number", c.varint64())?))
+            }
             tag::COMPACT_CURSOR => {
                 let level = need("compaction cursor", c.varint32())?;
                 self.compact_cursors.push((level, internal_key("compaction cursor", c)?));
@@ -124,8 +126,8 @@ impl NewFile {
             file_size: need(WHAT, c.varint64())?,
             smallest: internal_key(WHAT, c)?,
             largest: internal_key(WHAT, c)?,
-            smallest_seqno: need(WHAT, c.varint64())?,
-            largest_seqno: need(WHAT, c.varint64())?,
+            smallest_seqno: SequenceNumber::new(need(WHAT, c.varint64())?),
+            largest_seqno: SequenceNumber::new(need(WHAT, c.varint64())?),
             ..NewFile::default()
         };
         let mut min_wal = None;
@@ -216,7 +218,10 @@ impl NewFile {
         file.largest = internal_key(what, c)?;
         (file.smallest_seqno, file.largest_seqno) = match tag {
             tag::NEW_FILE => LEVELDB_SEQNOS,
-            _ => (need(what, c.varint64())?, need(what, c.varint64())?),
+            _ => (
+                SequenceNumber::new(need(what, c.varint64())?),
+                SequenceNumber::new(need(what, c.varint64())?),
+            ),
         };
         Ok(file)
     }

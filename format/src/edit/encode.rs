@@ -1,7 +1,7 @@
 //! Encodes version edits, with the tags in RocksDB's order.
 
 use base::coding::{put_slice, put_u32, put_u64, put_varint32, put_varint64};
-use base::{Error, FamilyId, FileNumber, Result, key};
+use base::{Error, FamilyId, FileNumber, Result, SequenceNumber, key};
 
 use super::{
     BlobFileAddition, BlobFileGarbage, NewFile, UNKNOWN_CHECKSUM_FUNC_NAME, VersionEdit, WalAddition,
@@ -30,7 +30,7 @@ impl VersionEdit {
         file_number(out, tag::NEXT_FILE_NUMBER, self.next_file_number);
         number(out, tag::MAX_COLUMN_FAMILY, self.max_column_family.map(|id| u64::from(id.0)));
         file_number(out, tag::MIN_LOG_NUMBER_TO_KEEP, self.min_log_number_to_keep);
-        number(out, tag::LAST_SEQUENCE, self.last_sequence);
+        number(out, tag::LAST_SEQUENCE, self.last_sequence.map(SequenceNumber::get));
         for (level, cursor) in &self.compact_cursors {
             put_varint32(out, tag::COMPACT_CURSOR);
             put_varint32(out, *level);
@@ -127,8 +127,8 @@ impl NewFile {
         let strip = if self.user_defined_timestamps_persisted { 0 } else { timestamp_size };
         put_boundary(out, &self.smallest, strip)?;
         put_boundary(out, &self.largest, strip)?;
-        put_varint64(out, self.smallest_seqno);
-        put_varint64(out, self.largest_seqno);
+        put_varint64(out, self.smallest_seqno.get());
+        put_varint64(out, self.largest_seqno.get());
         self.encode_fields(min_log_number_to_keep, out);
         Ok(())
     }

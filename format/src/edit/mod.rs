@@ -293,8 +293,8 @@ impl Default for NewFile {
             file_size: 0,
             smallest: Vec::new(),
             largest: Vec::new(),
-            smallest_seqno: 0,
-            largest_seqno: 0,
+            smallest_seqno: SequenceNumber::ZERO,
+            largest_seqno: SequenceNumber::ZERO,
             marked_for_compaction: false,
             oldest_blob_file_number: None,
             oldest_ancester_time: 0,
@@ -315,7 +315,7 @@ impl Default for NewFile {
 }
 
 /// The sequence numbers of a file from LevelDB, whose format does not store them.
-pub(crate) const LEVELDB_SEQNOS: (SequenceNumber, SequenceNumber) = (MAX_SEQUENCE, 0);
+pub(crate) const LEVELDB_SEQNOS: (SequenceNumber, SequenceNumber) = (MAX_SEQUENCE, SequenceNumber::ZERO);
 
 /// A blob file that is added to a version.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

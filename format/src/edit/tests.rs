@@ -2,13 +2,14 @@
 
 use super::*;
 use crate::test_vectors::{damaged, db_vectors, hex, to_hex};
+use base::SequenceNumber;
 use base::key;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 fn ikey(bytes: &[u8]) -> Value {
     let k = key::parse(bytes).unwrap();
-    json!({"user_key": to_hex(k.user_key), "seq": k.seq, "type": k.kind as u8})
+    json!({"user_key": to_hex(k.user_key), "seq": k.seq.get(), "type": k.kind as u8})
 }
 
 fn file(f: &NewFile, min_wal: Option<FileNumber>) -> Value {
@@ -42,7 +43,7 @@ fn file(f: &NewFile, min_wal: Option<FileNumber>) -> Value {
     json!({
         "level": f.level, "number": f.number.0, "file_size": f.file_size,
         "smallest": ikey(&f.smallest), "largest": ikey(&f.largest),
-        "smallest_seqno": f.smallest_seqno, "largest_seqno": f.largest_seqno, "custom": custom,
+        "smallest_seqno": f.smallest_seqno.get(), "largest_seqno": f.largest_seqno.get(), "custom": custom,
     })
 }
 
@@ -57,7 +58,7 @@ fn shown(e: &VersionEdit) -> Vec<Value> {
     add("next_file_number", e.next_file_number.map(|v| json!(v.0)));
     add("max_column_family", e.max_column_family.map(|v| json!(v.0)));
     add("min_log_number_to_keep", e.min_log_number_to_keep.map(|v| json!(v.0)));
-    add("last_sequence", e.last_sequence.map(|v| json!(v)));
+    add("last_sequence", e.last_sequence.map(|v| json!(v.get())));
     for (level, key) in &e.compact_cursors {
         add("compact_cursor", Some(json!({"level": level, "key": ikey(key)})));
     }
@@ -160,13 +161,13 @@ fn old_tags_and_future_tags_read_as_rocksdb_reads_them() {
             "new_file tag7" => {
                 let f = &edit.new_files[0];
                 assert_eq!((f.level, f.number, f.file_size), (1, FileNumber(5), 100));
-                assert_eq!((f.smallest_seqno, f.largest_seqno), (MAX_SEQUENCE, 0));
+                assert_eq!((f.smallest_seqno, f.largest_seqno), (MAX_SEQUENCE, SequenceNumber::ZERO));
             }
             "new_file2" | "new_file3" => {
                 let f = &edit.new_files[0];
                 assert_eq!(
                     (f.number, f.file_size, f.smallest_seqno, f.largest_seqno),
-                    (FileNumber(5), 100, 1, 2)
+                    (FileNumber(5), 100, SequenceNumber::new(1), SequenceNumber::new(2))
                 );
                 assert_eq!(f.path_id, if name == "new_file3" { 2 } else { 0 });
             }
@@ -179,8 +180,8 @@ fn old_tags_and_future_tags_read_as_rocksdb_reads_them() {
             "wal_deletion old" => assert_eq!(edit.wal_deletion, Some(FileNumber(9))),
             "blob add deprecated" => assert_eq!(edit.blob_file_additions[0].total_blob_bytes, 99),
             "blob garbage deprecated" => assert_eq!(edit.blob_file_garbages[0].garbage_blob_count, 2),
-            "ignorable 9000" => assert_eq!(edit.last_sequence, Some(5)),
-            "repeat scalar" => assert_eq!(edit.last_sequence, Some(3)),
+            "ignorable 9000" => assert_eq!(edit.last_sequence, Some(SequenceNumber::new(5))),
+            "repeat scalar" => assert_eq!(edit.last_sequence, Some(SequenceNumber::new(3))),
             _ => {}
         }
     }
@@ -202,7 +203,7 @@ fn damaged_edits_give_a_value_or_an_error() {
 fn boundaries_lose_timestamps_that_are_not_persisted() {
     let mut edit = VersionEdit::default();
     let mut smallest = Vec::new();
-    key::append_internal(&mut smallest, b"kTTTTTTTT", 3, base::ValueType::Value);
+    key::append_internal(&mut smallest, b"kTTTTTTTT", SequenceNumber::new(3), base::ValueType::Value);
     let f = NewFile {
         epoch_number: 1,
         smallest: smallest.clone(),
@@ -243,7 +244,7 @@ fn a_boundary_may_be_of_the_kind_before_all_kinds_and_of_none_above() {
 #[test]
 fn a_file_without_epoch_is_not_written() {
     let mut smallest = Vec::new();
-    key::append_internal(&mut smallest, b"k", 3, base::ValueType::Value);
+    key::append_internal(&mut smallest, b"k", SequenceNumber::new(3), base::ValueType::Value);
     let f = NewFile { smallest: smallest.clone(), largest: smallest, ..NewFile::default() };
     let edit = VersionEdit { new_files: vec![f], ..VersionEdit::default() };
     assert!(edit.encode(0, &mut Vec::new()).is_err());
@@ -278,11 +279,11 @@ proptest! {
         bytes in prop::collection::vec(any::<u8>(), 0..20),
     ) {
         let mut key = user_key;
-        key::append_internal(&mut key.clone(), b"", 0, base::ValueType::Value);
-        key.extend_from_slice(&key::pack(numbers[0] >> 8, 1).to_le_bytes());
+        key::append_internal(&mut key.clone(), b"", SequenceNumber::ZERO, base::ValueType::Value);
+        key.extend_from_slice(&key::pack(SequenceNumber::new(numbers[0] >> 8), 1).to_le_bytes());
         let file = NewFile {
             level, number: FileNumber(numbers[1]), path_id, file_size: numbers[2], smallest: key.clone(), largest: key,
-            smallest_seqno: numbers[3], largest_seqno: numbers[4], marked_for_compaction: marked,
+            smallest_seqno: SequenceNumber::new(numbers[3]), largest_seqno: SequenceNumber::new(numbers[4]), marked_for_compaction: marked,
             oldest_blob_file_number: Some(FileNumber(numbers[5].max(1))), oldest_ancester_time: numbers[6],
             file_creation_time: numbers[7], epoch_number: numbers[8].max(1),
             file_checksum: bytes.clone(), file_checksum_func_name: "f".into(), temperature,
@@ -292,7 +293,7 @@ proptest! {
         };
         let edit = VersionEdit {
             new_files: vec![file.clone(), file], wal_number: Some(FileNumber(numbers[0])),
-            min_log_number_to_keep: Some(FileNumber(numbers[1])), last_sequence: Some(numbers[2]),
+            min_log_number_to_keep: Some(FileNumber(numbers[1])), last_sequence: Some(SequenceNumber::new(numbers[2])),
             column_family: FamilyId(level), remaining_entries: Some(path_id), ..VersionEdit::default()
         };
         let mut out = Vec::new();

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use base::key::append_internal;
-use base::{Result, ValueType};
+use base::{Result, SequenceNumber, ValueType};
 
 use super::bits::Bits;
 use super::terms::{FilterBlock, FilterSummary, PartitionConfig};
@@ -100,7 +100,7 @@ impl PartitionedFilter {
                 let mut user_key = last_key.to_vec();
                 user_key.resize(last_key.len() + self.config.index.timestamp_size, 0);
                 let mut key = Vec::new();
-                append_internal(&mut key, &user_key, 0, ValueType::Deletion);
+                append_internal(&mut key, &user_key, SequenceNumber::ZERO, ValueType::Deletion);
                 key
             }
         };

@@ -1,5 +1,6 @@
 //! Index blocks that RocksDB wrote.
 
+use base::SequenceNumber;
 use base::key::seek_key;
 use proptest::prelude::*;
 
@@ -40,7 +41,7 @@ fn index_blocks_of_rocksdb_decode_and_find() {
                 assert!(!index.is_below(i, &order.user, user_key(&stored)));
                 assert!(index.is_below(i, &order.user, &[user_key(&stored), b"\0"].concat()));
             }
-            assert_eq!(index.seek(&order, &seek_key(b"\xff\xff", 0)), entries.len());
+            assert_eq!(index.seek(&order, &seek_key(b"\xff\xff", SequenceNumber::ZERO)), entries.len());
             assert!(index.memory_bytes() > 0);
         }
     }

@@ -1,3 +1,4 @@
+use base::SequenceNumber;
 use base::key::InternalOrder;
 use base::order::{BuiltinPrefix, Order};
 
@@ -87,7 +88,12 @@ fn feed(index: &mut IndexBuilder, blocks: u64, key: impl Fn(u64) -> Vec<u8>) {
 
 fn internal(user_key: &str, seq: u64) -> Vec<u8> {
     let mut key = Vec::new();
-    base::key::append_internal(&mut key, user_key.as_bytes(), seq, base::ValueType::Value);
+    base::key::append_internal(
+        &mut key,
+        user_key.as_bytes(),
+        SequenceNumber::new(seq),
+        base::ValueType::Value,
+    );
     key
 }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::test_vectors::{hex, vectors};
+use base::SequenceNumber;
 
 #[test]
 fn the_block_of_the_vectors_decodes() {
@@ -44,13 +45,19 @@ fn global_sequence_numbers_follow_the_manifest() {
         }
         properties
     };
-    assert_eq!(with(None, None).global_seqno(Some(9)).unwrap(), None);
+    assert_eq!(with(None, None).global_seqno(Some(SequenceNumber::new(9))).unwrap(), None);
     assert!(with(None, Some(1)).global_seqno(None).is_err());
-    assert_eq!(with(Some(1), None).global_seqno(Some(9)).unwrap(), None);
+    assert_eq!(with(Some(1), None).global_seqno(Some(SequenceNumber::new(9))).unwrap(), None);
     assert!(with(Some(1), Some(0)).global_seqno(None).is_err());
-    assert_eq!(with(Some(2), Some(0)).global_seqno(None).unwrap(), Some(0));
-    assert_eq!(with(Some(2), Some(0)).global_seqno(Some(9)).unwrap(), Some(9));
-    assert_eq!(with(Some(2), Some(9)).global_seqno(Some(9)).unwrap(), Some(9));
-    assert!(with(Some(2), Some(8)).global_seqno(Some(9)).is_err());
+    assert_eq!(with(Some(2), Some(0)).global_seqno(None).unwrap(), Some(SequenceNumber::ZERO));
+    assert_eq!(
+        with(Some(2), Some(0)).global_seqno(Some(SequenceNumber::new(9))).unwrap(),
+        Some(SequenceNumber::new(9))
+    );
+    assert_eq!(
+        with(Some(2), Some(9)).global_seqno(Some(SequenceNumber::new(9))).unwrap(),
+        Some(SequenceNumber::new(9))
+    );
+    assert!(with(Some(2), Some(8)).global_seqno(Some(SequenceNumber::new(9))).is_err());
     assert!(with(Some(3), None).global_seqno(None).is_err());
 }

@@ -127,7 +127,7 @@ impl Predecessor {
     pub fn encode(&self, out: &mut Vec<u8>) {
         put_u64(out, self.wal_number.0);
         put_u64(out, self.size_bytes);
-        put_u64(out, self.last_seqno_recorded);
+        put_u64(out, self.last_seqno_recorded.get());
     }
 
     /// Decodes the payload of a predecessor record.
@@ -137,7 +137,11 @@ impl Predecessor {
     pub fn decode(payload: &[u8]) -> Result<Self> {
         let mut cursor = Cursor::new(payload);
         let mut next = || cursor.u64().ok_or_else(|| Error::corruption("predecessor record is truncated"));
-        Ok(Predecessor { wal_number: FileNumber(next()?), size_bytes: next()?, last_seqno_recorded: next()? })
+        Ok(Predecessor {
+            wal_number: FileNumber(next()?),
+            size_bytes: next()?,
+            last_seqno_recorded: SequenceNumber::new(next()?),
+        })
     }
 }
 

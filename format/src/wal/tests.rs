@@ -135,7 +135,7 @@ fn wals_of_rocksdb_are_read_and_written_alike() {
                     assert_eq!(*offset, at);
                     assert_eq!(info.wal_number.0, logical["decoded"]["log_number"]);
                     assert_eq!(info.size_bytes, logical["decoded"]["size_bytes"]);
-                    assert_eq!(info.last_seqno_recorded, logical["decoded"]["last_seqno"]);
+                    assert_eq!(info.last_seqno_recorded.get(), logical["decoded"]["last_seqno"]);
                     writer.predecessor(&mut again, info);
                 }
                 other => panic!("{name}: {other:?}"),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use base::key::{InternalOrder, append_with_trailer, pack};
-use base::{FileNumber, Order, ValueType};
+use base::{FileNumber, Order, SequenceNumber, ValueType};
 use lsm::cut::Cutter;
 use lsm::file_meta::FileMetaData;
 use lsm::pick::score::Scores;
@@ -415,7 +415,7 @@ impl Simulation {
             &key(output.span.low, epoch),
             &key(last, epoch),
         );
-        (file.smallest_seq, file.largest_seq) = (epoch, epoch);
+        (file.smallest_seq, file.largest_seq) = (SequenceNumber::new(epoch), SequenceNumber::new(epoch));
         file.epoch_number = epoch;
         (file.file_creation_time, file.oldest_ancester_time) = (self.clock(), self.clock());
         self.entries.insert(number, output.span);
@@ -490,12 +490,22 @@ impl Simulation {
 
 fn view<'a>(version: &'a Version, running: &'a [pick::Running]) -> View<'a> {
     // A snapshot of sequence number 0 prevents rewrites of the last level that only remove sequence numbers.
-    View { version, running, oldest_snapshot: 0, full_history_ts_low: None, young_after: None }
+    View {
+        version,
+        running,
+        oldest_snapshot: SequenceNumber::ZERO,
+        full_history_ts_low: None,
+        young_after: None,
+    }
 }
 
 /// Returns the internal key of a place in the key space.
 fn key(place: u64, seq: u64) -> Vec<u8> {
     let mut out = Vec::with_capacity(16);
-    append_with_trailer(&mut out, &place.to_be_bytes(), pack(seq, ValueType::Value as u8));
+    append_with_trailer(
+        &mut out,
+        &place.to_be_bytes(),
+        pack(SequenceNumber::new(seq), ValueType::Value as u8),
+    );
     out
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use base::FileNumber;
+use base::SequenceNumber;
 use env::Env;
 use ironstone_inspect::model::{Budget, Weight, load, load_after};
 use ironstone_inspect::walk::{LogKind, Sst, record_tree, records};
@@ -272,7 +273,7 @@ fn write_manifest(dir: &Path, count: u64, file_size: u64) {
     use format::edit::{NewFile, VersionEdit};
     let key = |n: u64| {
         let mut key = Vec::new();
-        let trailer = base::key::pack(n + 1, ValueType::Value as u8);
+        let trailer = base::key::pack(SequenceNumber::new(n + 1), ValueType::Value as u8);
         base::key::append_with_trailer(&mut key, &n.to_be_bytes(), trailer);
         key
     };
@@ -280,7 +281,7 @@ fn write_manifest(dir: &Path, count: u64, file_size: u64) {
         comparator: Some("leveldb.BytewiseComparator".to_string()),
         wal_number: Some(FileNumber(1)),
         next_file_number: Some(FileNumber(count + 100)),
-        last_sequence: Some(count + 1),
+        last_sequence: Some(SequenceNumber::new(count + 1)),
         ..VersionEdit::default()
     };
     for n in 0..count {
@@ -290,8 +291,8 @@ fn write_manifest(dir: &Path, count: u64, file_size: u64) {
             file_size,
             smallest: key(2 * n),
             largest: key(2 * n + 1),
-            smallest_seqno: 1,
-            largest_seqno: n + 1,
+            smallest_seqno: SequenceNumber::new(1),
+            largest_seqno: SequenceNumber::new(n + 1),
             epoch_number: 1,
             ..NewFile::default()
         });

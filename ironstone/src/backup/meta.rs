@@ -111,7 +111,7 @@ impl Meta {
             line.parse::<u64>().map_err(|_| corrupt(&format!("{line:?} is no {what}")))
         };
         meta.timestamp_s = i64::try_from(number(lines.next(), "time")?).unwrap_or(i64::MAX);
-        meta.sequence = number(lines.next(), "sequence number")?;
+        meta.sequence = SequenceNumber::new(number(lines.next(), "sequence number")?);
         let count = meta.fields(&mut lines, schema)?;
         for line in lines.by_ref() {
             if schema == 2 && line == "// FOOTER" {
@@ -226,7 +226,7 @@ mod tests {
     fn a_meta_file_reads_back_as_it_was_written() {
         let meta = Meta {
             timestamp_s: 1_795_296_141,
-            sequence: 160,
+            sequence: SequenceNumber::new(160),
             app_metadata: b"ma".to_vec(),
             files: vec![
                 MetaFile { name: "private/1/CURRENT".into(), crc: Some(7), size: None, temperature: 0 },

@@ -377,7 +377,7 @@ fn backups_of_rocksdb_restore_and_take_more() {
     testkit::golden::copy_dir(&golden, &w.at("backups"));
     let engine = w.engine();
     let info = engine.backup_info();
-    assert_eq!(info.iter().map(|i| (i.id, i.sequence)).collect::<Vec<_>>(), [(1, 160), (2, 250)]);
+    assert_eq!(info.iter().map(|i| (i.id, i.sequence.get())).collect::<Vec<_>>(), [(1, 160), (2, 250)]);
     assert_eq!(info[0].app_metadata, b"made for the golden set");
     for id in [1, 2] {
         engine.verify_backup(id, true).unwrap();

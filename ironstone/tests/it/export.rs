@@ -1,5 +1,6 @@
 //! Export and import of column families, and clip.
 
+use base::SequenceNumber;
 use ironstone::{
     Checkpoint, Db, ExportImportFilesMetaData, ExportedFile, Family, FamilyDescriptor,
     ImportColumnFamilyOptions, Kind, Options,
@@ -142,7 +143,10 @@ fn wrong_exports_are_rejected_and_leave_nothing() {
     let (first_key, other) = (first.smallest.clone(), export.files[1].clone());
     reject(&with(ExportedFile { largest: first_key, ..other }), "outside of the boundaries");
     reject(&with(ExportedFile { smallest: b"short".into(), ..first.clone() }), "internal key");
-    reject(&with(ExportedFile { smallest_sequence: u64::MAX, ..first.clone() }), "sequence numbers");
+    reject(
+        &with(ExportedFile { smallest_sequence: SequenceNumber::NONE, ..first.clone() }),
+        "sequence numbers",
+    );
     assert_eq!(files(), before);
 }
 
@@ -171,8 +175,8 @@ fn rocksdbs_export_is_imported() {
         directory: golden.clone(),
         level: number(file, "level") as usize,
         size: number(file, "size"),
-        smallest_sequence: number(file, "smallest_seqno"),
-        largest_sequence: number(file, "largest_seqno"),
+        smallest_sequence: SequenceNumber::new(number(file, "smallest_seqno")),
+        largest_sequence: SequenceNumber::new(number(file, "largest_seqno")),
         smallest_key: Vec::new(),
         largest_key: Vec::new(),
         epoch_number: number(file, "epoch_number"),

@@ -1,5 +1,6 @@
 //! Ingestion of external SST files.
 
+use base::SequenceNumber;
 use std::path::{Path, PathBuf};
 
 use ironstone::{
@@ -249,7 +250,7 @@ fn files_of_a_database_keep_their_sequence_numbers() {
     let generated = IngestExternalFileOptions { allow_db_generated_files: true, ..how() };
     to.db.ingest_external_files([&path], &generated).unwrap();
     assert_eq!(to.get("k").as_deref(), Some("2"));
-    assert!(to.db.latest_sequence() >= 5);
+    assert!(to.db.latest_sequence() >= SequenceNumber::new(5));
     let error = to.db.ingest_external_files([&path], &generated).unwrap_err();
     assert_eq!(error.kind(), Kind::InvalidArgument);
 }
@@ -363,7 +364,7 @@ fn listeners_hear_of_each_file() {
         fn on_event(&self, event: &Event) {
             if let Event::ExternalFileIngested(e) = event {
                 let name = e.external_file_path.file_name().unwrap().to_string_lossy().into_owned();
-                self.0.lock().unwrap().push((name, e.level, e.global_seqno));
+                self.0.lock().unwrap().push((name, e.level, e.global_seqno.get()));
             }
         }
     }

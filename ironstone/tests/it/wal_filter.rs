@@ -1,5 +1,6 @@
 //! WAL filters: what an open replays if the application skips, replaces or rejects records.
 
+use base::SequenceNumber;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -59,7 +60,7 @@ fn stays(change: &str, key: &'static [u8], decision: WalFilterDecision, want: Ve
     let (options, db) = open(change, key, decision);
     let db = db.unwrap();
     assert_eq!(rows(&db), want);
-    assert!(db.latest_sequence() >= 3, "sequence numbers are not given out again");
+    assert!(db.latest_sequence() >= SequenceNumber::new(3), "sequence numbers are not given out again");
     drop(db);
     assert_eq!(rows(&Db::open("data", options).unwrap()), want);
 }

@@ -1,5 +1,6 @@
 //! The WAL as a list of files and as a stream of write batches.
 
+use base::SequenceNumber;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -42,7 +43,7 @@ fn updates_are_the_batches_as_they_were_written_through_archived_and_live_files(
     let files = db.wal_files().unwrap();
     assert!(files.iter().any(|file| file.file_type == WalFileType::Archived), "{files:?}");
     let read: Vec<_> = db
-        .updates_since(1)
+        .updates_since(SequenceNumber::new(1))
         .unwrap()
         .map(|update| update.map(|update| (update.sequence, update.batch.bytes().to_vec())).unwrap())
         .collect();
@@ -57,8 +58,8 @@ fn updates_are_the_batches_as_they_were_written_through_archived_and_live_files(
 fn updates_continue_with_writes_after_their_end() {
     let db = Db::open("data", archiving()).unwrap();
     db.put(b"a", b"1").unwrap();
-    let mut updates = db.updates_since(0).unwrap();
-    assert_eq!(updates.next().unwrap().unwrap().sequence, 1);
+    let mut updates = db.updates_since(SequenceNumber::ZERO).unwrap();
+    assert_eq!(updates.next().unwrap().unwrap().sequence, SequenceNumber::new(1));
     for seq in 2..60 {
         assert!(updates.next().is_none());
         db.put(b"a", &[seq as u8]).unwrap();
@@ -67,7 +68,7 @@ fn updates_continue_with_writes_after_their_end() {
         }
         let update = updates.next();
         assert!(update.is_some(), "after {seq}: {:?}", db.wal_files());
-        assert_eq!(update.unwrap().unwrap().sequence, seq);
+        assert_eq!(update.unwrap().unwrap().sequence, SequenceNumber::new(seq));
     }
 }
 
@@ -91,12 +92,12 @@ fn updates_read_concurrently_with_writers_are_complete_and_unique() {
     let reader = {
         let (db, done) = (db.clone(), done.clone());
         std::thread::spawn(move || {
-            let (mut updates, mut next) = (db.updates_since(0).unwrap(), 1);
+            let (mut updates, mut next) = (db.updates_since(SequenceNumber::ZERO).unwrap(), 1);
             loop {
                 let last = done.load(Ordering::Acquire);
                 for update in updates.by_ref() {
                     let update = update.unwrap();
-                    assert_eq!(update.sequence, next);
+                    assert_eq!(update.sequence, SequenceNumber::new(next));
                     next += u64::from(update.batch.count());
                 }
                 if last {
@@ -107,14 +108,14 @@ fn updates_read_concurrently_with_writers_are_complete_and_unique() {
     };
     writers.into_iter().for_each(|writer| writer.join().unwrap());
     done.store(true, Ordering::Release);
-    assert_eq!(reader.join().unwrap(), db.latest_sequence() + 1);
+    assert_eq!(reader.join().unwrap(), (db.latest_sequence() + 1).get());
 }
 
 #[test]
 fn a_sequence_number_that_was_not_written_yet_is_not_found() {
     let db = Db::open("data", Options::in_memory()).unwrap();
     db.put(b"a", b"1").unwrap();
-    assert_eq!(db.updates_since(2).err().unwrap().kind(), Kind::NotFound);
+    assert_eq!(db.updates_since(SequenceNumber::new(2)).err().unwrap().kind(), Kind::NotFound);
 }
 
 #[test]
@@ -123,11 +124,14 @@ fn a_write_around_the_wal_is_a_gap() {
     db.put(b"a", b"1").unwrap();
     db.put_with(b"b", b"2", &WriteOptions { disableWAL: true, ..WriteOptions::default() }).unwrap();
     db.put(b"c", b"3").unwrap();
-    let mut updates = db.updates_since(1).unwrap();
-    assert_eq!(updates.next().unwrap().unwrap().sequence, 1);
+    let mut updates = db.updates_since(SequenceNumber::new(1)).unwrap();
+    assert_eq!(updates.next().unwrap().unwrap().sequence, SequenceNumber::new(1));
     assert_eq!(updates.next().unwrap().err().unwrap().kind(), Kind::Corruption);
     // After the gap, the stream starts with the next batch.
-    assert_eq!(db.updates_since(2).unwrap().next().unwrap().unwrap().sequence, 3);
+    assert_eq!(
+        db.updates_since(SequenceNumber::new(2)).unwrap().next().unwrap().unwrap().sequence,
+        SequenceNumber::new(3)
+    );
 }
 
 #[test]
@@ -177,14 +181,14 @@ fn writes_and_flushes_wait_for_the_lock() {
     let unlocked = std::thread::spawn(move || other.unlock_wal()).join().unwrap();
     assert_eq!(unlocked.unwrap_err().kind(), Kind::Aborted, "another thread has the lock");
     db.unlock_wal().unwrap();
-    assert_eq!((wals(&db), db.latest_sequence()), (before.clone(), 1));
+    assert_eq!((wals(&db), db.latest_sequence()), (before.clone(), SequenceNumber::new(1)));
     db.lock_wal().unwrap();
     db.unlock_wal().unwrap();
     assert_eq!(wals(&db), before);
     db.unlock_wal().unwrap();
     written.join().unwrap().unwrap();
     flushed.join().unwrap().unwrap();
-    assert_eq!(db.latest_sequence(), 2);
+    assert_eq!(db.latest_sequence(), SequenceNumber::new(2));
     assert_ne!(wals(&db), before);
     assert_eq!(db.unlock_wal().err().unwrap().kind(), Kind::Aborted);
     // A close does not wait for the lock.
@@ -242,5 +246,5 @@ fn threads_lock_the_wal_while_others_write() {
     });
     let threads: Vec<_> = lockers.chain(writers).collect();
     threads.into_iter().for_each(|thread| thread.join().unwrap());
-    assert_eq!(db.latest_sequence(), 800);
+    assert_eq!(db.latest_sequence(), SequenceNumber::new(800));
 }

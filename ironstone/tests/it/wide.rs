@@ -1,5 +1,6 @@
 //! Wide columns and attribute groups.
 
+use base::SequenceNumber;
 use ironstone::{
     Db, Family, FamilyDescriptor, FamilyOptions, Kind, Options, ReadOptions, Subcode, WriteBatch,
     WriteOptions,
@@ -175,7 +176,7 @@ fn records_after_the_wal_termination_point_are_in_memtables_alone() {
     batch.put(b"b", b"2").put(b"c", b"3");
     db.write(&mut batch).unwrap();
     db.put(b"d", b"4").unwrap();
-    assert_eq!(db.latest_sequence(), 4);
+    assert_eq!(db.latest_sequence(), SequenceNumber::new(4));
     assert!(db.get(b"b").unwrap().is_some());
     db.close().unwrap();
     let db = Db::open("data", options).unwrap();

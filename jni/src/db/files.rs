@@ -1,6 +1,6 @@
 //! Work on the files of a database: live files, WALs, updates, compactions of chosen files, imports, the end of background work.
 
-use base::{Error, FileNumber, Kind, Result};
+use base::{Error, FileNumber, Kind, Result, SequenceNumber};
 use engine::db::{LiveFileKind, LiveFilesStorageInfoOptions, Update, Updates, WalFile, WalFileType};
 use ironstone::ExportImportFilesMetaData;
 
@@ -57,7 +57,7 @@ fn log_file<'j>(java: Java<'j>, file: &WalFile) -> Outcome<JObject<'j>> {
         name.into(),
         Value::long(file.number.0 as i64),
         Value::byte(i8::from(file.file_type == WalFileType::Live)),
-        Value::long(file.start_sequence as i64),
+        Value::long(file.start_sequence.get() as i64),
         Value::long(file.size as i64),
     ];
     let object = NEW_LOG_FILE.construct(java, &arguments)?;
@@ -102,7 +102,7 @@ natives! {
 
     fn RocksDB_getUpdatesSince[_](db: Handle, sequence: i64) -> Handle {
         let db = database(db)?;
-        let updates = db.db.updates_since(sequence as u64)?;
+        let updates = db.db.updates_since(SequenceNumber::new(sequence as u64))?;
         let mut object = UpdatesObject { updates, current: None, status: Ok(()) };
         object.step();
         db.child(object)
@@ -126,7 +126,7 @@ natives! {
         let none = || Error::invalid_argument("the iterator is at no batch");
         let update = object.current.as_ref().ok_or_else(none)?;
         let batch = Handle::new(BatchObject::from_batch(update.batch.clone()));
-        NEW_RESULT.construct(java, &[Value::long(update.sequence as i64), Value::long(batch.0)])?
+        NEW_RESULT.construct(java, &[Value::long(update.sequence.get() as i64), Value::long(batch.0)])?
     }
 
     /// Compacts SST files to a level. Fills the `CompactionJobInfo` if the call passes one.

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use base::Error;
+use base::SequenceNumber;
 use engine::options::SizeApproximationOptions;
 use ironstone::TableProperties;
 use ironstone::binding::TableCache;
@@ -51,8 +52,8 @@ fn file_arguments(java: Java<'_>, file: &LiveFile) -> Outcome<Vec<Value>> {
         java.new_text(&name)?.into(),
         text(java, file.path.parent())?.into(),
         Value::long(file.size as i64),
-        Value::long(file.smallest_sequence as i64),
-        Value::long(file.largest_sequence as i64),
+        Value::long(file.smallest_sequence.get() as i64),
+        Value::long(file.largest_sequence.get() as i64),
         java.new_bytes(&file.smallest_key)?.object().into(),
         java.new_bytes(&file.largest_key)?.object().into(),
         Value::long(file.num_reads_sampled as i64),
@@ -165,8 +166,8 @@ natives! {
             size: size as u64,
             smallest_key: java.copy_first(smallest_key, smallest_len)?.to_vec(),
             largest_key: java.copy_first(largest_key, largest_len)?.to_vec(),
-            smallest_sequence: smallest_sequence as u64,
-            largest_sequence: largest_sequence as u64,
+            smallest_sequence: SequenceNumber::new(smallest_sequence as u64),
+            largest_sequence: SequenceNumber::new(largest_sequence as u64),
             num_entries: num_entries as u64,
             num_deletions: num_deletions as u64,
             num_reads_sampled: num_reads_sampled as u64,

@@ -329,11 +329,11 @@ natives! {
     }
 
     fn Snapshot_getSequenceNumber[_](snapshot: Handle) -> i64 {
-        snapshot.shared::<SnapshotObject>()?.0.sequence() as i64
+        snapshot.shared::<SnapshotObject>()?.0.sequence().get() as i64
     }
 
     fn RocksDB_getLatestSequenceNumber[_](db: Handle) -> i64 {
-        database(db)?.db.latest_sequence() as i64
+        database(db)?.db.latest_sequence().get() as i64
     }
 
     fn RocksDB_disableFileDeletions[_](db: Handle) {

@@ -222,7 +222,7 @@ natives! {
     fn Transaction_getId[_](txn: Handle) -> i64 {
         let object = transaction(txn)?;
         match object.txn.id().0 {
-            0 => object.txn.committed_sequence() as i64,
+            0 => object.txn.committed_sequence().get() as i64,
             id => id as i64,
         }
     }

@@ -1,5 +1,6 @@
 //! Tests the references in the inputs and outputs of a compaction.
 
+use base::SequenceNumber;
 use base::iter::VecIterator;
 use base::key::{InternalOrder, ValueType, append_internal};
 use base::order::Order;
@@ -10,7 +11,7 @@ use super::*;
 
 fn key(user: &[u8], kind: ValueType) -> Vec<u8> {
     let mut out = Vec::new();
-    append_internal(&mut out, user, 9, kind);
+    append_internal(&mut out, user, SequenceNumber::new(9), kind);
     out
 }
 

@@ -1,3 +1,4 @@
+use base::SequenceNumber;
 use base::iter::VecIterator;
 use base::key::{ValueType, append_internal, with_newest_timestamp};
 use base::order::Order;
@@ -12,7 +13,7 @@ fn clipped(upper: Option<&str>) -> Clipped<VecIterator> {
         for timestamp in [9u64, 5] {
             let mut internal = Vec::new();
             let user = [key.as_bytes(), &timestamp.to_le_bytes()].concat();
-            append_internal(&mut internal, &user, timestamp, ValueType::Value);
+            append_internal(&mut internal, &user, SequenceNumber::new(timestamp), ValueType::Value);
             entries.push((internal, Vec::new()));
         }
     }

@@ -62,7 +62,8 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
 
     /// Collects operands, newest first.
     fn collect(&mut self, before: SequenceNumber) -> Result<End> {
-        let newest_snapshot = self.rules.config.snapshots.as_slice().last().copied().unwrap_or(0);
+        let newest_snapshot =
+            self.rules.config.snapshots.as_slice().last().copied().unwrap_or(SequenceNumber::ZERO);
         let mut first = true;
         while self.input.valid() {
             let parsed = key::parse(self.input.key())?;
@@ -73,7 +74,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
                 if !continues {
                     return Ok(End::KeyEnds);
                 }
-                if before > 0 && seq <= before {
+                if before > SequenceNumber::ZERO && seq <= before {
                     return Ok(End::Stripe);
                 }
             }

@@ -103,7 +103,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         let newer_stripe = self.history.last_stripe;
         self.history.last_seq = self.out.seq;
         let (stripe, before) = if self.rules.no_snapshots {
-            (self.rules.earliest_snapshot, 0)
+            (self.rules.earliest_snapshot, SequenceNumber::ZERO)
         } else {
             self.rules.config.snapshots.of(self.out.seq)
         };
@@ -185,7 +185,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         );
         self.advance();
         while self.input.valid() && self.input_has_current_user_key() {
-            if before != 0 && key::sequence(self.input.key()) <= before {
+            if !before.is_zero() && key::sequence(self.input.key()) <= before {
                 self.at_next = true;
                 return self.out.show_empty();
             }
@@ -204,7 +204,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
             self.failed = Some(Error::corruption("timed put without its preferred sequence number"));
             return;
         };
-        let (value_len, preferred) = (value.len(), u64::from_le_bytes(*preferred));
+        let (value_len, preferred) = (value.len(), SequenceNumber::new(u64::from_le_bytes(*preferred)));
         if self.tombstones.should_delete(&self.out.key) {
             self.stats.num_record_drop_hidden += 1;
             self.stats.num_record_drop_range_del += 1;
@@ -217,7 +217,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         if self.tombstones.should_delete(&self.out.key) {
             self.out.set_trailer(timed_seq, ValueType::ValuePreferredSeqno);
         } else {
-            if timed_seq != 0 {
+            if !timed_seq.is_zero() {
                 self.stats.num_timed_put_swap_preferred_seqno += 1;
             }
             self.out.value = ValueAt::Input(value_len);
@@ -252,7 +252,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
             "a snapshot still needs the sequence number {}",
             self.out.seq
         );
-        self.out.set_trailer(0, self.out.value_type);
+        self.out.set_trailer(SequenceNumber::ZERO, self.out.value_type);
         self.history.seq_zeroed = true;
     }
 }

@@ -44,7 +44,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         base::invariant!(self.input.valid(), "a pair is judged without its second entry");
         if self.history.seq_zeroed {
             self.drop_pair();
-        } else if before != 0 && next_seq <= before {
+        } else if !before.is_zero() && next_seq <= before {
             // A snapshot sees the value but not its single deletion.
             self.out.valid = true;
         } else if next_type == ValueType::SingleDeletion {

@@ -115,7 +115,7 @@ impl Output {
     pub(super) fn new() -> Self {
         Output {
             key: Vec::new(),
-            seq: 0,
+            seq: SequenceNumber::ZERO,
             value_type: ValueType::Value,
             valid: false,
             value: ValueAt::Buffer,
@@ -194,7 +194,7 @@ impl KeyHistory {
             has_key: false,
             has_output: false,
             last_seq: MAX_SEQUENCE,
-            last_stripe: 0,
+            last_stripe: SequenceNumber::ZERO,
             seq_zeroed: false,
             clears_next: false,
             timestamp: Vec::new(),
@@ -224,7 +224,7 @@ impl KeyHistory {
         }
         if fresh {
             self.last_seq = MAX_SEQUENCE;
-            self.last_stripe = 0;
+            self.last_stripe = SequenceNumber::ZERO;
             self.has_key = true;
         }
         self.has_output = false;

@@ -1,3 +1,4 @@
+use base::SequenceNumber;
 use base::order::Order;
 
 use super::*;
@@ -49,7 +50,7 @@ mod files {
         let view = crate::pick::View {
             version: &version,
             running: &[],
-            oldest_snapshot: 0,
+            oldest_snapshot: SequenceNumber::ZERO,
             full_history_ts_low: None,
             young_after: None,
         };

@@ -1,10 +1,11 @@
+use base::SequenceNumber;
 use base::key::ValueType;
 
 use super::*;
 
 fn internal(user: &[u8], seq: u64) -> Vec<u8> {
     let mut out = Vec::new();
-    key::append_internal(&mut out, user, seq, ValueType::Value);
+    key::append_internal(&mut out, user, SequenceNumber::new(seq), ValueType::Value);
     out
 }
 
@@ -17,8 +18,8 @@ fn a_record_and_back_is_the_same_record() {
         file_size: 4096,
         smallest: internal(b"a", 7),
         largest: internal(b"z", 9),
-        smallest_seqno: 7,
-        largest_seqno: 9,
+        smallest_seqno: SequenceNumber::new(7),
+        largest_seqno: SequenceNumber::new(9),
         marked_for_compaction: true,
         oldest_blob_file_number: Some(FileNumber(5)),
         oldest_ancester_time: 100,

@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use base::SequenceNumber;
 use base::key::user_key;
 
 use super::score::Scores;
@@ -120,8 +121,11 @@ impl<'a> Picker<'a> {
         let moved = inputs.iter().filter(|input| whole || input.level != output_level);
         let range = KeyRange::of(self.version.order(), moved.flat_map(|input| &input.files).map(|f| &**f));
         let last = inputs.iter().filter(|input| !whole && input.level == output_level);
-        let keep_through =
-            last.flat_map(|input| &input.files).map(|file| file.largest_seq).max().unwrap_or(0);
+        let keep_through = last
+            .flat_map(|input| &input.files)
+            .map(|file| file.largest_seq)
+            .max()
+            .unwrap_or(SequenceNumber::ZERO);
         Some(Proximal { level, keep_through, range })
     }
 

@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use base::SequenceNumber;
 use base::error::{Error, Result};
 use base::ids::FileNumber;
 use base::key::{MAX_SEQUENCE, TRAILER_LEN, ValueType, append_internal, seek_key, user_key};
@@ -361,7 +362,7 @@ pub fn files_in_ranges(
         let smallest = begin.map(|user| seek_key(user, MAX_SEQUENCE));
         let largest = end.map(|user| {
             let mut key = Vec::with_capacity(user.len() + TRAILER_LEN);
-            append_internal(&mut key, user, 0, ValueType::Deletion);
+            append_internal(&mut key, user, SequenceNumber::ZERO, ValueType::Deletion);
             key
         });
         for level in 1..view.version.num_levels() {

@@ -6,6 +6,7 @@
 //! score of at least 1 needs compaction. Follows RocksDB `VersionStorageInfo::ComputeCompactionScore` and
 //! `CalculateBaseBytes`.
 
+use base::SequenceNumber;
 use std::sync::Arc;
 
 use super::{Options, Style, View, YoungAfter};
@@ -40,7 +41,7 @@ pub struct Scores {
     pub bottommost_marked: Vec<(usize, Arc<TableFile>)>,
     /// The smallest `largest_seq` of the bottommost files that a snapshot may still need. When the oldest
     /// snapshot is above it, more files will be marked. `None`: there is no such file.
-    pub bottommost_next: Option<u64>,
+    pub bottommost_next: Option<SequenceNumber>,
     /// The SST files that are older than `ttl`.
     pub ttl_expired: Vec<(usize, Arc<TableFile>)>,
     /// The SST files that are due for periodic compaction.
@@ -329,7 +330,7 @@ impl Scores {
         let order = &version.order().user;
         for level in 0..version.num_levels() {
             for (index, file) in version.level(level).iter().enumerate() {
-                if file.being_compacted() || file.largest_seq == 0 {
+                if file.being_compacted() || file.largest_seq.is_zero() {
                     continue;
                 }
                 // An entry with a timestamp and a value in a blob file keeps its sequence number, so a compaction would
@@ -442,9 +443,10 @@ mod tests {
         let order =
             base::key::InternalOrder::new(Order::by_name("leveldb.BytewiseComparator.u64ts").unwrap());
         let timestamp = |n: u64| n.to_le_bytes().to_vec();
-        let key = seek_key(&[b"a".to_vec(), timestamp(5)].concat(), 7);
+        let key = seek_key(&[b"a".to_vec(), timestamp(5)].concat(), SequenceNumber::new(7));
         let mut file = FileMetaData::new(FileNumber(1), 100, &key, &key);
-        (file.largest_seq, file.max_timestamp, file.oldest_blob_file) = (7, timestamp(5), oldest_blob_file);
+        (file.largest_seq, file.max_timestamp, file.oldest_blob_file) =
+            (SequenceNumber::new(7), timestamp(5), oldest_blob_file);
         let edit = Edit { added: vec![(1, Arc::new(TableFile::new(file)))], ..Edit::default() };
         let version = Version::empty(order, 2).apply(&[edit]).unwrap();
         let view = View {

@@ -103,7 +103,7 @@ impl CompactionTombstones {
         &mut self,
         start: &[u8],
         end: &[u8],
-        seq: u64,
+        seq: SequenceNumber,
         timestamp: &[u8],
         bounds: Option<(&[u8], &[u8])>,
     ) {
@@ -276,7 +276,7 @@ impl CompactionTombstones {
                 return false;
             }
             let (_, before) = self.stripes.of(seq);
-            if before == 0 {
+            if before.is_zero() {
                 done = true;
             } else {
                 limit = before;

@@ -8,7 +8,7 @@
 mod compaction;
 mod read;
 
-use base::key::{self, MAX_SEQUENCE, SequenceNumber, TRAILER_LEN};
+use base::key::{self, MAX_SEQUENCE, TRAILER_LEN};
 
 pub use compaction::{CompactionTombstones, OutputTombstone, OutputTombstones};
 pub use read::{Cover, Coverage, FragmentCover, LevelCover, OpenTombstones, Uncovered};
@@ -40,8 +40,8 @@ fn lower_position(smallest: &[u8]) -> Vec<u8> {
 /// position is the largest key.
 fn upper_position(largest: &[u8]) -> Vec<u8> {
     let trailer = key::trailer(largest);
-    let seq: SequenceNumber = trailer >> 8;
-    if trailer == EXCLUSIVE_END || seq == 0 {
+    let seq = key::sequence_of(trailer);
+    if trailer == EXCLUSIVE_END || seq.is_zero() {
         return largest.to_vec();
     }
     base::invariant!(seq <= MAX_SEQUENCE, "the sequence number {seq} has more than 56 bits");

@@ -101,13 +101,13 @@ impl FragmentCover {
     /// Returns the newest tombstone of a fragment that the reader sees, or 0 if it sees none.
     fn newest(&self, fragment: &Fragment<'_>) -> SequenceNumber {
         let Some(timestamp) = &self.timestamp else {
-            return fragment.newest_at(self.snapshot).unwrap_or(0);
+            return fragment.newest_at(self.snapshot).unwrap_or(SequenceNumber::ZERO);
         };
         let sees = |i: usize| {
             fragment.seqs[i] <= self.snapshot
                 && self.order.user.compare_timestamp(fragment.timestamp(i), timestamp).is_le()
         };
-        (0..fragment.seqs.len()).find(|&i| sees(i)).map_or(0, |i| fragment.seqs[i])
+        (0..fragment.seqs.len()).find(|&i| sees(i)).map_or(SequenceNumber::ZERO, |i| fragment.seqs[i])
     }
 
     /// Returns the cover at the position without the bounds of the file.
@@ -125,10 +125,10 @@ impl FragmentCover {
                 return Cover { seq, start: Some(start), end: Some(place(fragment.end)) };
             }
             let before = at.checked_sub(1).map(|i| place(self.tombstones.fragment(i).end));
-            return Cover { seq: 0, start: before, end: Some(start) };
+            return Cover { seq: SequenceNumber::ZERO, start: before, end: Some(start) };
         }
         let before = at.checked_sub(1).map(|i| place(self.tombstones.fragment(i).end));
-        Cover { seq: 0, start: before, end: None }
+        Cover { seq: SequenceNumber::ZERO, start: before, end: None }
     }
 }
 
@@ -139,10 +139,10 @@ impl Coverage for FragmentCover {
         }
         let Some((lower, upper)) = &self.bounds else { return Ok(self.unbounded(internal_key)) };
         if self.order.compare(internal_key, lower).is_lt() {
-            return Ok(Cover { seq: 0, start: None, end: Some(lower.clone()) });
+            return Ok(Cover { seq: SequenceNumber::ZERO, start: None, end: Some(lower.clone()) });
         }
         if self.order.compare(internal_key, upper).is_ge() {
-            return Ok(Cover { seq: 0, start: Some(upper.clone()), end: None });
+            return Ok(Cover { seq: SequenceNumber::ZERO, start: Some(upper.clone()), end: None });
         }
         let mut cover = self.unbounded(internal_key);
         if cover.start.as_ref().is_none_or(|s| self.order.compare(s, lower).is_lt()) {
@@ -229,15 +229,19 @@ impl<O: OpenTombstones> Coverage for LevelCover<O> {
         }
         let before = index.checked_sub(1).and_then(|i| self.files.get(i)).map(|f| upper_position(&f.largest));
         let Some(file) = self.files.get(index).cloned() else {
-            return Ok(Cover { seq: 0, start: before, end: None });
+            return Ok(Cover { seq: SequenceNumber::ZERO, start: before, end: None });
         };
         let lower = lower_position(&file.smallest);
         if self.order.compare(internal_key, &lower).is_lt() {
-            return Ok(Cover { seq: 0, start: before, end: Some(lower) });
+            return Ok(Cover { seq: SequenceNumber::ZERO, start: before, end: Some(lower) });
         }
         let mut cover = match self.at(index)? {
             Some(cover) => cover.cover(internal_key)?,
-            None => Cover { seq: 0, start: Some(lower), end: Some(upper_position(&file.largest)) },
+            None => Cover {
+                seq: SequenceNumber::ZERO,
+                start: Some(lower),
+                end: Some(upper_position(&file.largest)),
+            },
         };
         // At a largest key with sequence number 0 the tombstones of this file are no longer valid, but the
         // next file may have tombstones.
@@ -290,7 +294,7 @@ impl<I: InternalIterator, C: Coverage> Uncovered<I, C> {
             covers,
             now: vec![Cover::nothing(); n],
             asked: false,
-            newest: vec![0; n],
+            newest: vec![SequenceNumber::ZERO; n],
             from: None,
             until: None,
             known: false,
@@ -343,7 +347,7 @@ impl<I: InternalIterator, C: Coverage> Uncovered<I, C> {
     /// source before that end is older than the tombstone.
     fn jump(&mut self, source: usize) -> bool {
         let seq = self.newest[source];
-        base::invariant!(seq > 0, "no range tombstone covers the entry");
+        base::invariant!(seq > SequenceNumber::ZERO, "no range tombstone covers the entry");
         let Some(by) = self.now[..source].iter().position(|c| c.seq == seq) else { return false };
         let cover = &self.now[by];
         let bound = if self.merging.is_backward() { &cover.start } else { &cover.end };
@@ -378,7 +382,7 @@ impl<I: InternalIterator, C: Coverage> Uncovered<I, C> {
             }
         }
         self.asked = true;
-        let mut newest = 0;
+        let mut newest = SequenceNumber::ZERO;
         for (i, now) in self.now.iter().enumerate() {
             newest = newest.max(now.seq);
             self.newest[i] = newest;
@@ -439,7 +443,7 @@ impl<I: InternalIterator, C: Coverage> Uncovered<I, C> {
                     }
                 }
             }
-            if now[i].seq > 0
+            if now[i].seq > SequenceNumber::ZERO
                 && let Some(end) = &now[i].end
                 && order.compare(end, &at).is_gt()
             {

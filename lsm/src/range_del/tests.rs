@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use base::SequenceNumber;
 use base::error::Result;
 use base::ids::FileNumber;
 use base::key::{InternalOrder, ValueType};
@@ -40,7 +41,7 @@ fn shown(out: &OutputTombstones) -> Vec<String> {
 #[test]
 fn a_tombstone_counts_only_inside_its_table() {
     let mut t = CompactionTombstones::new(order(), Stripes::default());
-    t.add(b"a", b"z", 10, &[], Some((&at("c#5,SET"), &at("k#5,SET"))));
+    t.add(b"a", b"z", SequenceNumber::new(10), &[], Some((&at("c#5,SET"), &at("k#5,SET"))));
     for (key, covered) in [
         ("b#1,SET", false),
         ("c#6,SET", false),
@@ -54,16 +55,19 @@ fn a_tombstone_counts_only_inside_its_table() {
     }
     // The exclusive end of a file covers no entry of its key.
     let mut t = CompactionTombstones::new(order(), Stripes::default());
-    t.add(b"a", b"z", 10, &[], Some((&at("c#5,SET"), &at("k#inf,RANGEDEL"))));
+    t.add(b"a", b"z", SequenceNumber::new(10), &[], Some((&at("c#5,SET"), &at("k#inf,RANGEDEL"))));
     assert!(t.should_delete(&at("j#1,SET")));
     assert!(!t.should_delete(&at("k#9,SET")));
 }
 
 #[test]
 fn stripes_part_tombstone_and_key() {
-    let mut t = CompactionTombstones::new(order(), Stripes::new(vec![5, 8]));
-    t.add(b"a", b"z", 7, &[], None);
-    t.add(b"a", b"z", 20, &[], None);
+    let mut t = CompactionTombstones::new(
+        order(),
+        Stripes::new(vec![SequenceNumber::new(5), SequenceNumber::new(8)]),
+    );
+    t.add(b"a", b"z", SequenceNumber::new(7), &[], None);
+    t.add(b"a", b"z", SequenceNumber::new(20), &[], None);
     for (key, covered) in
         [("b#19,SET", true), ("b#8,SET", false), ("b#6,SET", true), ("b#5,SET", false), ("b#20,SET", false)]
     {
@@ -73,8 +77,8 @@ fn stripes_part_tombstone_and_key() {
 
 #[test]
 fn outputs_get_tombstones_whole_and_boundaries_clipped() {
-    let mut t = CompactionTombstones::new(order(), Stripes::new(vec![1]));
-    t.add(b"c", b"p", 10, &[], None);
+    let mut t = CompactionTombstones::new(order(), Stripes::new(vec![SequenceNumber::new(1)]));
+    t.add(b"c", b"p", SequenceNumber::new(10), &[], None);
     let all = t.for_output(None, None, &mut |_, _| false);
     assert_eq!(shown(&all), ["[c-p)#10 in c#10,RANGEDEL .. p#inf,RANGEDEL"]);
     let left = t.for_output(None, Some(&at("k#inf,RANGEDEL")), &mut |_, _| false);
@@ -90,9 +94,9 @@ fn outputs_get_tombstones_whole_and_boundaries_clipped() {
 
 #[test]
 fn obsolete_tombstones_are_dropped_only_when_every_snapshot_sees_them() {
-    let mut t = CompactionTombstones::new(order(), Stripes::new(vec![5]));
-    t.add(b"a", b"c", 5, &[], None);
-    t.add(b"m", b"n", 6, &[], None);
+    let mut t = CompactionTombstones::new(order(), Stripes::new(vec![SequenceNumber::new(5)]));
+    t.add(b"a", b"c", SequenceNumber::new(5), &[], None);
+    t.add(b"m", b"n", SequenceNumber::new(6), &[], None);
     let out = t.for_output(None, None, &mut |_, _| true);
     assert_eq!(shown(&out), ["[m-n)#6 in m#6,RANGEDEL .. n#inf,RANGEDEL"]);
     assert_eq!(out.dropped_obsolete, 1);
@@ -104,7 +108,7 @@ fn fragments(list: &[(&str, &str, u64)]) -> Arc<FragmentedTombstones> {
         .map(|(a, b, seq)| Tombstone {
             start: a.as_bytes().to_vec(),
             end: b.as_bytes().to_vec(),
-            seq: *seq,
+            seq: SequenceNumber::new(*seq),
             timestamp: Vec::new(),
         })
         .collect();
@@ -125,14 +129,15 @@ fn a_level_opens_only_the_table_that_a_position_lies_in() -> Result<()> {
     }
     let version = Version::empty(order(), 3).apply(&[edit])?;
     let mut opened = Vec::new();
-    let mut level = LevelCover::new(order(), version.level_shared(1), 15, |file: &TableFile| {
-        opened.push(file.number.0);
-        Ok(match file.number.0 {
-            1 => Some(fragments(&[("a", "z", 10), ("c", "d", 20)])),
-            2 => Some(fragments(&[("g", "h", 12)])),
-            _ => None,
-        })
-    });
+    let mut level =
+        LevelCover::new(order(), version.level_shared(1), SequenceNumber::new(15), |file: &TableFile| {
+            opened.push(file.number.0);
+            Ok(match file.number.0 {
+                1 => Some(fragments(&[("a", "z", 10), ("c", "d", 20)])),
+                2 => Some(fragments(&[("g", "h", 12)])),
+                _ => None,
+            })
+        });
     let mut ask = |key: &str| level.cover(&at(key)).map(|c| stretch(&c));
     assert_eq!(ask("a#1,SET")?, "0 from - to b#9,0x1a");
     assert_eq!(ask("b#1,SET")?, "10 from b#9,0x1a to c#inf,RANGEDEL");
@@ -160,9 +165,10 @@ fn a_level_knows_the_next_table_at_a_last_entry_of_sequence_number_zero() -> Res
     }
     let version = Version::empty(order(), 3).apply(&[edit])?;
     for own in [vec![], vec![("b", "c", 7)]] {
-        let mut level = LevelCover::new(order(), version.level_shared(1), 15, |file: &TableFile| {
-            Ok(Some(if file.number.0 == 1 { fragments(&own) } else { fragments(&[("l", "m", 12)]) }))
-        });
+        let mut level =
+            LevelCover::new(order(), version.level_shared(1), SequenceNumber::new(15), |file: &TableFile| {
+                Ok(Some(if file.number.0 == 1 { fragments(&own) } else { fragments(&[("l", "m", 12)]) }))
+            });
         let mut ask = |key: &str| level.cover(&at(key)).map(|c| stretch(&c));
         assert!(ask("f#0,SET")?.ends_with("to k#9,0x1a"), "{}", ask("f#0,SET")?);
         assert_eq!(ask("l#1,SET")?, "12 from l#inf,RANGEDEL to m#inf,RANGEDEL");
@@ -197,9 +203,11 @@ impl base::order::Comparator for Counting {
 fn an_output_reads_only_the_fragments_within_its_bounds() {
     let compared = Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let order = InternalOrder::new(Order::custom(Counting(compared.clone())));
-    let mut t = CompactionTombstones::new(order, Stripes::new(vec![1]));
+    let mut t = CompactionTombstones::new(order, Stripes::new(vec![SequenceNumber::new(1)]));
     let key = |i: usize| format!("key{i:05}");
-    (0..2000).for_each(|i| t.add(key(2 * i).as_bytes(), key(2 * i + 1).as_bytes(), 10, &[], None));
+    (0..2000).for_each(|i| {
+        t.add(key(2 * i).as_bytes(), key(2 * i + 1).as_bytes(), SequenceNumber::new(10), &[], None)
+    });
     let whole = t.for_output(None, None, &mut |_, _| false);
     assert_eq!(whole.tombstones.len(), 2000);
     compared.store(0, std::sync::atomic::Ordering::Relaxed);

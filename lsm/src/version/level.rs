@@ -170,9 +170,10 @@ impl<'a> IntoIterator for &'a LevelFiles {
 mod tests {
     use super::*;
     use crate::file_meta::FileMetaData;
+    use base::SequenceNumber;
 
     fn file(number: u64) -> Arc<TableFile> {
-        let bound = |user: &[u8]| key::seek_key(user, 7);
+        let bound = |user: &[u8]| key::seek_key(user, SequenceNumber::new(7));
         Arc::new(TableFile::new(FileMetaData::new(base::FileNumber(number), 100, &bound(b"a"), &bound(b"b"))))
     }
 

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use base::SequenceNumber;
 use base::iter::{InternalIterator, VecIterator};
 use base::key::{self, InternalOrder, MAX_SEQUENCE, ValueType};
 use base::order::Order;
@@ -120,7 +121,7 @@ fn compaction_iter_rows(
     let order = config.order.clone();
     let mut range = CompactionTombstones::new(order.clone(), config.snapshots.clone());
     for (start, end, seq) in tombstones {
-        range.add(start, end, *seq, &[], None);
+        range.add(start, end, SequenceNumber::new(*seq), &[], None);
     }
     let mut compaction_iter =
         CompactionIter::new(VecIterator::new(rows, order), Answer(nothing_below), range, config);
@@ -235,10 +236,10 @@ fn read(
     let mut base = None;
     for (k, value) in rows {
         let (user, seq, kind) = key::split(k);
-        if user != user_key || seq > snapshot {
+        if user != user_key || seq > SequenceNumber::new(snapshot) {
             continue;
         }
-        if covered(seq) {
+        if covered(seq.get()) {
             break;
         }
         match ValueType::from_u8(kind).unwrap() {
@@ -291,7 +292,7 @@ fn case() -> impl Strategy<Value = Case> {
                     _ => ValueType::Deletion,
                 };
                 let mut key = Vec::new();
-                key::append_internal(&mut key, &[b'a' + k], seq, kind);
+                key::append_internal(&mut key, &[b'a' + k], SequenceNumber::new(seq), kind);
                 let value =
                     if kind == ValueType::Deletion { Vec::new() } else { format!("v{seq}").into_bytes() };
                 if seq <= third && !bottommost { &mut below } else { &mut rows }.push((key, value));
@@ -321,7 +322,7 @@ proptest! {
     #[test]
     fn readers_see_no_difference(case in case()) {
         let mut config = Config::new(order());
-        config.snapshots = Stripes::new(case.snapshots.clone());
+        config.snapshots = Stripes::new(case.snapshots.iter().copied().map(SequenceNumber::new).collect());
         config.merge_operator = merge::by_name("stringappend");
         if case.compaction {
             config.compaction = Some(Compaction { bottommost: case.bottommost, start_level: 0 });
@@ -334,11 +335,11 @@ proptest! {
         let kept: Vec<_> = written
             .tombstones
             .iter()
-            .map(|t| (key::user_key(&t.key).to_vec(), t.end.clone(), t.seq))
+            .map(|t| (key::user_key(&t.key).to_vec(), t.end.clone(), t.seq.get()))
             .collect();
         let before = merged(&case.rows, &case.below);
         let after = merged(&out, &case.below);
-        let readers = case.snapshots.iter().copied().chain([MAX_SEQUENCE]);
+        let readers = case.snapshots.iter().copied().chain([MAX_SEQUENCE.get()]);
         for snapshot in readers {
             for k in b'a'..=b'e' {
                 prop_assert_eq!(
@@ -355,10 +356,10 @@ proptest! {
 #[test]
 fn values_that_nothing_changes_are_not_copied() {
     let rows: Rows = (0..100u8)
-        .map(|i| (key::seek_key(&[i], 0), vec![i; 10]))
+        .map(|i| (key::seek_key(&[i], SequenceNumber::ZERO), vec![i; 10]))
         .map(|(mut k, v)| {
             let at = k.len() - 8;
-            k[at..].copy_from_slice(&key::pack(7, 1).to_le_bytes());
+            k[at..].copy_from_slice(&key::pack(SequenceNumber::new(7), 1).to_le_bytes());
             (k, v)
         })
         .collect();

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use base::SequenceNumber;
 use base::iter::{InternalIterator, VecIterator};
 use base::key::{self, InternalOrder, ValueType};
 use base::order::Order;
@@ -15,7 +16,7 @@ type Rows = Vec<(Vec<u8>, Vec<u8>)>;
 
 fn row(user: &[u8], seq: u64, source: usize) -> (Vec<u8>, Vec<u8>) {
     let mut k = Vec::new();
-    key::append_internal(&mut k, user, seq, ValueType::Value);
+    key::append_internal(&mut k, user, SequenceNumber::new(seq), ValueType::Value);
     (k, vec![source as u8])
 }
 
@@ -84,7 +85,7 @@ fn walk(
     for step in steps {
         let target = |k: &[u8], s: u64| {
             let mut t = Vec::new();
-            key::append_internal(&mut t, k, s, ValueType::Value);
+            key::append_internal(&mut t, k, SequenceNumber::new(s), ValueType::Value);
             t
         };
         match step {
@@ -169,14 +170,14 @@ proptest! {
             iters.push(VecIterator::new(rows, order.clone()));
             let list = ranges
                 .iter()
-                .map(|(a, b, s)| Tombstone { start: vec![*a], end: vec![*b], seq: base_of(i) + s, timestamp: vec![] })
+                .map(|(a, b, s)| Tombstone { start: vec![*a], end: vec![*b], seq: SequenceNumber::new(base_of(i) + s), timestamp: vec![] })
                 .collect();
             let fragments = Arc::new(FragmentedTombstones::new(list, order.clone()));
-            covers.push(FragmentCover::of_memtable(order.clone(), fragments, snapshot));
+            covers.push(FragmentCover::of_memtable(order.clone(), fragments, SequenceNumber::new(snapshot)));
         }
         model.retain(|(k, _)| {
             let (user, seq, _) = key::split(k);
-            !tombstones.iter().any(|(_, a, b, s)| *s <= snapshot && seq < *s && &a[..] <= user && user < &b[..])
+            !tombstones.iter().any(|(_, a, b, s)| *s <= snapshot && seq < SequenceNumber::new(*s) && &a[..] <= user && user < &b[..])
         });
         let model = sorted(model, &order);
         let mut it = Uncovered::new(Merging::new(order.clone(), iters), covers);

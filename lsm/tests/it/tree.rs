@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use base::SequenceNumber;
 use base::ids::FileNumber;
 use base::key::{InternalOrder, MAX_SEQUENCE};
 use base::order::Order;
@@ -40,7 +41,7 @@ impl World {
         View {
             version: &self.version,
             running: &self.running,
-            oldest_snapshot: self.oldest_snapshot,
+            oldest_snapshot: SequenceNumber::new(self.oldest_snapshot),
             full_history_ts_low: None,
             young_after: None,
         }
@@ -79,7 +80,7 @@ impl World {
                 format!("{}next {}", draw::version(&self.version), self.version.next_epoch())
             }
             "candidates" => {
-                let seq = value_of(command, "seq", MAX_SEQUENCE);
+                let seq = value_of(command, "seq", MAX_SEQUENCE.get());
                 command
                     .words()
                     .iter()
@@ -87,7 +88,7 @@ impl World {
                     .map(|key| {
                         let found: Vec<String> = self
                             .version
-                            .candidates(key.as_bytes(), seq)
+                            .candidates(key.as_bytes(), SequenceNumber::new(seq))
                             .map(|(level, file)| format!(" L{level}:{}", file.number))
                             .collect();
                         format!("{key}:{}\n", found.concat())
@@ -319,7 +320,7 @@ fn entries_of_a_timestamped_key_are_searched_in_the_file_after_the_boundary() {
     let order = InternalOrder::new(Order::by_name("leveldb.BytewiseComparator.u64ts").unwrap());
     let internal = |user: &str, timestamp: u64| {
         let stamped = [user.as_bytes(), &timestamp.to_le_bytes()].concat();
-        base::key::seek_key(&stamped, 1)
+        base::key::seek_key(&stamped, SequenceNumber::new(1))
     };
     let mut edit = Edit::default();
     for (number, from, to) in [(1, ("a", 9), ("k", 5)), (2, ("k", 4), ("z", 1))] {
@@ -334,7 +335,7 @@ fn entries_of_a_timestamped_key_are_searched_in_the_file_after_the_boundary() {
     let version = Version::empty(order, 3).apply(&[edit]).unwrap();
     let files = |user: &str, timestamp: u64| -> Vec<u64> {
         let stamped = [user.as_bytes(), &timestamp.to_le_bytes()].concat();
-        version.candidates(&stamped, 9).map(|(_, f)| f.number.0).collect()
+        version.candidates(&stamped, SequenceNumber::new(9)).map(|(_, f)| f.number.0).collect()
     };
     assert_eq!(files("k", 7), [1, 2]);
     assert_eq!(files("k", 4), [2]);
@@ -358,7 +359,7 @@ mod candidates_by_search {
 
     fn internal(user: &[u8], seq: u64) -> Vec<u8> {
         let mut out = Vec::new();
-        key::append_internal(&mut out, user, seq, key::ValueType::Value);
+        key::append_internal(&mut out, user, SequenceNumber::new(seq), key::ValueType::Value);
         out
     }
 
@@ -389,8 +390,8 @@ mod candidates_by_search {
             keys.dedup();
             keys.chunks_exact(2).for_each(|pair| add(1, &pair[0], &pair[1], 1));
             let version = Version::empty(order.clone(), 3).apply(&[edit]).unwrap();
-            let found: Vec<u64> = version.candidates(&wanted, seq).map(|(_, f)| f.number.0).collect();
-            let lookup = key::seek_key(&wanted, seq);
+            let found: Vec<u64> = version.candidates(&wanted, SequenceNumber::new(seq)).map(|(_, f)| f.number.0).collect();
+            let lookup = key::seek_key(&wanted, SequenceNumber::new(seq));
             let by_walk: Vec<u64> = version
                 .files()
                 .filter(|(level, f)| {

@@ -2,6 +2,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use base::Order;
+use base::SequenceNumber;
 use base::key::InternalOrder;
 
 use parking_lot::Mutex;
@@ -100,7 +101,8 @@ fn a_memtable_is_charged_from_its_flush_until_its_last_keeper_leaves() {
     let cache = cache();
     let budget = MemoryBudget::new(64 << 20, cache.clone());
     let charged = || budget.held(Holder::KeptMemtables);
-    let mem = MemTable::new(MemTableOptions::new(InternalOrder::new(Order::Bytewise)), 1, 0);
+    let mem =
+        MemTable::new(MemTableOptions::new(InternalOrder::new(Order::Bytewise)), 1, SequenceNumber::ZERO);
     let first = mem.keep(&budget);
     mem.make_immutable();
     assert_eq!(charged(), 0);

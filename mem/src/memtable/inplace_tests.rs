@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use base::Order;
+use base::SequenceNumber;
 use base::iter::InternalIterator;
 use base::key::{InternalOrder, MAX_SEQUENCE, ValueType};
 
@@ -20,14 +21,14 @@ fn table(rep: RepKind, locks: Option<usize>, protection: u8) -> Arc<MemTable> {
         protection_bytes_per_key: protection,
         ..MemTableOptions::new(order)
     };
-    MemTable::new(options, 1, 1)
+    MemTable::new(options, 1, SequenceNumber::new(1))
 }
 
 fn versions(table: &MemTable, key: &[u8]) -> Vec<(u64, ValueType, Vec<u8>)> {
     let mut seen = Vec::new();
     table
         .get(key, MAX_SEQUENCE, |v| {
-            seen.push((v.seq, v.kind, v.value.to_vec()));
+            seen.push((v.seq.get(), v.kind, v.value.to_vec()));
             ControlFlow::Continue(())
         })
         .unwrap();
@@ -39,15 +40,30 @@ fn a_put_that_fits_overwrites_and_keeps_the_sequence_number() {
     for (rep, protection) in [(RepKind::SkipList, 0), (RepKind::SkipList, 8), (RepKind::Vector, 4)] {
         let table = table(rep, Some(3), protection);
         let mut writer = table.writer();
-        assert!(matches!(writer.add(1, ValueType::Value, b"k", b"value").unwrap(), Inserted::Entry(16)));
-        assert_eq!(writer.add(2, ValueType::Value, b"k", b"four").unwrap(), Inserted::InPlace);
-        assert_eq!(writer.add(3, ValueType::Value, b"k", b"again").unwrap(), Inserted::InPlace);
-        assert!(matches!(writer.add(4, ValueType::Value, b"k", b"longer").unwrap(), Inserted::Entry(_)));
-        assert_eq!(writer.add(5, ValueType::Value, b"k", b"").unwrap(), Inserted::InPlace);
+        assert!(matches!(
+            writer.add(SequenceNumber::new(1), ValueType::Value, b"k", b"value").unwrap(),
+            Inserted::Entry(16)
+        ));
+        assert_eq!(
+            writer.add(SequenceNumber::new(2), ValueType::Value, b"k", b"four").unwrap(),
+            Inserted::InPlace
+        );
+        assert_eq!(
+            writer.add(SequenceNumber::new(3), ValueType::Value, b"k", b"again").unwrap(),
+            Inserted::InPlace
+        );
+        assert!(matches!(
+            writer.add(SequenceNumber::new(4), ValueType::Value, b"k", b"longer").unwrap(),
+            Inserted::Entry(_)
+        ));
+        assert_eq!(
+            writer.add(SequenceNumber::new(5), ValueType::Value, b"k", b"").unwrap(),
+            Inserted::InPlace
+        );
         drop(writer);
         let old = (1, ValueType::Value, b"again".to_vec());
         assert_eq!(versions(&table, b"k"), [(4, ValueType::Value, Vec::new()), old]);
-        assert_eq!((table.counts().entries, table.largest_seq()), (2, 4));
+        assert_eq!((table.counts().entries, table.largest_seq().get()), (2, 4));
     }
 }
 
@@ -55,7 +71,7 @@ fn a_put_that_fits_overwrites_and_keeps_the_sequence_number() {
 #[test]
 fn an_entry_whose_cell_is_lost_is_corruption_on_every_path() {
     let table = table(RepKind::SkipList, Some(3), 8);
-    table.add(1, ValueType::Value, b"k", b"value").unwrap();
+    table.add(SequenceNumber::new(1), ValueType::Value, b"k", b"value").unwrap();
     let mut cursor = Cursor::new();
     cursor.seek(table.rep.tree().unwrap(), &table.entries, &table.entries.target(b"k", u64::MAX));
     // SAFETY: the tree returned this place, for both calls.
@@ -88,31 +104,31 @@ fn only_a_put_over_a_put_overwrites() {
         (ValueType::Value, true),
     ];
     for (seq, (kind, in_place)) in (1..).zip(steps) {
-        let done = writer.add(seq, kind, b"k", b"v").unwrap();
+        let done = writer.add(SequenceNumber::new(seq), kind, b"k", b"v").unwrap();
         assert_eq!(done == Inserted::InPlace, in_place, "{seq} {kind:?}");
     }
     drop(writer);
-    table.add_range_tombstone(20, b"a", b"z").unwrap();
-    table.add(21, ValueType::Value, b"k", b"w").unwrap();
+    table.add_range_tombstone(SequenceNumber::new(20), b"a", b"z").unwrap();
+    table.add(SequenceNumber::new(21), ValueType::Value, b"k", b"w").unwrap();
     assert_eq!(versions(&table, b"k")[0], (21, ValueType::Value, b"w".to_vec()));
-    table.add(22, ValueType::Value, b"k", b"x").unwrap();
+    table.add(SequenceNumber::new(22), ValueType::Value, b"k", b"x").unwrap();
     assert_eq!(versions(&table, b"k")[0], (21, ValueType::Value, b"x".to_vec()));
 }
 
 #[test]
 fn a_value_that_was_read_does_not_change() {
     let table = table(RepKind::SkipList, Some(1), 0);
-    table.add(1, ValueType::Value, b"k", b"old").unwrap();
+    table.add(SequenceNumber::new(1), ValueType::Value, b"k", b"old").unwrap();
     let mut iter = table.iter();
     iter.seek_to_first();
     let mut pinned = iter.pin_value();
     table
-        .get(b"k", 9, |v| {
+        .get(b"k", SequenceNumber::new(9), |v| {
             pinned = v.pin(&table);
             ControlFlow::Break(())
         })
         .unwrap();
-    table.add(2, ValueType::Value, b"k", b"new").unwrap();
+    table.add(SequenceNumber::new(2), ValueType::Value, b"k", b"new").unwrap();
     assert_eq!((iter.value(), &*pinned), (&b"old"[..], &b"old"[..]));
     iter.seek_to_first();
     assert_eq!(iter.value(), b"new");
@@ -122,7 +138,9 @@ fn a_value_that_was_read_does_not_change() {
 fn readers_see_whole_values_while_writers_overwrite() {
     let table = table(RepKind::SkipList, Some(2), 8);
     let keys: Vec<[u8; 1]> = (0..5).map(|i| [i]).collect();
-    keys.iter().zip(1..).for_each(|(key, seq)| table.add(seq, ValueType::Value, key, &[0; 40]).unwrap());
+    keys.iter()
+        .zip(1..)
+        .for_each(|(key, seq)| table.add(SequenceNumber::new(seq), ValueType::Value, key, &[0; 40]).unwrap());
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         for _ in 0..2 {
@@ -145,7 +163,14 @@ fn readers_see_whole_values_while_writers_overwrite() {
         for round in 0..if cfg!(miri) { 30 } else { 5_000 } {
             let key = &keys[round % keys.len()];
             let short = round % 30;
-            table.add(100 + round as u64, ValueType::Value, key, &vec![short as u8; 40 - short]).unwrap();
+            table
+                .add(
+                    SequenceNumber::new(100 + round as u64),
+                    ValueType::Value,
+                    key,
+                    &vec![short as u8; 40 - short],
+                )
+                .unwrap();
         }
         done.store(true, Ordering::Relaxed);
     });

@@ -222,7 +222,7 @@ impl MemTable {
 
     /// Returns true if the memtable has no entry and no range tombstone.
     pub fn is_empty(&self) -> bool {
-        self.first_seq() == 0 && self.largest_seq() == 0
+        self.first_seq().is_zero() && self.largest_seq().is_zero()
     }
 
     /// Returns the lower limit of the sequence numbers. The memtable has no older entry and will get none.
@@ -233,14 +233,14 @@ impl MemTable {
     /// Returns the smallest added sequence number, or 0 if the memtable is empty.
     pub fn first_seq(&self) -> SequenceNumber {
         match self.tally.first_seq_inverted.load(Ordering::Relaxed) {
-            0 => 0,
-            inverted => u64::MAX - inverted,
+            0 => SequenceNumber::ZERO,
+            inverted => SequenceNumber::new(u64::MAX - inverted),
         }
     }
 
     /// Returns the largest added sequence number, or 0 if the memtable is empty.
     pub fn largest_seq(&self) -> SequenceNumber {
-        self.tally.largest_seq.load(Ordering::Relaxed)
+        SequenceNumber::new(self.tally.largest_seq.load(Ordering::Relaxed))
     }
 
     /// Returns the newest timestamp that was added, as a number. `None` without an entry, and if

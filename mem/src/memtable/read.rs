@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use base::Pinned;
 use base::error::Result;
-use base::key::{MAX_SEQUENCE, SequenceNumber, TYPE_FOR_SEEK, ValueType, pack};
+use base::key::{MAX_SEQUENCE, SequenceNumber, TYPE_FOR_SEEK, ValueType, pack, sequence_of};
 
 use crate::rep::entry::{Entry, Target};
 use crate::rep::tree::{Cursor, Found, GROUP, Tree};
@@ -278,7 +278,8 @@ impl<'a, F: FnMut(FoundEntry<'_>) -> ControlFlow<()>> Answer<'a, '_, F> {
         }
         let trailer = entry.trailer();
         let Some(kind) = ValueType::from_u8(trailer as u8) else { return true };
-        if trailer >> 8 > self.seq {
+        let seq = sequence_of(trailer);
+        if seq > self.seq {
             return true;
         }
         if self.table.cells.is_some() && Cells::hold(trailer as u8) {
@@ -286,7 +287,7 @@ impl<'a, F: FnMut(FoundEntry<'_>) -> ControlFlow<()>> Answer<'a, '_, F> {
         }
         let found = FoundEntry {
             user_key: entry.user_key(),
-            seq: trailer >> 8,
+            seq,
             kind,
             value: entry.value,
             table: self.table,
@@ -305,7 +306,7 @@ impl<'a, F: FnMut(FoundEntry<'_>) -> ControlFlow<()>> Answer<'a, '_, F> {
             self.result = Err(error);
             return false;
         }
-        let (user_key, seq) = (entry.user_key(), entry.trailer() >> 8);
+        let (user_key, seq) = (entry.user_key(), sequence_of(entry.trailer()));
         let found = FoundEntry { user_key, seq, kind, value: &value, table: self.table, place: 0 };
         (self.visit)(found).is_continue()
     }

@@ -23,7 +23,7 @@ pub fn renumber(table: &mut MemTable, id: u64, offset: SequenceNumber) -> Result
     if table.has_range_tombstones() {
         return Err(Error::not_supported("new sequence numbers for range tombstones"));
     }
-    if table.largest_seq().checked_add(offset).is_none_or(|largest| largest > MAX_SEQUENCE) {
+    if table.largest_seq().checked_add(offset.get()).is_none_or(|largest| largest > MAX_SEQUENCE) {
         return Err(Error::invalid_argument(format!(
             "sequence numbers up to {} cannot grow by {offset}",
             table.largest_seq()
@@ -36,7 +36,7 @@ pub fn renumber(table: &mut MemTable, id: u64, offset: SequenceNumber) -> Result
             while cursor.place() != 0 {
                 // SAFETY: the tree showed the place. `&mut MemTable` proves that no other reference to the memtable or
                 // to its entries exists, and the cursor reads no entries between two steps forward.
-                unsafe { table.entries.renumber(cursor.place(), offset) };
+                unsafe { table.entries.renumber(cursor.place(), offset.get()) };
                 cursor.next(tree, &table.entries);
             }
         }
@@ -44,18 +44,18 @@ pub fn renumber(table: &mut MemTable, id: u64, offset: SequenceNumber) -> Result
             for &place in vector.sorted(&table.entries).iter() {
                 // SAFETY: the vector showed the place. `&mut MemTable` proves that no other reference to the memtable
                 // or to its entries exists.
-                unsafe { table.entries.renumber(place, offset) };
+                unsafe { table.entries.renumber(place, offset.get()) };
             }
         }
     }
     let first = table.first_seq();
-    if first > 0 {
-        *table.tally.first_seq_inverted.get_mut() = u64::MAX - (first + offset);
-        *table.tally.largest_seq.get_mut() += offset;
+    if first > SequenceNumber::ZERO {
+        *table.tally.first_seq_inverted.get_mut() = SequenceNumber::NONE - (first + offset.get());
+        *table.tally.largest_seq.get_mut() += offset.get();
     }
     (table.id, table.earliest_seq) = (id, offset);
     base::invariant!(
-        table.is_empty() || table.tally.largest_seq.load(Ordering::Relaxed) > offset,
+        table.is_empty() || table.tally.largest_seq.load(Ordering::Relaxed) > offset.get(),
         "a memtable that starts after {offset} ends at {}",
         table.largest_seq()
     );

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use base::Order;
+use base::SequenceNumber;
 use base::iter::InternalIterator;
 use base::key::{InternalOrder, MAX_SEQUENCE, ValueType, append_internal, seek_key, user_key};
 use base::order::BuiltinPrefix;
@@ -19,13 +20,13 @@ fn options(rep: RepKind) -> MemTableOptions {
 }
 
 fn table(rep: RepKind) -> Arc<MemTable> {
-    MemTable::new(options(rep), 1, 1)
+    MemTable::new(options(rep), 1, SequenceNumber::new(1))
 }
 
 fn newest(table: &MemTable, key: &[u8], seq: u64) -> Option<Vec<u8>> {
     let mut found = None;
     table
-        .get(key, seq, |version| {
+        .get(key, SequenceNumber::new(seq), |version| {
             found = Some(version.value.to_vec());
             ControlFlow::Break(())
         })
@@ -72,20 +73,22 @@ fn versions_come_newest_first_and_no_newer_than_the_snapshot() {
     for rep in [RepKind::SkipList, RepKind::Vector] {
         let table = table(rep);
         for seq in [3, 1, 2, 5, 4] {
-            table.add(seq, ValueType::Value, b"k", format!("v{seq}").as_bytes()).unwrap();
+            table
+                .add(SequenceNumber::new(seq), ValueType::Value, b"k", format!("v{seq}").as_bytes())
+                .unwrap();
         }
-        table.add(9, ValueType::Value, b"j", b"other").unwrap();
-        table.add(9, ValueType::Value, b"ka", b"other").unwrap();
+        table.add(SequenceNumber::new(9), ValueType::Value, b"j", b"other").unwrap();
+        table.add(SequenceNumber::new(9), ValueType::Value, b"ka", b"other").unwrap();
         let mut seen = Vec::new();
         table
-            .get(b"k", 4, |v| {
-                seen.push((v.seq, v.value.to_vec()));
+            .get(b"k", SequenceNumber::new(4), |v| {
+                seen.push((v.seq.get(), v.value.to_vec()));
                 ControlFlow::Continue(())
             })
             .unwrap();
         let want: Vec<_> = [4u64, 3, 2, 1].iter().map(|s| (*s, format!("v{s}").into_bytes())).collect();
         assert_eq!(seen, want);
-        assert_eq!(newest(&table, b"kb", MAX_SEQUENCE), None);
+        assert_eq!(newest(&table, b"kb", MAX_SEQUENCE.get()), None);
     }
 }
 
@@ -93,36 +96,36 @@ fn versions_come_newest_first_and_no_newer_than_the_snapshot() {
 fn counts_follow_what_is_added() {
     let table = table(RepKind::SkipList);
     assert!(table.is_empty());
-    assert_eq!((table.first_seq(), table.largest_seq()), (0, 0));
+    assert_eq!((table.first_seq(), table.largest_seq()), (SequenceNumber::ZERO, SequenceNumber::ZERO));
     {
         let mut writer = table.writer();
-        writer.add(7, ValueType::Value, b"a", b"1").unwrap();
-        writer.add(8, ValueType::Deletion, b"b", b"").unwrap();
+        writer.add(SequenceNumber::new(7), ValueType::Value, b"a", b"1").unwrap();
+        writer.add(SequenceNumber::new(8), ValueType::Deletion, b"b", b"").unwrap();
     }
-    table.add_range_tombstone(9, b"c", b"d").unwrap();
+    table.add_range_tombstone(SequenceNumber::new(9), b"c", b"d").unwrap();
     let counts = table.counts();
     assert_eq!((counts.entries, counts.deletes, counts.range_deletes), (2, 1, 1));
-    assert_eq!((table.first_seq(), table.largest_seq()), (7, 9));
+    assert_eq!((table.first_seq(), table.largest_seq()), (SequenceNumber::new(7), SequenceNumber::new(9)));
     assert!(counts.data_size >= 22 && table.memory_used() > counts.data_size as usize);
 }
 
 #[test]
 fn the_same_key_and_sequence_is_refused() {
     let table = table(RepKind::SkipList);
-    table.add(7, ValueType::Value, b"a", b"1").unwrap();
-    let error = table.add(7, ValueType::Value, b"a", b"2").unwrap_err();
+    table.add(SequenceNumber::new(7), ValueType::Value, b"a", b"1").unwrap();
+    let error = table.add(SequenceNumber::new(7), ValueType::Value, b"a", b"2").unwrap_err();
     assert_eq!(error.kind(), base::Kind::TryAgain);
-    table.add(8, ValueType::Value, b"a", b"2").unwrap();
+    table.add(SequenceNumber::new(8), ValueType::Value, b"a", b"2").unwrap();
     assert_eq!(table.counts().entries, 2);
 }
 
 #[test]
 fn entries_that_do_not_belong_are_rejected() {
     let table = table(RepKind::SkipList);
-    assert!(table.add(1, ValueType::LogData, b"a", b"").is_err());
+    assert!(table.add(SequenceNumber::new(1), ValueType::LogData, b"a", b"").is_err());
     table.make_immutable();
-    assert!(table.add(1, ValueType::Value, b"a", b"").is_err());
-    assert!(table.add_range_tombstone(1, b"a", b"b").is_err());
+    assert!(table.add(SequenceNumber::new(1), ValueType::Value, b"a", b"").is_err());
+    assert!(table.add_range_tombstone(SequenceNumber::new(1), b"a", b"b").is_err());
     assert_eq!(RepKind::parse("skip_list:16").unwrap(), RepKind::SkipList);
     assert_eq!(RepKind::parse("vector").unwrap(), RepKind::Vector);
     assert_eq!(RepKind::parse("prefix_hash:1000").unwrap_err().kind(), base::Kind::NotSupported);
@@ -132,10 +135,10 @@ fn entries_that_do_not_belong_are_rejected() {
 #[test]
 fn a_pinned_value_outlives_iterator_and_handle() {
     let table = table(RepKind::SkipList);
-    table.add(1, ValueType::Value, b"a", b"value").unwrap();
+    table.add(SequenceNumber::new(1), ValueType::Value, b"a", b"value").unwrap();
     let mut pinned = None;
     table
-        .get(b"a", 9, |v| {
+        .get(b"a", SequenceNumber::new(9), |v| {
             pinned = Some(v.pin(&table));
             ControlFlow::Break(())
         })
@@ -155,7 +158,7 @@ fn ascending_keys_fill_their_leaves() {
     let table = table(RepKind::SkipList);
     let n = if cfg!(miri) { 200u64 } else { 20_000 };
     for i in 0..n {
-        table.add(i + 1, ValueType::Value, &i.to_be_bytes(), b"v").unwrap();
+        table.add(SequenceNumber::new(i + 1), ValueType::Value, &i.to_be_bytes(), b"v").unwrap();
     }
     let per_entry = table.memory_used() as f64 / n as f64;
     assert!(cfg!(miri) || per_entry < 20.0 + 17.0, "{per_entry}");
@@ -174,13 +177,13 @@ fn the_filter_excludes_and_never_denies() {
             ..options(RepKind::SkipList)
         },
         1,
-        1,
+        SequenceNumber::new(1),
     );
     let keys = if cfg!(miri) { 50 } else { 500u64 };
     for i in 0..keys {
-        table.add(i + 1, ValueType::Value, format!("{i:05}").as_bytes(), b"v").unwrap();
+        table.add(SequenceNumber::new(i + 1), ValueType::Value, format!("{i:05}").as_bytes(), b"v").unwrap();
     }
-    assert!((0..keys).all(|i| newest(&table, format!("{i:05}").as_bytes(), MAX_SEQUENCE).is_some()));
+    assert!((0..keys).all(|i| newest(&table, format!("{i:05}").as_bytes(), MAX_SEQUENCE.get()).is_some()));
     let excluded = (keys..3 * keys).filter(|i| table.definitely_misses(format!("{i:05}").as_bytes())).count();
     assert!(excluded as u64 > 2 * keys * 95 / 100, "{excluded}");
     assert!(!table.prefix_definitely_misses(b"00999"));
@@ -193,10 +196,10 @@ fn protection_bytes_are_checked() {
         let table = MemTable::new(
             MemTableOptions { protection_bytes_per_key: protection, ..options(RepKind::SkipList) },
             1,
-            1,
+            SequenceNumber::new(1),
         );
-        table.add(1, ValueType::Value, b"key", b"value").unwrap();
-        table.add(2, ValueType::Value, b"kez", b"value").unwrap();
+        table.add(SequenceNumber::new(1), ValueType::Value, b"key", b"value").unwrap();
+        table.add(SequenceNumber::new(2), ValueType::Value, b"kez", b"value").unwrap();
         assert_eq!(newest(&table, b"key", 9), Some(b"value".to_vec()));
         assert_eq!(forward(&table).len(), 2);
     }
@@ -225,9 +228,9 @@ fn checked_memtables_find_changed_memory() {
             protection_bytes_per_key,
             ..options(RepKind::SkipList)
         };
-        let table = MemTable::new(options, 1, 1);
+        let table = MemTable::new(options, 1, SequenceNumber::new(1));
         for (seq, key) in (1..).zip(["k1", "k3", "k5", "k7", "k9"]) {
-            table.add(seq, ValueType::Value, key.as_bytes(), b"value").unwrap();
+            table.add(SequenceNumber::new(seq), ValueType::Value, key.as_bytes(), b"value").unwrap();
         }
         assert_eq!(newest(&table, b"k5", 9), Some(b"value".to_vec()));
         assert_eq!(newest(&table, b"k4", 9), None);
@@ -236,22 +239,25 @@ fn checked_memtables_find_changed_memory() {
         iter.seek_to_last();
         iter.prev();
         assert_eq!(user_key(iter.key()), b"k7");
-        iter.seek(&seek_key(b"k4", 9));
+        iter.seek(&seek_key(b"k4", SequenceNumber::new(9)));
         assert_eq!(user_key(iter.key()), b"k5");
-        iter.seek_for_prev(&seek_key(b"k4", 9));
+        iter.seek_for_prev(&seek_key(b"k4", SequenceNumber::new(9)));
         assert_eq!(user_key(iter.key()), b"k3");
         spoil(&table, b"k5", b'8');
-        let error =
-            table.get(b"k1", 9, |_: FoundEntry<'_>| ControlFlow::Break(())).err().unwrap().to_string();
+        let error = table
+            .get(b"k1", SequenceNumber::new(9), |_: FoundEntry<'_>| ControlFlow::Break(()))
+            .err()
+            .unwrap()
+            .to_string();
         let named = ["k7", "k8"].iter().any(|key| error.contains(key));
         assert_eq!((named, error.contains("a key of 2 bytes")), (shows, !shows), "{error}");
         let visit = |_: FoundEntry<'_>| ControlFlow::Break(());
         // The searched key is not the changed key, but the search compares the changed key.
-        assert!(table.get(b"k1", 9, visit).is_err());
-        assert!(table.multi_get(&[b"k1"], 9, |_, _| ControlFlow::Break(())).is_err());
-        iter.seek(&seek_key(b"k1", 9));
+        assert!(table.get(b"k1", SequenceNumber::new(9), visit).is_err());
+        assert!(table.multi_get(&[b"k1"], SequenceNumber::new(9), |_, _| ControlFlow::Break(())).is_err());
+        iter.seek(&seek_key(b"k1", SequenceNumber::new(9)));
         assert!(!iter.valid() && iter.status().is_err());
-        iter.seek_for_prev(&seek_key(b"k3", 1));
+        iter.seek_for_prev(&seek_key(b"k3", SequenceNumber::new(1)));
         assert!(!iter.valid() && iter.status().is_err());
         iter.seek_to_first();
         while iter.valid() {
@@ -264,13 +270,19 @@ fn checked_memtables_find_changed_memory() {
 #[test]
 fn range_tombstones_are_seen_at_once() {
     let table = table(RepKind::SkipList);
-    assert_eq!(table.max_covering_tombstone(b"a", 99), None);
+    assert_eq!(table.max_covering_tombstone(b"a", SequenceNumber::new(99)), None);
     let all = if cfg!(miri) { 12 } else { 100u64 };
     for i in 0..all {
         let key = |n: u64| format!("{n:03}").into_bytes();
-        table.add_range_tombstone(i + 1, &key(i), &key(i + 2)).unwrap();
-        assert_eq!(table.max_covering_tombstone(&key(i), 999), Some(i + 1));
-        assert_eq!(table.max_covering_tombstone(&key(i), i), if i == 0 { None } else { Some(i) });
+        table.add_range_tombstone(SequenceNumber::new(i + 1), &key(i), &key(i + 2)).unwrap();
+        assert_eq!(
+            table.max_covering_tombstone(&key(i), SequenceNumber::new(999)),
+            Some(SequenceNumber::new(i + 1))
+        );
+        assert_eq!(
+            table.max_covering_tombstone(&key(i), SequenceNumber::new(i)),
+            if i == 0 { None } else { Some(i) }.map(SequenceNumber::new)
+        );
     }
     assert_eq!(table.range_tombstones().tombstone_count() as u64, all);
 }
@@ -278,11 +290,11 @@ fn range_tombstones_are_seen_at_once() {
 #[test]
 fn timestamps_bound_what_a_look_up_sees() {
     let order = Order::by_name("leveldb.BytewiseComparator.u64ts").unwrap();
-    let table = MemTable::new(MemTableOptions::new(InternalOrder::new(order)), 1, 1);
+    let table = MemTable::new(MemTableOptions::new(InternalOrder::new(order)), 1, SequenceNumber::new(1));
     let key = |k: &str, ts: u64| [k.as_bytes(), &ts.to_le_bytes()].concat();
-    table.add(1, ValueType::Value, &key("a", 10), b"ten").unwrap();
-    table.add(2, ValueType::Value, &key("a", 20), b"twenty").unwrap();
-    table.add(3, ValueType::Value, &key("b", 20), b"b").unwrap();
+    table.add(SequenceNumber::new(1), ValueType::Value, &key("a", 10), b"ten").unwrap();
+    table.add(SequenceNumber::new(2), ValueType::Value, &key("a", 20), b"twenty").unwrap();
+    table.add(SequenceNumber::new(3), ValueType::Value, &key("b", 20), b"b").unwrap();
     assert_eq!(newest(&table, &key("a", 25), 9), Some(b"twenty".to_vec()));
     assert_eq!(newest(&table, &key("a", 15), 9), Some(b"ten".to_vec()));
     assert_eq!(newest(&table, &key("a", 25), 1), Some(b"ten".to_vec()), "an older snapshot");
@@ -294,13 +306,13 @@ fn the_newest_timestamp_is_exact_up_to_the_largest_number() {
     let order = Order::by_name("leveldb.BytewiseComparator.u64ts").unwrap();
     let options =
         MemTableOptions { tracks_timestamps: true, ..MemTableOptions::new(InternalOrder::new(order)) };
-    let table = MemTable::new(options, 1, 1);
+    let table = MemTable::new(options, 1, SequenceNumber::new(1));
     assert_eq!(table.newest_timestamp(), None);
     for (seq, timestamp, newest) in
         [(1, 0, 0), (2, 7, 7), (3, 5, 7), (4, u64::MAX, u64::MAX), (5, 1, u64::MAX)]
     {
         let key = [&b"k"[..], &u64::to_le_bytes(timestamp)].concat();
-        table.add(seq, ValueType::Value, &key, b"v").unwrap();
+        table.add(SequenceNumber::new(seq), ValueType::Value, &key, b"v").unwrap();
         assert_eq!(table.newest_timestamp(), Some(newest), "after {timestamp}");
     }
 }
@@ -312,13 +324,13 @@ fn many_look_ups_at_once_answer_like_one_by_one() {
     let n = if cfg!(miri) { 150 } else { 5000 };
     for seq in 1..=n {
         let key = format!("{:06}", random.next() % (2 * n));
-        table.add(seq, ValueType::Value, key.as_bytes(), &seq.to_le_bytes()).unwrap();
+        table.add(SequenceNumber::new(seq), ValueType::Value, key.as_bytes(), &seq.to_le_bytes()).unwrap();
     }
     let keys: Vec<String> = (0..100).map(|_| format!("{:06}", random.next() % (2 * n))).collect();
     let keys: Vec<&[u8]> = keys.iter().map(|k| k.as_bytes()).collect();
     let mut many = vec![Vec::new(); keys.len()];
     table
-        .multi_get(&keys, n / 2, |i, v| {
+        .multi_get(&keys, SequenceNumber::new(n / 2), |i, v| {
             many[i].push(v.value.to_vec());
             ControlFlow::Continue(())
         })
@@ -326,7 +338,7 @@ fn many_look_ups_at_once_answer_like_one_by_one() {
     for (key, many) in keys.iter().zip(many) {
         let mut one = Vec::new();
         table
-            .get(key, n / 2, |v| {
+            .get(key, SequenceNumber::new(n / 2), |v| {
                 one.push(v.value.to_vec());
                 ControlFlow::Continue(())
             })
@@ -364,19 +376,23 @@ fn op() -> impl Strategy<Value = Op> {
 
 fn run_model(rep: RepKind, order: Order, ops: Vec<Op>) -> std::result::Result<(), TestCaseError> {
     let internal = InternalOrder::new(order.clone());
-    let table = MemTable::new(MemTableOptions { order: internal.clone(), rep, ..options(rep) }, 1, 1);
+    let table = MemTable::new(
+        MemTableOptions { order: internal.clone(), rep, ..options(rep) },
+        1,
+        SequenceNumber::new(1),
+    );
     // The model: entries sorted by the internal order.
     let mut rows: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
     let mut seq = 0;
     for op in ops {
-        let seek = |key: &[u8], at: u64| seek_key(key, at);
+        let seek = |key: &[u8], at: u64| seek_key(key, SequenceNumber::new(at));
         match op {
             Op::Add(key) => {
                 seq += 1;
                 let value = seq.to_string().into_bytes();
-                table.add(seq, ValueType::Value, &key, &value).unwrap();
+                table.add(SequenceNumber::new(seq), ValueType::Value, &key, &value).unwrap();
                 let mut row = Vec::new();
-                append_internal(&mut row, &key, seq, ValueType::Value);
+                append_internal(&mut row, &key, SequenceNumber::new(seq), ValueType::Value);
                 let at = rows.partition_point(|(k, _)| internal.compare(k, &row).is_lt());
                 rows.insert(at, (row, value));
             }
@@ -390,7 +406,7 @@ fn run_model(rep: RepKind, order: Order, ops: Vec<Op>) -> std::result::Result<()
                     .collect();
                 let mut got = Vec::new();
                 table
-                    .get(&key, at, |v| {
+                    .get(&key, SequenceNumber::new(at), |v| {
                         got.push(v.value.to_vec());
                         ControlFlow::Continue(())
                     })
@@ -501,7 +517,12 @@ fn concurrent_readers_miss_no_entry_and_see_keys_in_order() {
                     for i in 0..per_writer {
                         let seq = i * WRITERS + w + 1;
                         table
-                            .add(seq, ValueType::Value, &nth(w, i).to_be_bytes(), &seq.to_le_bytes())
+                            .add(
+                                SequenceNumber::new(seq),
+                                ValueType::Value,
+                                &nth(w, i).to_be_bytes(),
+                                &seq.to_le_bytes(),
+                            )
                             .unwrap();
                         announced[w as usize].store(i + 1, Ordering::Release);
                     }
@@ -517,7 +538,7 @@ fn concurrent_readers_miss_no_entry_and_see_keys_in_order() {
                         let w = random.next() % WRITERS;
                         if before[w as usize] > 0 {
                             let i = random.next() % before[w as usize];
-                            let got = newest(table, &nth(w, i).to_be_bytes(), MAX_SEQUENCE);
+                            let got = newest(table, &nth(w, i).to_be_bytes(), MAX_SEQUENCE.get());
                             assert_eq!(got, Some((i * WRITERS + w + 1).to_le_bytes().to_vec()));
                         }
                     }
@@ -546,14 +567,16 @@ fn a_model_of_many_overwrites_keeps_every_version() {
     let mut random = Lcg(11);
     for seq in 1..=if cfg!(miri) { 200 } else { 20_000u64 } {
         let key = random.next() % 7;
-        table.add(seq, ValueType::Merge, &key.to_be_bytes(), &seq.to_le_bytes()).unwrap();
+        table
+            .add(SequenceNumber::new(seq), ValueType::Merge, &key.to_be_bytes(), &seq.to_le_bytes())
+            .unwrap();
         model.entry(key).or_default().push(seq);
     }
     for (key, seqs) in model {
         let mut got = Vec::new();
         table
             .get(&key.to_be_bytes(), MAX_SEQUENCE, |v| {
-                got.push(v.seq);
+                got.push(v.seq.get());
                 ControlFlow::Continue(())
             })
             .unwrap();
@@ -565,15 +588,15 @@ fn a_model_of_many_overwrites_keeps_every_version() {
 fn renumbered_memtable_equals_one_that_was_filled_with_the_numbers() {
     for (rep, protection) in [(RepKind::SkipList, 0), (RepKind::SkipList, 8), (RepKind::Vector, 4)] {
         let options = MemTableOptions { protection_bytes_per_key: protection, ..options(rep) };
-        let mut renumbered = MemTable::new(options.clone(), 1, 0);
-        let filled = MemTable::new(options, 7, 1000);
+        let mut renumbered = MemTable::new(options.clone(), 1, SequenceNumber::ZERO);
+        let filled = MemTable::new(options, 7, SequenceNumber::new(1000));
         for i in 1..=500u64 {
             let key = format!("key{:03}", i * 37 % 200);
             let kind = if i % 5 == 0 { ValueType::Deletion } else { ValueType::Value };
-            renumbered.add(i, kind, key.as_bytes(), &i.to_le_bytes()).unwrap();
-            filled.add(1000 + i, kind, key.as_bytes(), &i.to_le_bytes()).unwrap();
+            renumbered.add(SequenceNumber::new(i), kind, key.as_bytes(), &i.to_le_bytes()).unwrap();
+            filled.add(SequenceNumber::new(1000 + i), kind, key.as_bytes(), &i.to_le_bytes()).unwrap();
         }
-        renumber(Arc::get_mut(&mut renumbered).unwrap(), 7, 1000).unwrap();
+        renumber(Arc::get_mut(&mut renumbered).unwrap(), 7, SequenceNumber::new(1000)).unwrap();
         assert_eq!(forward(&renumbered), forward(&filled), "{rep:?}, {protection} bytes of protection");
         assert_eq!(backward(&renumbered), backward(&filled));
         let numbers =
@@ -587,12 +610,12 @@ fn renumbered_memtable_equals_one_that_was_filled_with_the_numbers() {
 #[test]
 fn renumbering_beyond_the_last_sequence_number_changes_nothing() {
     let mut table = table(RepKind::SkipList);
-    table.add(3, ValueType::Value, b"k", b"v").unwrap();
+    table.add(SequenceNumber::new(3), ValueType::Value, b"k", b"v").unwrap();
     let before = forward(&table);
     let inner = Arc::get_mut(&mut table).unwrap();
     renumber(inner, 1, MAX_SEQUENCE - 2).unwrap_err();
-    inner.add_range_tombstone(4, b"a", b"b").unwrap();
-    renumber(inner, 1, 1).unwrap_err();
+    inner.add_range_tombstone(SequenceNumber::new(4), b"a", b"b").unwrap();
+    renumber(inner, 1, SequenceNumber::new(1)).unwrap_err();
     assert_eq!(forward(&table), before);
 }
 
@@ -607,13 +630,17 @@ fn keys_in_a_custom_order_are_found_while_the_tree_grows() {
             let mut draw = |seq: u64| {
                 let text = &b"~\0\xff"[..random.next() as usize % 4];
                 let user_key = [text, &(random.next() % 200).to_le_bytes()].concat();
-                [&user_key[..], &base::key::pack(seq, ValueType::Value as u8).to_le_bytes()].concat()
+                [
+                    &user_key[..],
+                    &base::key::pack(SequenceNumber::new(seq), ValueType::Value as u8).to_le_bytes(),
+                ]
+                .concat()
             };
-            let table = MemTable::new(MemTableOptions::new(order.clone()), 1, 1);
+            let table = MemTable::new(MemTableOptions::new(order.clone()), 1, SequenceNumber::new(1));
             let mut keys: Vec<Vec<u8>> = Vec::new();
             for seq in 1..=70 {
                 let key = draw(seq);
-                table.add(seq, ValueType::Value, user_key(&key), b"v").unwrap();
+                table.add(SequenceNumber::new(seq), ValueType::Value, user_key(&key), b"v").unwrap();
                 keys.insert(keys.partition_point(|k| order.compare(k, &key).is_lt()), key);
                 let mut iter = table.iter();
                 for _ in 0..10 {

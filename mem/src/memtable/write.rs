@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use base::coding::varint_len;
 use base::error::{Error, Result};
-use base::key::{MAX_SEQUENCE, SequenceNumber, TRAILER_LEN, ValueType, pack};
+use base::key::{MAX_SEQUENCE, SequenceNumber, TRAILER_LEN, ValueType, pack, sequence_of};
 
 use crate::arena::Ref;
 use crate::range_del::Tombstone;
@@ -118,7 +118,7 @@ impl MemTable {
     ) -> Result<Inserted> {
         let mut replaced = false;
         self.newest(user_key, |entry| {
-            let (found, was) = (entry.trailer() >> 8, entry.trailer() as u8);
+            let (found, was) = (sequence_of(entry.trailer()), entry.trailer() as u8);
             let covered = self.max_covering_tombstone(self.entries.without_timestamp(user_key), MAX_SEQUENCE);
             let fits = was == kind as u8
                 && self.entries.compare_user(entry.user_key(), user_key).is_eq()
@@ -244,7 +244,13 @@ struct Added {
 
 impl Default for Added {
     fn default() -> Self {
-        Added { entries: 0, deletes: 0, data_size: 0, smallest: u64::MAX, largest: 0 }
+        Added {
+            entries: 0,
+            deletes: 0,
+            data_size: 0,
+            smallest: SequenceNumber::NONE,
+            largest: SequenceNumber::ZERO,
+        }
     }
 }
 
@@ -305,8 +311,8 @@ impl Tally {
             self.deletes.fetch_add(added.deletes, Ordering::Relaxed);
         }
         self.data_size.fetch_add(added.data_size, Ordering::Relaxed);
-        raise(&self.first_seq_inverted, u64::MAX - added.smallest);
-        raise(&self.largest_seq, added.largest);
+        raise(&self.first_seq_inverted, SequenceNumber::NONE - added.smallest);
+        raise(&self.largest_seq, added.largest.get());
     }
 }
 

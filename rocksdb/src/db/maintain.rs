@@ -3,7 +3,7 @@
 use std::ffi::CString;
 use std::path::Path;
 
-use ironstone::Family;
+use ironstone::{Family, SequenceNumber};
 
 use super::{ColumnFamilyMetaData, DBCommon, DBInner, DBWithThreadMode, LiveFile, Range, ThreadMode};
 use crate::c_str::check_path;
@@ -284,7 +284,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
 
     /// Returns the newest visible sequence number.
     pub fn latest_sequence_number(&self) -> u64 {
-        self.base().plain().latest_sequence()
+        self.base().plain().latest_sequence().get()
     }
 
     fn sizes(&self, cf: Option<&CfHandle>, ranges: &[Range<'_>]) -> Vec<u64> {
@@ -309,7 +309,10 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// # Errors
     /// NotFound if the WAL does not reach the sequence number.
     pub fn get_updates_since(&self, seq_number: u64) -> Result<DBWALIterator, Error> {
-        Ok(DBWALIterator::new(self.base().plain().updates_since(seq_number)?, seq_number))
+        Ok(DBWALIterator::new(
+            self.base().plain().updates_since(SequenceNumber::new(seq_number))?,
+            seq_number,
+        ))
     }
 
     /// Updates a secondary instance: later reads see the writes of the primary instance up to this call.

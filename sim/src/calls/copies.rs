@@ -2,6 +2,7 @@
 
 mod files;
 
+use base::SequenceNumber;
 use std::path::PathBuf;
 
 use ironstone::{
@@ -260,9 +261,10 @@ impl Copies {
         self.db.flush_wal(false).map_err(told("flush_wal"))?;
         let newest = self.db.latest_sequence();
         if let Some((seq, mut state)) = self.mark.take()
-            && seq < newest
+            && seq < newest.get()
         {
-            let updates = self.db.updates_since(seq + 1).map_err(told("updates_since"))?;
+            let updates =
+                self.db.updates_since(SequenceNumber::new(seq + 1)).map_err(told("updates_since"))?;
             for update in updates {
                 let update = update.map_err(told("an update"))?;
                 for record in update.batch.iter() {
@@ -271,7 +273,7 @@ impl Copies {
             }
             same("the state after the updates", &state, &self.state)?;
         }
-        self.mark = Some((newest, self.state.clone()));
+        self.mark = Some((newest.get(), self.state.clone()));
         let (files, current) = (self.db.wal_files(), self.db.current_wal_file());
         let (files, current) =
             (files.map_err(told("wal_files"))?, current.map_err(told("current_wal_file"))?);

@@ -53,7 +53,7 @@ impl World {
         let snapshot = db.snapshot();
         audit::tree(&db, &*self.env.fs, Path::new("/db"))?;
         let rows: usize = found.families.values().map(Model::len).sum();
-        self.ran.hear(rows as u64 ^ db.latest_sequence());
+        self.ran.hear(rows as u64 ^ db.latest_sequence().get());
         self.ran.shapes.insert(kernel::checksum::xxh3::hash64(self.shape.as_bytes()));
         // A recovered write stays visible, but as in RocksDB it is durable only after a flush or a sync.
         let oldest = self.history.first().cloned().unwrap_or_default();

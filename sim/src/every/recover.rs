@@ -169,7 +169,7 @@ fn whole(db: &Db, outside: &Outside, found: &State, options: &Options) -> Result
     let dir = Path::new("/db");
     let prefix = options.family.prefix_extractor.is_some().then_some(1);
     let sample = Sample { text: String::new(), reverse: false, prefix };
-    let seed = db.latest_sequence().wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let seed = db.latest_sequence().get().wrapping_mul(0x9e37_79b9_7f4a_7c15);
     audit::reads(db, found, &sample, seed)?;
     while outside.env.executor.help() {}
     audit::tree(db, &*outside.env.fs, dir)?;

@@ -7,6 +7,7 @@ use ironstone::{Db, WriteOptions};
 
 use super::edits::manifest;
 use super::*;
+use base::SequenceNumber;
 
 fn get(db: &Db, key: &[u8]) -> Option<Vec<u8>> {
     db.get(key).unwrap().map(|value| value.to_vec())
@@ -134,7 +135,7 @@ fn an_empty_range_deletion_takes_no_sequence_number_in_a_skipped_family() {
     let (mut writer, mut file) = (Writer::new(Framing::Classic), Vec::new());
     for (sequence, batch) in [(10, older), (12, newer)] {
         let mut bytes = batch.bytes().to_vec();
-        format::batch::set_sequence(&mut bytes, sequence);
+        format::batch::set_sequence(&mut bytes, SequenceNumber::new(sequence));
         writer.append(&mut file, &bytes).unwrap();
     }
     let mut target = world.disk.create(&log, &AppendHints::default()).unwrap();

@@ -1,3 +1,4 @@
+use base::SequenceNumber;
 use base::key::append_internal;
 
 use super::*;
@@ -12,7 +13,7 @@ fn needs_compaction(
     for i in 0..entries {
         let kind = if is_deletion(i) { ValueType::Deletion } else { ValueType::Value };
         let mut key = Vec::new();
-        append_internal(&mut key, &i.to_be_bytes(), 1, kind);
+        append_internal(&mut key, &i.to_be_bytes(), SequenceNumber::new(1), kind);
         collector.add(&key, b"", i as u64).unwrap();
     }
     collector.finish().unwrap();

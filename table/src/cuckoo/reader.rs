@@ -184,7 +184,7 @@ impl CuckooReader {
     /// Returns the trailer of the entry in a bucket. `stored` is the valid key of the bucket.
     pub(super) fn trailer_of(&self, stored: &[u8]) -> u64 {
         let own = match self.shape.user_keys_only {
-            true => pack(0, ValueType::Value as u8),
+            true => pack(SequenceNumber::ZERO, ValueType::Value as u8),
             false => base::key::trailer(stored),
         };
         self.global_seqno.map_or(own, |seq| pack(seq, own as u8))

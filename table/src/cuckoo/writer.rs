@@ -8,7 +8,7 @@
 //! Source: RocksDB `table/cuckoo/cuckoo_table_builder.cc`.
 
 use base::key::{TRAILER_LEN, sequence, trailer, user_key};
-use base::{Error, Result, ValueType};
+use base::{Error, Result, SequenceNumber, ValueType};
 use env::writer::FileWriter;
 use format::footer::TableKind;
 use format::metaindex::Metaindex;
@@ -138,7 +138,7 @@ impl CuckooWriter {
         let shape = *self.shape.get_or_insert_with(|| {
             (self.smallest, self.largest, self.first_key) = (user.to_vec(), user.to_vec(), key.to_vec());
             self.held.key_len = key.len();
-            Shape { user_key_len: user.len(), first_is_of_sequence_0: sequence(key) == 0 }
+            Shape { user_key_len: user.len(), first_is_of_sequence_0: sequence(key).is_zero() }
         });
         if user.len() != shape.user_key_len {
             return Err(Error::not_supported("all keys have to be the same size"));
@@ -160,7 +160,7 @@ impl CuckooWriter {
             self.last_key.is_empty() || self.options.order.compare(&self.last_key, key).is_lt(),
             "the key {key:02x?} is out of order"
         );
-        self.user_keys_only &= is_value && sequence(key) == 0;
+        self.user_keys_only &= is_value && sequence(key).is_zero();
         self.counts.add(trailer(key), key.len(), value.len());
         if user < &self.smallest[..] {
             self.smallest = user.to_vec();
@@ -230,7 +230,9 @@ impl CuckooWriter {
             placed = self.place(size, block)?;
             empty = unused_key(&self.smallest, &self.largest)?;
             if !self.user_keys_only {
-                empty.extend_from_slice(&base::key::pack(0, ValueType::Value as u8).to_le_bytes());
+                empty.extend_from_slice(
+                    &base::key::pack(SequenceNumber::ZERO, ValueType::Value as u8).to_le_bytes(),
+                );
             }
         }
         Ok(Layout { block, size, placed, empty })

@@ -89,7 +89,7 @@ impl RowEncoder {
             },
         }
         out.extend_from_slice(stored);
-        match trailer(key) == pack(0, ValueType::Value as u8) {
+        match trailer(key) == pack(SequenceNumber::ZERO, ValueType::Value as u8) {
             true => out.push(VALUE_OF_SEQUENCE_0),
             false => out.extend_from_slice(&trailer(key).to_le_bytes()),
         }
@@ -278,7 +278,9 @@ impl RowCursor {
         let range = self.take(rows, *at, len.saturating_add(1), ctx)?;
         if self.window.get(range.clone()).last() == Some(&VALUE_OF_SEQUENCE_0) {
             self.key.extend_from_slice(self.window.get(range.start..range.end - 1));
-            self.key.extend_from_slice(&rows.trailer(pack(0, ValueType::Value as u8)).to_le_bytes());
+            self.key.extend_from_slice(
+                &rows.trailer(pack(SequenceNumber::ZERO, ValueType::Value as u8)).to_le_bytes(),
+            );
             *at += len as u64 + 1;
             return Ok(());
         }

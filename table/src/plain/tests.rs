@@ -1,5 +1,6 @@
 //! The layouts of rows and of the index, byte by byte.
 
+use base::SequenceNumber;
 use base::ValueType;
 use base::key::append_internal;
 use base::order::BuiltinPrefix;
@@ -18,7 +19,7 @@ fn encoded(
     let prefix = BuiltinPrefix::Fixed(2);
     let encode = |(user, seq): &(&str, u64)| {
         let (mut key, mut out) = (Vec::new(), Vec::new());
-        append_internal(&mut key, user.as_bytes(), *seq, ValueType::Value);
+        append_internal(&mut key, user.as_bytes(), SequenceNumber::new(*seq), ValueType::Value);
         encoder.encode(&key, b"v", Some(&prefix), &mut out).unwrap();
         out
     };

@@ -4,6 +4,7 @@ use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use base::Pinned;
+use base::key::sequence_of;
 use base::order::PrefixExtractor;
 use base::stats::HistogramKind;
 
@@ -80,7 +81,7 @@ impl Entry<'_> {
     /// Returns the sequence number of the entry.
     #[inline]
     pub fn sequence(&self) -> base::SequenceNumber {
-        self.trailer >> 8
+        sequence_of(self.trailer)
     }
 
     /// Returns the byte of the value type; see `base::ValueType`.

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use allocation_counter::measure;
+use base::SequenceNumber;
 use base::ValueType;
 use base::iter::InternalIterator;
 use base::key::{InternalOrder, append_internal, seek_key};
@@ -41,7 +42,7 @@ fn the_cache_is_charged_what_blocks_of_every_kind_took_from_the_allocator() {
             let (bytes, _) = write(written, |writer| {
                 for user in users {
                     let mut key = Vec::new();
-                    append_internal(&mut key, &user.to_be_bytes(), 5, ValueType::Value);
+                    append_internal(&mut key, &user.to_be_bytes(), SequenceNumber::new(5), ValueType::Value);
                     writer.add(&key, &vec![user as u8; value_len + user as usize % 7]).unwrap();
                 }
             });
@@ -83,7 +84,7 @@ fn the_cache_is_charged_what_blocks_of_every_kind_took_from_the_allocator() {
                 // array.
                 let search = || {
                     for user in 0..2000u32 {
-                        let key = seek_key(&user.to_be_bytes(), 9);
+                        let key = seek_key(&user.to_be_bytes(), SequenceNumber::new(9));
                         reader.get(&key, &ReadCtx::default(), |_| ControlFlow::Break(())).unwrap();
                     }
                 };

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use base::iter::InternalIterator;
 use base::key::{InternalOrder, append_internal, seek_key, user_key};
 use base::order::{BuiltinPrefix, PrefixExtractor};
-use base::{FamilyId, FileNumber, Kind, Order, ValueType};
+use base::{FamilyId, FileNumber, Kind, Order, SequenceNumber, ValueType};
 use env::writer::{FileWriter, WriterOptions as FileOptions};
 use env::{AppendHints, Env};
 use format::properties::Properties;
@@ -80,8 +80,9 @@ fn check_paths(reader: &AnyReader) -> Vec<Row> {
     assert!(!rows.valid());
     let mut targets: Vec<Vec<u8>> = all.iter().map(|(key, _)| key.clone()).collect();
     targets.extend(all.iter().map(|(key, _)| seek_key(user_key(key), base::key::MAX_SEQUENCE)));
-    targets.extend(all.iter().map(|(key, _)| seek_key(&[user_key(key), b"x"].concat(), 5)));
-    targets.extend([seek_key(b"", 0), seek_key(&[0xff; 30], 0)]);
+    targets
+        .extend(all.iter().map(|(key, _)| seek_key(&[user_key(key), b"x"].concat(), SequenceNumber::new(5))));
+    targets.extend([seek_key(b"", SequenceNumber::ZERO), seek_key(&[0xff; 30], SequenceNumber::ZERO)]);
     // In large tables, only some of the keys are searched.
     for target in targets.iter().step_by(1 + all.len() / 100) {
         rows.seek(target);
@@ -191,7 +192,7 @@ fn every_golden_table_is_written_again_byte_for_byte() {
 
 fn row(user: &[u8], seq: u64, kind: ValueType, value: &[u8]) -> Row {
     let mut key = Vec::new();
-    append_internal(&mut key, user, seq, kind);
+    append_internal(&mut key, user, SequenceNumber::new(seq), kind);
     (key, value.to_vec())
 }
 
@@ -341,9 +342,10 @@ fn a_plain_table_in_full_scan_mode_is_only_read_from_the_start() {
     let reader = open(&bytes, &OpenOptions { other: Arc::new(other), ..OpenOptions::default() }).unwrap();
     let mut rows = reader.iter(&ctx());
     assert_eq!(forward(&mut rows).len(), 150);
-    rows.seek(&seek_key(b"a", 0));
+    rows.seek(&seek_key(b"a", SequenceNumber::ZERO));
     assert!(rows.status().unwrap_err().to_string().contains("Seek() is not allowed in full scan mode."));
-    let error = reader.get(&seek_key(b"a", 0), &ctx(), |_| ControlFlow::Continue(())).unwrap_err();
+    let error =
+        reader.get(&seek_key(b"a", SequenceNumber::ZERO), &ctx(), |_| ControlFlow::Continue(())).unwrap_err();
     assert!(error.to_string().contains("Get() is not allowed in full scan mode."), "{error}");
 }
 
@@ -385,9 +387,11 @@ fn damaged_tables_end_in_an_answer_or_an_error() {
                 }
                 assert!(!rows.valid() || steps == bytes.len());
                 rows.seek_to_last();
-                rows.seek_for_prev(&seek_key(b"m", 0));
-                rows.seek(&seek_key(b"m", 0));
-                let _ = reader.get(&seek_key(b"abcdefgh", 9), &ctx(), |_| ControlFlow::Continue(()));
+                rows.seek_for_prev(&seek_key(b"m", SequenceNumber::ZERO));
+                rows.seek(&seek_key(b"m", SequenceNumber::ZERO));
+                let _ = reader.get(&seek_key(b"abcdefgh", SequenceNumber::new(9)), &ctx(), |_| {
+                    ControlFlow::Continue(())
+                });
                 let _ = reader.verify_checksums(&ctx());
             }
         }

@@ -91,18 +91,18 @@ fn every_golden_table_reads_the_same_on_every_path() {
             .iter()
             .map(|(key, value)| {
                 let key = parse(key).unwrap();
-                (key.user_key.to_vec(), key.seq, key.kind as u64, value.clone())
+                (key.user_key.to_vec(), key.seq.get(), key.kind as u64, value.clone())
             })
             .collect();
         assert_eq!(found, file.rows, "{}", relative.display());
         let tombstones: Vec<_> = reader
             .range_tombstones()
             .iter()
-            .map(|(start, end)| (user_key(start).to_vec(), end.clone(), base::key::sequence(start)))
+            .map(|(start, end)| (user_key(start).to_vec(), end.clone(), base::key::sequence(start).get()))
             .collect();
         // The fixtures list tombstones as they are stored. The reader replaces their sequence number by the
         // global sequence number of the file.
-        let taken = |(start, end, seq)| (start, end, reader.global_seqno().unwrap_or(seq));
+        let taken = |(start, end, seq)| (start, end, reader.global_seqno().map_or(seq, |seq| seq.get()));
         let expected: Vec<_> = file.tombstones.iter().cloned().map(taken).collect();
         assert_eq!(tombstones, expected, "{}", relative.display());
         compared += 1;

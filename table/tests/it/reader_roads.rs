@@ -9,7 +9,7 @@ use base::ValueType;
 use base::iter::InternalIterator;
 use base::key::{InternalOrder, append_internal, seek_key, user_key};
 use base::order::{BuiltinPrefix, Order};
-use base::{Error, Result};
+use base::{Error, Result, SequenceNumber};
 use env::fs::RandomRead;
 use ironstone_table::options::{BlockBasedTableOptions, FilterPolicy};
 use ironstone_table::sst::{BlockCache, OpenOptions, Pace, ReadCtx, Reader, TableIter, WriterOptions};
@@ -20,7 +20,7 @@ use crate::support::write;
 
 fn key(user: &[u8]) -> Vec<u8> {
     let mut key = Vec::new();
-    append_internal(&mut key, user, 5, ValueType::Value);
+    append_internal(&mut key, user, SequenceNumber::new(5), ValueType::Value);
     key
 }
 
@@ -78,9 +78,9 @@ fn auto_prefix_mode_hides_nothing_from_a_backward_seek() {
     let reader = open("/t.sst", bytes, &read).unwrap();
     let ctx = ReadCtx { auto_prefix_mode: true, upper_bound: Some(b"bb9".to_vec()), ..ReadCtx::default() };
     let mut iter = reader.iter(&ctx);
-    iter.seek(&seek_key(b"bb1", 9));
+    iter.seek(&seek_key(b"bb1", SequenceNumber::new(9)));
     assert!(!iter.valid() && iter.status().is_ok(), "the filter knows of no bb");
-    iter.seek_for_prev(&seek_key(b"bb1", 9));
+    iter.seek_for_prev(&seek_key(b"bb1", SequenceNumber::new(9)));
     assert!(iter.valid());
     assert_eq!(user_key(iter.key()), b"aa2");
 }
@@ -94,7 +94,7 @@ fn a_filter_of_other_prefixes_than_todays_hides_nothing() {
         let ctx =
             ReadCtx { prefix_extractor: Some(Arc::new(BuiltinPrefix::Fixed(today))), ..ReadCtx::default() };
         let mut iter = reader.iter(&ctx);
-        iter.seek(&seek_key(b"bb1", 9));
+        iter.seek(&seek_key(b"bb1", SequenceNumber::new(9)));
         iter.valid()
     };
     assert!(found(1), "bc1 has the prefix b");
@@ -153,7 +153,7 @@ fn after_a_failed_read_a_scan_ends_with_the_error_and_a_new_one_shows_every_row(
             failures += 1;
             let mut next = seen.last().cloned().unwrap_or_default();
             next.push(0);
-            iter.seek(&seek_key(&next, 9));
+            iter.seek(&seek_key(&next, SequenceNumber::new(9)));
         }
         assert!(seen == users, "read {failing} failed: {} rows of {}", seen.len(), users.len());
     }
@@ -285,7 +285,8 @@ fn a_multi_get_that_has_begun_has_announced_each_block_and_read_none() {
     let file = Arc::new(Recording { bytes, path: "/t.sst".into(), reads, announced });
     let reader = Reader::open(file.clone(), size, &read).unwrap();
     file.reads.lock().unwrap().clear();
-    let keys: Vec<Vec<u8>> = users.iter().step_by(100).map(|user| seek_key(user, 9)).collect();
+    let keys: Vec<Vec<u8>> =
+        users.iter().step_by(100).map(|user| seek_key(user, SequenceNumber::new(9))).collect();
     let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
     let ctx = ReadCtx::default();
     for announces in [false, true] {
@@ -321,7 +322,7 @@ const KINDS: [Kind; 2] = [
 ];
 
 fn look_up(reader: &Reader, ctx: &ReadCtx) -> Result<()> {
-    reader.get(&seek_key(b"key 050", 9), ctx, |_| ControlFlow::Break(()))
+    reader.get(&seek_key(b"key 050", SequenceNumber::new(9)), ctx, |_| ControlFlow::Break(()))
 }
 
 #[test]
@@ -334,10 +335,14 @@ fn reads_that_do_not_fill_the_cache_leave_it_as_it_is() {
         for _ in 0..3 {
             look_up(&reader, &ctx).unwrap();
             assert!(
-                reader.multi_get(&[&seek_key(b"key 050", 9)], &ctx, |_, _| ControlFlow::Break(())).is_empty()
+                reader
+                    .multi_get(&[&seek_key(b"key 050", SequenceNumber::new(9))], &ctx, |_, _| {
+                        ControlFlow::Break(())
+                    })
+                    .is_empty()
             );
             let mut iter = reader.iter(&ctx);
-            iter.seek(&seek_key(b"key 050", 9));
+            iter.seek(&seek_key(b"key 050", SequenceNumber::new(9)));
             assert!(iter.valid());
         }
         assert_eq!(cache.usage(), filled);
@@ -361,7 +366,9 @@ fn a_large_block_gets_its_search_array_after_more_searches_than_a_small_block() 
     let read = OpenOptions { cache: Some(cache.clone()), ..options(Order::Bytewise) };
     let reader = open("/t.sst", bytes, &read).unwrap();
     let search = || {
-        let found = reader.get(&seek_key(b"key 0050", 9), &ReadCtx::default(), |_| ControlFlow::Break(()));
+        let found = reader.get(&seek_key(b"key 0050", SequenceNumber::new(9)), &ReadCtx::default(), |_| {
+            ControlFlow::Break(())
+        });
         found.unwrap();
         cache.usage()
     };
@@ -379,7 +386,7 @@ fn a_block_that_was_searched_twice_outlives_a_scan() {
         look_up(&reader, &ReadCtx::default()).unwrap();
         look_up(&reader, &ReadCtx::default()).unwrap();
         let mut iter = reader.iter(&ReadCtx::default());
-        iter.seek(&seek_key(b"key 100", 9));
+        iter.seek(&seek_key(b"key 100", SequenceNumber::new(9)));
         while iter.valid() {
             iter.next();
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use base::iter::InternalIterator;
 use base::key::{parse, seek_key, sequence, user_key};
 use base::order::BuiltinPrefix;
-use base::{FileNumber, Level, Order, Result};
+use base::{FileNumber, Level, Order, Result, SequenceNumber};
 use env::fs::RandomRead;
 use ironstone_table::options::{BlockBasedTableOptions, FilterPolicy};
 use ironstone_table::sst::{OpenOptions, ReadCtx, Reader, TableIter};
@@ -119,7 +119,8 @@ pub fn check_all_paths(reader: &Arc<Reader>, order: &Order) -> Vec<Row> {
     assert_eq!(rows.len() as u64, points, "as many rows as the properties say");
     assert_eq!(reader.range_tombstones().len() as u64, reader.properties().num_range_deletions);
     reader.verify_checksums(&ReadCtx::default()).unwrap();
-    let data_size: u64 = reader.approximate_size(&[], &seek_key(&[0xff; 40], 0), &total).unwrap();
+    let data_size: u64 =
+        reader.approximate_size(&[], &seek_key(&[0xff; 40], SequenceNumber::ZERO), &total).unwrap();
     assert!(data_size <= reader.file_size());
 
     let mut prefix_iter = reader.iter(&ReadCtx::default());

@@ -1,6 +1,7 @@
 //! Small whole files of RocksDB, each with one feature.
 
 use base::Order;
+use base::SequenceNumber;
 use ironstone_table::sst::{BlockCache, OpenOptions};
 use mem::cache::CacheOptions;
 use serde_json::Value;
@@ -52,9 +53,9 @@ fn an_ingested_files_number_comes_from_the_manifest() {
     let v = files().into_iter().find(|v| v["name"] == "small_v7_c4").unwrap();
     let bytes = hex(&v["bytes"]);
     let mut options = options_for("a.sst".as_ref(), &bytes).unwrap();
-    options.largest_seqno = Some(77);
+    options.largest_seqno = Some(SequenceNumber::new(77));
     let reader = open("a.sst", bytes, &options).unwrap();
     let rows = check_all_paths(&reader, &Order::Bytewise);
-    assert!(rows.iter().all(|(key, _)| base::key::sequence(key) == 77));
-    assert_eq!(base::key::sequence(&reader.range_tombstones()[0].0), 77);
+    assert!(rows.iter().all(|(key, _)| base::key::sequence(key) == SequenceNumber::new(77)));
+    assert_eq!(base::key::sequence(&reader.range_tombstones()[0].0), SequenceNumber::new(77));
 }

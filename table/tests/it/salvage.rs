@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use base::SequenceNumber;
 use base::ValueType;
 use base::key::{InternalOrder, append_internal, user_key};
 use base::order::Order;
@@ -22,7 +23,12 @@ fn rows() -> Vec<Row> {
     (0..ROWS)
         .map(|i| {
             let mut key = Vec::new();
-            append_internal(&mut key, format!("key{i:05}").as_bytes(), 1000 + i as u64, ValueType::Value);
+            append_internal(
+                &mut key,
+                format!("key{i:05}").as_bytes(),
+                SequenceNumber::new(1000 + i as u64),
+                ValueType::Value,
+            );
             let value = (0..20 + i % 50).map(|j| (i * 31 + j * j) as u8).collect();
             (key, value)
         })
@@ -71,7 +77,7 @@ fn made(writer: &WriterOptions) -> Vec<u8> {
     let rows = rows();
     let (bytes, _) = write(writer.clone(), |writer| {
         rows.iter().for_each(|(key, value)| writer.add(key, value).unwrap());
-        writer.add_range_tombstone(b"a", b"b", 5).unwrap();
+        writer.add_range_tombstone(b"a", b"b", SequenceNumber::new(5)).unwrap();
     });
     bytes
 }

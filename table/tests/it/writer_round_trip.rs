@@ -12,7 +12,7 @@ use base::ValueType;
 use base::iter::InternalIterator;
 use base::key::{InternalOrder, append_internal, user_key};
 use base::order::{BuiltinPrefix, Order};
-use base::{FamilyId, FileNumber};
+use base::{FamilyId, FileNumber, SequenceNumber};
 use compress::CompressionOptions;
 use env::{Env, ReadHints};
 use format::checksum::ChecksumType;
@@ -139,8 +139,8 @@ fn fill(writer: &mut Writer, rows: &[(Vec<u8>, Vec<u8>)], with_ranges: bool) {
         writer.add(key, value).unwrap();
     }
     if with_ranges {
-        writer.add_range_tombstone(b"zz1", b"zz5", 9).unwrap();
-        writer.add_range_tombstone(b"zz3", b"zz9", 4).unwrap();
+        writer.add_range_tombstone(b"zz1", b"zz5", SequenceNumber::new(9)).unwrap();
+        writer.add_range_tombstone(b"zz3", b"zz9", SequenceNumber::new(4)).unwrap();
     }
 }
 
@@ -160,7 +160,7 @@ fn rows() -> Vec<(Vec<u8>, Vec<u8>)> {
             append_internal(
                 &mut key,
                 format!("key{:03}suffix{i:06}", i / 5).as_bytes(),
-                5000 - i - version,
+                SequenceNumber::new(5000 - i - version),
                 kind,
             );
             let len = if kind == ValueType::Value {
@@ -317,7 +317,7 @@ fn empty_tables_and_timestamps() {
     for i in 0..300u64 {
         let user = [format!("key{:05}", i / 3).as_bytes(), &(1000 - i).to_le_bytes()].concat();
         let mut key = Vec::new();
-        append_internal(&mut key, &user, 7, ValueType::Value);
+        append_internal(&mut key, &user, SequenceNumber::new(7), ValueType::Value);
         stamped.push((key, i.to_string().into_bytes()));
     }
     for persist_timestamps in [true, false] {
@@ -338,7 +338,7 @@ fn empty_tables_and_timestamps() {
 fn a_key_out_of_order_is_stopped_where_it_is_added() {
     let key = |user: &[u8]| {
         let mut key = Vec::new();
-        append_internal(&mut key, user, 7, ValueType::Value);
+        append_internal(&mut key, user, SequenceNumber::new(7), ValueType::Value);
         key
     };
     write(WriterOptions::default(), |writer| {

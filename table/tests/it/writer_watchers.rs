@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use base::key::append_internal;
-use base::{Error, Result, ValueType};
+use base::{Error, Result, SequenceNumber, ValueType};
 use compress::{Compression, CompressionOptions};
 use ironstone_table::options::{BlockBasedTableOptions, Charged, FilterPolicy};
 use ironstone_table::sst::writer::{
@@ -15,7 +15,7 @@ use crate::support::write;
 
 fn key(i: u64) -> Vec<u8> {
     let mut key = Vec::new();
-    append_internal(&mut key, format!("key{i:06}").as_bytes(), i, ValueType::Value);
+    append_internal(&mut key, format!("key{i:06}").as_bytes(), SequenceNumber::new(i), ValueType::Value);
     key
 }
 

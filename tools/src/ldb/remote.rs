@@ -216,7 +216,7 @@ mod tests {
     fn progress_is_shown_in_the_words_of_rocksdb() {
         let key = |user: &[u8], trailer: u64| [user, &trailer.to_le_bytes()].concat();
         let progress = SubcompactionProgress {
-            next_internal_key: key(b"k\xfe", MAX_SEQUENCE << 8 | 0x18),
+            next_internal_key: key(b"k\xfe", base::key::pack(MAX_SEQUENCE, 0x18)),
             num_processed_input_records: 7,
             output_level: LevelProgress { num_processed_output_records: 5, output_files: Vec::new() },
             ..SubcompactionProgress::default()

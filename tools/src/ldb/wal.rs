@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 
-use base::{FamilyId, Order};
+use base::{FamilyId, Order, SequenceNumber};
 use engine::manifest::FileSource;
 use env::ReadHints;
 use format::batch::{Batch, HEADER_LEN, Marker, Record};
@@ -93,7 +93,7 @@ struct Walk<'a> {
     how: How,
     orders: &'a BTreeMap<FamilyId, Order>,
     /// The sequence number and the entry count of the previous write batch.
-    previous: Option<(u64, u32)>,
+    previous: Option<(SequenceNumber, u32)>,
 }
 
 /// The end of a block may be filler if it has fewer bytes than this.
@@ -191,7 +191,7 @@ impl Walk<'_> {
         let previous = self.previous.replace((sequence, count));
         if self.how.gaps_only {
             match previous {
-                Some((before, n)) if before.wrapping_add(u64::from(n)) != sequence => {
+                Some((before, n)) if before.saturating_add(u64::from(n)) != sequence => {
                     row = format!("Prev batch sequence number: {before}, prev batch count: {n}, ");
                 }
                 _ => return Ok(()),

@@ -1,4 +1,5 @@
 use base::Order;
+use base::SequenceNumber;
 
 use super::{EmptyRanges, Jump, Reader, Toward};
 
@@ -6,7 +7,7 @@ const ORDER: Order = Order::Bytewise;
 const ENOUGH: u64 = 5_000;
 
 fn reader(seq: u64) -> Reader {
-    Reader { seq, super_version: 3 }
+    Reader { seq: SequenceNumber::new(seq), super_version: 3 }
 }
 
 /// Ranges of a column family whose newest super version is 3.
@@ -56,7 +57,7 @@ fn readers_of_older_super_versions_do_not_skip() {
     let ranges = ranges();
     scan(&ranges, "b", Some("m"), Toward::Larger);
     for (seq, super_version, skips) in [(10, 3, true), (11, 4, true), (9, 3, false), (10, 2, false)] {
-        let reader = Reader { seq, super_version };
+        let reader = Reader { seq: SequenceNumber::new(seq), super_version };
         let jump = ranges.jump(&ORDER, b"c", Toward::Larger, reader, false);
         assert_eq!(jump.is_some(), skips, "{reader:?}");
     }

@@ -154,7 +154,7 @@ impl<I: InternalIterator> Search<I> {
                     if let Some(watch) = &mut self.watch {
                         watch.hidden(seq, &mut hidden);
                     }
-                    if seq == 0 && self.timestamp_size == 0 && self.view.max_skippable == 0 {
+                    if seq.is_zero() && self.timestamp_size == 0 && self.view.max_skippable == 0 {
                         skip_saved = false;
                     } else {
                         self.saved_key.clear();

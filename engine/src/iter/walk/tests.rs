@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use base::iter::VecIterator;
 use base::key::{InternalOrder, append_internal};
-use base::{Order, ValueType};
+use base::{Order, SequenceNumber, ValueType};
 
 use super::{View, Walk, misplaced};
 
@@ -16,9 +16,11 @@ fn a_place_outside_of_the_bounds_is_a_fault_of_the_walk_and_no_damage() {
     }
     let order = InternalOrder::new(Order::Bytewise);
     let mut key = Vec::new();
-    append_internal(&mut key, b"c", 1, ValueType::Value);
-    let mut walk =
-        Walk::new(VecIterator::new(vec![(key, Vec::new())], order), View::plain(Order::Bytewise, 9));
+    append_internal(&mut key, b"c", SequenceNumber::new(1), ValueType::Value);
+    let mut walk = Walk::new(
+        VecIterator::new(vec![(key, Vec::new())], order),
+        View::plain(Order::Bytewise, SequenceNumber::new(9)),
+    );
     walk.seek_to_first();
     walk.search.view.upper = Some(b"b".to_vec());
     drop(misplaced(&walk, b"a", Ordering::Greater));

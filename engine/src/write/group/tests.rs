@@ -1,6 +1,7 @@
 #![allow(clippy::disallowed_methods, reason = "a test")]
 
 use super::*;
+use base::SequenceNumber;
 
 fn entry(records: &[u8]) -> Entry<'_> {
     Entry {
@@ -16,7 +17,7 @@ fn entry(records: &[u8]) -> Entry<'_> {
 /// A leader rejects some followers of its group. The group then has the other followers, in the order of joining.
 #[test]
 fn a_rejected_follower_leaves_the_group_unchanged() {
-    let queue = Queue::new(1 << 20, 0, Arc::new(Patience::new(0, 0)));
+    let queue = Queue::new(1 << 20, SequenceNumber::ZERO, Arc::new(Patience::new(0, 0)));
     let Role::Lead(first, leader_state) = queue.join(entry(b"first")) else { panic!("an idle queue") };
     let joined = |count: usize| {
         while queue.inner.lock().waiting.front().map_or(0, |group| group.writers()) < count {
@@ -62,7 +63,7 @@ fn a_rejected_follower_leaves_the_group_unchanged() {
 fn a_leader_waits_for_the_writers_of_the_group_before() {
     const WRITERS: usize = 4;
     let synced = Entry { flags: Flags { sync: true, ..Flags::default() }, ..entry(b"r") };
-    let queue = Queue::new(1 << 20, 0, Arc::new(Patience::new(0, 0)));
+    let queue = Queue::new(1 << 20, SequenceNumber::ZERO, Arc::new(Patience::new(0, 0)));
     let Role::Lead(first, mut leader_state) = queue.join(synced) else { panic!("an idle queue") };
     assert_eq!(first.writers(), 1, "no other writer is known");
     let groups = std::sync::Mutex::new(Vec::new());
@@ -98,7 +99,7 @@ fn a_leader_waits_for_the_writers_of_the_group_before() {
 #[test]
 fn a_leader_whose_writers_do_not_return_writes_its_group_alone() {
     let synced = Entry { flags: Flags { sync: true, ..Flags::default() }, ..entry(b"r") };
-    let queue = Queue::new(1 << 20, 0, Arc::new(Patience::new(0, 0)));
+    let queue = Queue::new(1 << 20, SequenceNumber::ZERO, Arc::new(Patience::new(0, 0)));
     let Role::Lead(group, mut leader_state) = queue.join(synced) else { panic!("an idle queue") };
     leader_state.gather.record_sync(1_000_000);
     leader_state.gather.record_group(3);

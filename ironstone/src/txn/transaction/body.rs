@@ -1,6 +1,6 @@
 //! The state of a transaction: tracked keys, save points, snapshot and counters, and the control of conflicts.
 
-use base::{FileNumber, Result};
+use base::{FileNumber, Result, SequenceNumber};
 use engine::batch::WriteBatch;
 use engine::family::Family as EngineFamily;
 use engine::options::WriteOptions;
@@ -87,7 +87,7 @@ pub(in crate::txn) struct Body {
     /// The entries that are in the memtables before the commit.
     pub sections: Sections,
     /// The sequence number of the commit; 0 before the commit.
-    pub committed_at: u64,
+    pub committed_at: SequenceNumber,
     /// Counts the iterators over the transaction: each iterator has a clone.
     pub iterators: Arc<()>,
 }
@@ -140,7 +140,7 @@ impl Body {
             prepared_in: None,
             prepared_bytes: 0,
             sections: Sections::default(),
-            committed_at: 0,
+            committed_at: SequenceNumber::ZERO,
             iterators: Arc::default(),
         }
     }

@@ -1,6 +1,6 @@
 //! Information about a transaction, and its settings.
 
-use base::{Error, Result};
+use base::{Error, Result, SequenceNumber};
 use engine::batch::WriteBatch;
 use engine::options::WriteOptions;
 
@@ -294,12 +294,12 @@ impl Transaction {
     /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
     /// let transaction = db.begin();
     /// transaction.put(b"k", b"1")?;
-    /// assert_eq!(transaction.committed_sequence(), 0);
+    /// assert!(transaction.committed_sequence().is_zero());
     /// transaction.commit()?;
-    /// assert_ne!(transaction.committed_sequence(), 0);
+    /// assert!(!transaction.committed_sequence().is_zero());
     /// # Ok::<(), ironstone::Error>(())
     /// ```
-    pub fn committed_sequence(&self) -> u64 {
+    pub fn committed_sequence(&self) -> SequenceNumber {
         self.shared.body.lock().committed_at
     }
 

@@ -1,5 +1,6 @@
 //! Databases with prepared transactions that RocksDB wrote (`fixtures/golden/txn-2pc*`).
 
+use base::SequenceNumber;
 use ironstone::{FamilyDescriptor, Options, Order, ReadOptions, TransactionDb};
 use testkit::golden::{self, Golden};
 
@@ -59,7 +60,7 @@ fn undecided_transactions_of_rocksdb_wait_for_commit() {
         let db = open(&golden, copy.path());
         assert_eq!(names(&db), undecided(&golden));
         assert_eq!(rows(&db, &golden), expected(&golden, "txn-2pc"));
-        assert_eq!(db.latest_sequence(), golden.last_sequence);
+        assert_eq!(db.latest_sequence(), SequenceNumber::new(golden.last_sequence));
     }
     let db = open(&golden, copy.path());
     for transaction in db.all_prepared_transactions() {

@@ -1,5 +1,6 @@
 //! Commits that fill separate memtables, and ingested batches.
 
+use base::SequenceNumber;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -83,7 +84,7 @@ fn large_commit_equals_the_ordinary_commit() {
             assert_eq!(all(&a, &a_other), all(&b, &b_other), "{text}");
         }
         let updates = |db: &TransactionDb| -> Vec<_> {
-            let updates = db.updates_since(1).unwrap().map(|update| update.unwrap());
+            let updates = db.updates_since(SequenceNumber::new(1)).unwrap().map(|update| update.unwrap());
             updates.map(|update| (update.sequence, update.batch.bytes().to_vec())).collect()
         };
         assert_eq!(updates(&a), updates(&b), "{text}: the WALs have the same batches");
@@ -264,7 +265,7 @@ fn ingested_batch_is_flushed_and_survives_a_crash() {
     let unlogged = WriteOptions { disableWAL: true, ..WriteOptions::default() };
     batch.ingest(&db, &unlogged).unwrap();
     assert_eq!(rows(db.iter().unwrap()), [("a".to_string(), "2".to_string())]);
-    assert_eq!(db.latest_sequence(), 5);
+    assert_eq!(db.latest_sequence(), SequenceNumber::new(5));
     db.wait_for_compact().unwrap();
     let crashed = crash(scratch.path());
     let again = Db::open(crashed.path(), options()).unwrap();

@@ -245,7 +245,7 @@ struct Seen(Mutex<Vec<u64>>);
 
 impl TransactionNotifier for Seen {
     fn snapshot_created(&self, snapshot: &Snapshot) {
-        self.0.lock().unwrap().push(snapshot.sequence());
+        self.0.lock().unwrap().push(snapshot.sequence().get());
     }
 }
 
@@ -258,7 +258,7 @@ fn snapshot_on_next_operation_is_taken_by_the_operation() {
         assert!(transaction.snapshot().is_none());
         db.put(b"k", b"1").unwrap();
         transaction.put(b"k", b"2").unwrap();
-        assert_eq!(*seen.0.lock().unwrap(), [db.latest_sequence()]);
+        assert_eq!(*seen.0.lock().unwrap(), [db.latest_sequence().get()]);
         assert_eq!(transaction.snapshot().unwrap().sequence(), db.latest_sequence());
     });
 }

@@ -1,5 +1,6 @@
 //! Two-phase commit through crashes: nothing prepared is lost, and nothing unprepared survives.
 
+use base::SequenceNumber;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -268,7 +269,7 @@ fn commit_time_batch_is_written_with_the_commit() {
             Some("x"),
             "the writes of the transaction come after the batch"
         );
-        assert_eq!(db.latest_sequence(), 3);
+        assert_eq!(db.latest_sequence(), SequenceNumber::new(3));
     }
     let db = open(tempfile::tempdir().unwrap().path());
     let unprepared = db.begin();

@@ -1,5 +1,6 @@
 //! Readers of WALs with transactions: the stream of updates, the check and the repair.
 
+use base::SequenceNumber;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -96,18 +97,18 @@ fn updates_have_every_transaction_of_every_policy() {
         db.put(b"g", b"plain").unwrap();
         let mut consumer = Consumer::default();
         let mut last = 0;
-        for update in db.updates_since(1).unwrap() {
+        for update in db.updates_since(SequenceNumber::new(1)).unwrap() {
             let update = update.unwrap_or_else(|error| panic!("{policy:?}: {error}"));
-            assert!(update.sequence >= last, "{policy:?}");
-            last = update.sequence;
+            assert!(update.sequence >= SequenceNumber::new(last), "{policy:?}");
+            last = update.sequence.get();
             consumer.take(&update.batch);
         }
         let found: Vec<_> = consumer.rows.into_iter().collect();
         assert_eq!(found, rows(db.iter().unwrap()), "{policy:?}");
         // The stream may start in the middle. The commit of a section that was not read must not end the stream.
-        for seq in 1..=db.latest_sequence() {
+        for seq in 1..=db.latest_sequence().get() {
             let plain = |record: &Record<'_>| matches!(record, Record::Put { key, .. } if *key == b"g");
-            let updates = db.updates_since(seq).unwrap().map(|update| update.unwrap());
+            let updates = db.updates_since(SequenceNumber::new(seq)).unwrap().map(|update| update.unwrap());
             let last = updates.last().unwrap();
             assert!(last.batch.iter().flatten().any(|record| plain(&record)), "{policy:?} from {seq}");
         }

@@ -1,6 +1,7 @@
 //! Compares range estimates with exact counts.
 
 use super::*;
+use base::SequenceNumber;
 
 #[test]
 fn estimates_are_close_and_exact_when_small() {
@@ -14,7 +15,7 @@ fn estimates_are_close_and_exact_when_small() {
     }
     let mut writer = table.writer();
     for (seq, key) in keys.iter().enumerate() {
-        writer.add(seq as u64 + 1, ValueType::Value, &key.to_be_bytes(), b"v").unwrap();
+        writer.add(SequenceNumber::new(seq as u64 + 1), ValueType::Value, &key.to_be_bytes(), b"v").unwrap();
     }
     drop(writer);
     let count =
@@ -51,7 +52,7 @@ fn an_estimate_stays_within_half_where_leaves_are_filled_unevenly() {
         scattered.swap(i, (random.next() % (i as u64 + 1)) as usize);
     }
     for (seq, key) in (0..n).chain(scattered).enumerate() {
-        writer.add(seq as u64 + 1, ValueType::Value, &key.to_be_bytes(), b"v").unwrap();
+        writer.add(SequenceNumber::new(seq as u64 + 1), ValueType::Value, &key.to_be_bytes(), b"v").unwrap();
     }
     drop(writer);
     for len in [100u64, 1000, 2000, 10_000, 50_000].into_iter().filter(|&len| len < n) {
@@ -114,7 +115,7 @@ proptest! {
         let mut keys: Vec<u32> = stretches.iter().flat_map(KeyRun::keys).collect();
         let mut writer = table.writer();
         for (seq, key) in (1..).zip(&keys) {
-            writer.add(seq, ValueType::Value, &key.to_be_bytes(), b"v").unwrap();
+            writer.add(SequenceNumber::new(seq), ValueType::Value, &key.to_be_bytes(), b"v").unwrap();
         }
         drop(writer);
         keys.sort_unstable();

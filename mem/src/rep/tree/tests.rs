@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use base::SequenceNumber;
 use base::key::{InternalOrder, ValueType, pack};
 use base::order::Order;
 
@@ -11,7 +12,7 @@ fn entries(order: Order) -> Entries {
 }
 
 fn add(tree: &Tree, entries: &Entries, hint: &mut Ref, key: &[u8], seq: u64) {
-    let place = entries.store(key, pack(seq, ValueType::Value as u8), b"v").unwrap();
+    let place = entries.store(key, pack(SequenceNumber::new(seq), ValueType::Value as u8), b"v").unwrap();
     // SAFETY: the entry was just stored in the entries of the tree.
     assert!(unsafe { tree.insert(entries, place, hint) }.unwrap());
 }
@@ -114,7 +115,7 @@ fn every_pattern_keeps_the_invariants() {
             assert_eq!(check(&tree, &entries) as u64, n, "{name}");
             for i in (0..n).step_by(97) {
                 let key = key(i);
-                let target = entries.target(&key, pack(i + 1, ValueType::Value as u8));
+                let target = entries.target(&key, pack(SequenceNumber::new(i + 1), ValueType::Value as u8));
                 let found = tree.find(&entries, &target, false);
                 let mut seen = None;
                 tree.visit(&entries, found, |entry, _| {

@@ -292,7 +292,7 @@ impl Store for Ours {
     }
 
     fn sequence(&mut self) -> u64 {
-        self.db.latest_sequence()
+        self.db.latest_sequence().get()
     }
 
     fn verify(&mut self) -> Told<()> {

@@ -1,7 +1,7 @@
 //! Counts the facts for the properties of a table, and calls the collectors.
 
 use base::ValueType;
-use base::key::{TRAILER_LEN, user_key};
+use base::key::{SequenceNumber, TRAILER_LEN, sequence_of, user_key};
 use format::properties::{Properties, names};
 
 use super::options::{CollectorContext, TablePropertiesCollector, WriterOptions};
@@ -16,8 +16,8 @@ pub(crate) struct Counts {
     pub(crate) merge_operands: u64,
     pub(crate) raw_key_size: u64,
     pub(crate) raw_value_size: u64,
-    pub(crate) largest_seqno: u64,
-    pub(crate) smallest_seqno: u64,
+    pub(crate) largest_seqno: SequenceNumber,
+    pub(crate) smallest_seqno: SequenceNumber,
 }
 
 impl Default for Counts {
@@ -29,8 +29,8 @@ impl Default for Counts {
             merge_operands: 0,
             raw_key_size: 0,
             raw_value_size: 0,
-            largest_seqno: 0,
-            smallest_seqno: u64::MAX,
+            largest_seqno: SequenceNumber::ZERO,
+            smallest_seqno: SequenceNumber::NONE,
         }
     }
 }
@@ -38,7 +38,7 @@ impl Default for Counts {
 impl Counts {
     #[inline]
     pub(crate) fn add(&mut self, trailer: u64, key_len: usize, value_len: usize) {
-        let seqno = trailer >> 8;
+        let seqno = sequence_of(trailer);
         self.largest_seqno = self.largest_seqno.max(seqno);
         self.smallest_seqno = self.smallest_seqno.min(seqno);
         self.entries += 1;
@@ -81,8 +81,8 @@ impl Counts {
         properties.num_merge_operands = self.merge_operands;
         properties.raw_key_size = self.raw_key_size;
         properties.raw_value_size = self.raw_value_size;
-        properties.key_largest_seqno = self.largest_seqno;
-        properties.key_smallest_seqno = self.smallest_seqno;
+        properties.key_largest_seqno = self.largest_seqno.get();
+        properties.key_smallest_seqno = self.smallest_seqno.get();
     }
 }
 
