@@ -287,13 +287,16 @@ fn show_forecast(forecast: &plan::Forecast, asked: u64, out: &mut dyn Write) -> 
         f.space_amplification
     )?;
     writeln!(out, "read amplification   {:.1}  (sorted runs, mean over time)", f.read_amplification)?;
-    writeln!(
-        out,
-        "stalls               {} % of the time: the writer was delayed for {}, and stopped for {}",
-        (100.0 * stalled / f.seconds.max(1e-9)).round(),
-        seconds(f.delayed_seconds),
-        seconds(f.stopped_seconds)
-    )?;
+    match stalled > 0.0 {
+        false => writeln!(out, "stalls               none")?,
+        true => writeln!(
+            out,
+            "stalls               {} % of the time: the writer was delayed for {}, and stopped for {}",
+            (100.0 * stalled / f.seconds.max(1e-9)).round(),
+            seconds(f.delayed_seconds),
+            seconds(f.stopped_seconds)
+        )?,
+    }
     writeln!(
         out,
         "disk                 {}/s written by {} flushes and {} compactions",
