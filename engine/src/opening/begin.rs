@@ -12,7 +12,7 @@ use super::setup::{Caches, family_dirs, manifest_settings, wal_preallocate, wal_
 use super::shared_dirs::spare_files_of_others;
 use crate::commit::{Change, Committer};
 use crate::errors::ErrorState;
-use crate::family::{FlushPick, ImmutableMemtable};
+use crate::family::{Family, FlushPick, ImmutableMemtable};
 use crate::files::{Live, Obsolete, Recycle, purge_lost, sweep};
 use crate::jobs::{FilePurger, JobContext, Jobs};
 use crate::manifest::{Manifest, ManifestEnd, Recovered};
@@ -66,6 +66,8 @@ impl Opening {
         let keep_wals = may_keep && replayed.files.is_empty() && !replayed.damaged;
         self.trim_last_wal(found_wals)?;
         let undecided = self.undecided_parts(&replayed.prepared, keep_wals);
+        // As in RocksDB, the SST files of the replay have smaller numbers than the new WAL.
+        let written = self.write_replayed(&shared, replayed.files, keep_wals, job)?;
         let sections_wal = (!undecided.is_empty()).then(|| tools.numbers.take());
         let wal = tools.numbers.take();
         base::invariant!(
@@ -75,7 +77,7 @@ impl Opening {
             wal
         );
         let oldest = found_wals.first().filter(|_| keep_wals).copied().unwrap_or(wal);
-        let changes = self.recovery_changes(&shared, replayed.files, keep_wals, oldest, job)?;
+        let changes = recovery_changes(written, oldest);
         if keep_wals {
             for whole in &replayed.extents {
                 let wal = whole.number;
@@ -265,18 +267,15 @@ impl Opening {
         self.env.fs.truncate(&path, size)
     }
 
-    /// Flushes the memtables of the replay, unless the WALs are kept. Returns one change for each column family
-    /// with new SST files. `oldest` is the oldest WAL that is needed after these changes.
-    fn recovery_changes(
+    /// Flushes the memtables of the replay, unless the WALs are kept. Returns the SST files of each column family, after
+    /// the SST files that the replay wrote already.
+    fn write_replayed(
         &self,
         shared: &Shared,
         files: Vec<(FamilyId, OutputFile)>,
         keep_wals: bool,
-        oldest: FileNumber,
         job: JobId,
-    ) -> Result<Vec<Change>> {
-        let next_wal = oldest;
-        let mut changes = Vec::new();
+    ) -> Result<Vec<(Arc<Family>, Vec<OutputFile>)>> {
         let mut by_family: Vec<(FamilyId, Vec<OutputFile>)> = Vec::new();
         for (id, file) in files {
             match by_family.iter_mut().find(|(f, _)| *f == id) {
@@ -284,6 +283,7 @@ impl Opening {
                 None => by_family.push((id, vec![file])),
             }
         }
+        let mut written = Vec::new();
         for family in shared.families.all() {
             let mut own = Vec::new();
             if let Some(at) = by_family.iter().position(|(id, _)| *id == family.id()) {
@@ -292,34 +292,14 @@ impl Opening {
             if !keep_wals {
                 own.extend(flush_family(&shared.tools, job, &family)?);
             }
-            if own.is_empty() {
-                let mut state = family.state();
-                state.wal_number = state.wal_number.max(next_wal);
-                continue;
-            }
-            let edit = crate::output::edit_of(own.iter());
-            let immutable = ImmutableMemtable {
-                mem: family.pin().mem.clone(),
-                id: 0,
-                next_wal,
-                epoch: 0,
-                together: false,
-                flushing: true,
-                charge: None,
-                atomic_group: None,
-            };
-            let flushed = Some(FlushPick { memtables: vec![immutable] });
-            // For a column family whose SST files have no timestamps, the flush raised `full_history_ts_low`.
-            let raised = !family.parts().stored.timestamps;
-            let full_history_ts_low = raised.then(|| family.state().full_history_ts_low.clone()).flatten();
-            changes.push(Change { flushed, full_history_ts_low, ..Change::new(family.clone(), edit) });
+            written.push((family, own));
         }
         base::invariant!(
             by_family.is_empty(),
             "the replay wrote SST files for {} column families that do not exist",
             by_family.len()
         );
-        Ok(changes)
+        Ok(written)
     }
 
     /// Deletes the orphan files, if the end of the MANIFEST was proved. Otherwise deletes only the files that this
@@ -401,6 +381,36 @@ impl Opening {
         let dirs = family_dirs(&self.descriptors);
         self.paths.all_with(&dirs).into_iter().try_for_each(|dir| manager.collect_trash(dir))
     }
+}
+
+/// Returns one change for each column family with new SST files. `oldest` is the oldest WAL that is needed after these
+/// changes.
+fn recovery_changes(written: Vec<(Arc<Family>, Vec<OutputFile>)>, oldest: FileNumber) -> Vec<Change> {
+    let mut changes = Vec::new();
+    for (family, files) in written {
+        if files.is_empty() {
+            let mut state = family.state();
+            state.wal_number = state.wal_number.max(oldest);
+            continue;
+        }
+        let edit = crate::output::edit_of(files.iter());
+        let immutable = ImmutableMemtable {
+            mem: family.pin().mem.clone(),
+            id: 0,
+            next_wal: oldest,
+            epoch: 0,
+            together: false,
+            flushing: true,
+            charge: None,
+            atomic_group: None,
+        };
+        let flushed = Some(FlushPick { memtables: vec![immutable] });
+        // For a column family whose SST files have no timestamps, the flush raised `full_history_ts_low`.
+        let raised = !family.parts().stored.timestamps;
+        let full_history_ts_low = raised.then(|| family.state().full_history_ts_low.clone()).flatten();
+        changes.push(Change { flushed, full_history_ts_low, ..Change::new(family, edit) });
+    }
+    changes
 }
 
 /// Writes prepared sections to the active WAL again and syncs it, so that the sections need no older WAL.

@@ -48,11 +48,11 @@ fn a_failed_copy_of_a_wal_is_deleted() {
         db.put_with(b"a", b"1", &synced()).unwrap();
         world.crash(db, Survivors::Everything);
         let temporary =
-            || world.disk.list(Path::new("/db")).unwrap().into_iter().find(|name| name == "000003.dbtmp");
+            || world.disk.list(Path::new("/db")).unwrap().into_iter().find(|name| name == "000004.dbtmp");
         world.faults.hook().set_plan(call).unwrap();
         let keeps = "avoid_flush_during_recovery=true";
         let error = world.try_open(keeps, Arc::new(env::logger::NullLogger)).err().unwrap();
-        assert!(error.to_string().contains("000003.") && world.faults.hook().fired() == 1, "{call}: {error}");
+        assert!(error.to_string().contains("000004.") && world.faults.hook().fired() == 1, "{call}: {error}");
         assert_eq!(temporary(), None, "{call}");
         world.faults.hook().set_plan("").unwrap();
         assert!(get(&world.open(keeps), b"a").is_some(), "{call}");
