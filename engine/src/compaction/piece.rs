@@ -26,7 +26,7 @@ use crate::family::Parts;
 use crate::options::ReadOptions;
 use crate::output::{self, BlobCollection, OutputSettings, Outputs, SubcompactionRange, Target, Targets};
 use crate::source::read_ahead::{BlobReadCounts, BlobsAhead};
-use crate::source::{BlobContext, LevelIter, Source};
+use crate::source::{BlobContext, LevelIter, Source, covered_bytes};
 use crate::sync::{Arc, Ordering};
 
 /// The result of a subcompaction. After an error, the counts up to the error, without output files.
@@ -93,13 +93,14 @@ pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange, done:
     let filter = filter(job)?;
     let has_blobs = !job.version.blobs().is_empty();
     let blobs_read = Arc::new(BlobReadCounts::default());
+    let is_bottommost = task.bottommost && !job.parts.pick.allow_ingest_behind;
+    let below_output = task.output_level + 1;
+    let covered =
+        |from: &[u8], to: &[u8]| covered_bytes(t.tables, &job.parts, &job.version, below_output, (from, to));
     let config = Config {
         snapshots: stripes,
         earliest_write_conflict_snapshot,
-        compaction: Some(Compaction {
-            bottommost: task.bottommost && !job.parts.pick.allow_ingest_behind,
-            start_level: task.start_level(),
-        }),
+        compaction: Some(Compaction { bottommost: is_bottommost, start_level: task.start_level() }),
         merge_operator: job.parts.merge_operator.clone(),
         filter,
         full_history_ts_low,
@@ -133,6 +134,7 @@ pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange, done:
             Some((settings, after)) => Some((after, Target { settings, cutter: cutter()? })),
             None => None,
         },
+        covered: if is_bottommost { None } else { Some(&covered) },
     };
     let rows = Clipped::new(Merging::new(order.clone(), sources), order, range.upper.clone());
     let rows = CountBlobs::new(rows, has_blobs);

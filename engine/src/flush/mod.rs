@@ -22,7 +22,7 @@ use crate::output::{
     JobTools, OutputFile, Purpose, compression_text, files_by_level, flush_compression, level_summary,
     live_blob_files, named, remember_deleted_runs, track_file, write_memtables,
 };
-use crate::source::TableCache;
+use crate::source::{TableCache, covered_bytes};
 use crate::stats::LevelNumbers;
 use crate::sync::{Arc, Ordering};
 use crate::wal::WalSet;
@@ -192,7 +192,10 @@ fn write_and_commit(
         set_stage(Stage::FlushWriteL0);
         let clock = &t.tools.env.clock;
         let (start_nanos, start_cpu_nanos) = (clock.now_nanos(), clock.cpu_nanos());
-        let outputs = match write_memtables(t.tools, job, &part.family, &part.pick, Purpose::Flush) {
+        let (version, options) = (part.family.pin().version.clone(), part.family.parts());
+        let covered = |from: &[u8], to: &[u8]| covered_bytes(t.tables, &options, &version, 0, (from, to));
+        let written = write_memtables(t.tools, job, &part.family, &part.pick, Purpose::Flush, &covered);
+        let outputs = match written {
             Ok(outputs) => outputs,
             Err(error) => return Err(remove(t.tools, parts, error)),
         };

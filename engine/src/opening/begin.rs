@@ -290,7 +290,7 @@ impl Opening {
                 own = by_family.swap_remove(at).1;
             }
             if !keep_wals {
-                own.extend(flush_family(&shared.tools, job, &family)?);
+                own.extend(flush_family(&shared.tools, &shared.tables, job, &family)?);
             }
             written.push((family, own));
         }

@@ -427,7 +427,7 @@ impl Opening {
             two_phase: shared.two_phase(),
             policy: self.components.write_policy,
         };
-        let replay = Replay::new(&shared.tools, &shared.families, settings, job)
+        let replay = Replay::new(&shared.tools, &shared.tables, &shared.families, settings, job)
             .with_filter(self.components.wal_filter.clone());
         if wals.is_empty() {
             return replay.run(wals);

@@ -36,6 +36,9 @@ use crate::files::{Numbers, Pending};
 use crate::stats::Stats;
 use crate::sync::Arc;
 
+/// Estimates the bytes of a range between two internal keys, in the levels below an output.
+pub type CoveredBytes<'a> = dyn Fn(&[u8], &[u8]) -> u64 + Sync + 'a;
+
 impl Purpose {
     /// Returns the histogram for the times of writes.
     pub(super) fn writes(self) -> HistogramKind {
@@ -189,6 +192,8 @@ pub(super) struct OpenFile {
     oldest_blob_file: Option<FileNumber>,
     /// The bounds of the range tombstones, as internal keys.
     ranges: Option<(Vec<u8>, Vec<u8>)>,
+    /// An estimate of the bytes that the range tombstones delete in deeper levels.
+    covered_bytes: u64,
     /// The hash of all entries, for a comparison with the entries that a read of the file returns.
     check: Option<RowHash>,
     /// The range of sequence numbers whose times the properties of the file tell. `None`: no write times are kept.
@@ -230,6 +235,7 @@ impl OpenFile {
             largest: Vec::new(),
             oldest_blob_file: None,
             ranges: None,
+            covered_bytes: 0,
             check: s.checks_rows().then(RowHash::default),
             timed: s.times.is_some().then_some((MAX_SEQUENCE, SequenceNumber::ZERO)),
             deleted_run: DeletedRun::default(),
@@ -291,11 +297,17 @@ impl OpenFile {
         ))
     }
 
-    /// Adds range tombstones and extends the key range of the file by their bounds.
+    /// Adds range tombstones and extends the key range of the file by their bounds. `covered` estimates the bytes that
+    /// each range deletes: of several range tombstones with the same range, the newest counts.
     ///
     /// # Errors
     /// An error of the table or of the file.
-    pub fn add_tombstones(&mut self, ranges: &OutputTombstones) -> Result<()> {
+    pub fn add_tombstones(
+        &mut self,
+        ranges: &OutputTombstones,
+        covered: Option<&CoveredBytes<'_>>,
+    ) -> Result<()> {
+        let mut newest: Option<&[u8]> = None;
         for t in &ranges.tombstones {
             self.writer.add(&t.key, &t.end)?;
             if self.timed.is_some() {
@@ -318,6 +330,16 @@ impl OpenFile {
                         largest.clone_from(&t.largest);
                     }
                 }
+            }
+            let (user, start) = (&order.user, base::key::user_key(&t.key));
+            let is_newest = newest.is_none_or(|key| user.compare_without_timestamp(key, start).is_lt());
+            newest = Some(start);
+            let ends = (base::key::user_key(&t.smallest), base::key::user_key(&t.largest));
+            if let Some(covered) = covered
+                && is_newest
+                && user.compare_without_timestamp(ends.0, ends.1).is_lt()
+            {
+                self.covered_bytes = self.covered_bytes.saturating_add(covered(&t.smallest, &t.largest));
             }
         }
         Ok(())
@@ -463,6 +485,7 @@ impl OpenFile {
             if s.oldest_ancestor_time == 0 { self.created_s } else { s.oldest_ancestor_time };
         meta.file_creation_time = self.created_s;
         meta.epoch_number = s.epoch;
+        meta.compensated_range_deletion_size = self.covered_bytes;
         meta.unique_id = table.unique_id.map_or([0, 0], UniqueId::short);
         meta.tail_size = table.tail_size;
         meta.temperature = s.temperature;

@@ -10,7 +10,7 @@ use mem::memtable::MemIter;
 use mem::range_del::FragmentedTombstones;
 
 use super::stripped::Stripped;
-use super::{JobTools, OutputSettings, Outputs, Purpose, SubcompactionRange, Targets};
+use super::{CoveredBytes, JobTools, OutputSettings, Outputs, Purpose, SubcompactionRange, Targets};
 use crate::family::{Family, FlushPick, Parts};
 use crate::sync::Arc;
 
@@ -19,7 +19,8 @@ pub fn flush_compression(parts: &Parts) -> u8 {
     parts.pick.compression_per_level.first().copied().unwrap_or(parts.pick.compression)
 }
 
-/// Writes the picked memtables of a column family to level-0 files. No version has the files yet.
+/// Writes the picked memtables of a column family to level-0 files. No version has the files yet. `covered` estimates
+/// the bytes that a range tombstone deletes in the SST files of the column family.
 ///
 /// # Errors
 /// Errors of the memtables, of the merge operator and of the file system.
@@ -29,6 +30,7 @@ pub fn write_memtables(
     family: &Family,
     pick: &FlushPick,
     purpose: Purpose,
+    covered: &CoveredBytes<'_>,
 ) -> Result<Outputs> {
     base::invariant!(
         !pick.memtables.is_empty() && pick.memtables.is_sorted_by(|a, b| a.id < b.id),
@@ -91,18 +93,24 @@ pub fn write_memtables(
         let rows = Stripped::new(merged(sources), timestamp_size);
         return write_all_into(
             CompactionIter::new(rows, AnythingBelow, tombstones, config),
-            &settings,
+            (&settings, covered),
             expected,
         );
     }
     match (sources.len(), sources.pop()) {
-        (1, Some(only)) => {
-            write_all_into(CompactionIter::new(only, AnythingBelow, tombstones, config), &settings, expected)
-        }
+        (1, Some(only)) => write_all_into(
+            CompactionIter::new(only, AnythingBelow, tombstones, config),
+            (&settings, covered),
+            expected,
+        ),
         (_, last) => {
             sources.extend(last);
             let rows = merged(sources);
-            write_all_into(CompactionIter::new(rows, AnythingBelow, tombstones, config), &settings, expected)
+            write_all_into(
+                CompactionIter::new(rows, AnythingBelow, tombstones, config),
+                (&settings, covered),
+                expected,
+            )
         }
     }
 }
@@ -123,12 +131,12 @@ fn add_stripped(
 
 fn write_all_into<I: base::iter::InternalIterator>(
     mut rows: CompactionIter<I, AnythingBelow>,
-    settings: &OutputSettings,
+    (settings, covered): (&OutputSettings, &CoveredBytes<'_>),
     expected: Option<u64>,
 ) -> Result<Outputs> {
     let written = super::write_all(
         &mut rows,
-        Targets::one_file(settings),
+        Targets::one_file(settings, covered),
         None,
         &SubcompactionRange::default(),
         &mut |_, _| false,

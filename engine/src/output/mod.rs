@@ -22,7 +22,7 @@ mod timed;
 mod tools;
 
 pub use blobs::{BlobCollection, BlobPolicy, OutputBlob, Relocated};
-pub use file::{OutputFile, OutputSettings, Purpose, is_out_of_order};
+pub use file::{CoveredBytes, OutputFile, OutputSettings, Purpose, is_out_of_order};
 pub use flush_priority::FlushPriority;
 pub use memtables::{flush_compression, write_memtables};
 pub use rewrite::Rewrite;
@@ -79,12 +79,14 @@ pub struct Targets<'a> {
     pub rest: Target<'a>,
     /// Gets the entries and the range tombstones with larger sequence numbers than the first part. `None`: `rest` gets all entries.
     pub young: Option<(SequenceNumber, Target<'a>)>,
+    /// Estimates the bytes that a range tombstone of the output deletes. `None`: the output is on the bottommost level.
+    pub covered: Option<&'a CoveredBytes<'a>>,
 }
 
 impl<'a> Targets<'a> {
     /// Returns targets without a second output: the run writes every entry to the same output.
-    pub fn one_file(settings: &'a OutputSettings) -> Self {
-        Targets { rest: Target { settings, cutter: None }, young: None }
+    pub fn one_file(settings: &'a OutputSettings, covered: &'a CoveredBytes<'a>) -> Self {
+        Targets { rest: Target { settings, cutter: None }, young: None, covered: Some(covered) }
     }
 }
 
@@ -104,10 +106,12 @@ pub fn write_all<I: InternalIterator, B: Below>(
 ) -> Result<Outputs> {
     let settings = targets.rest.settings;
     let blobs = BlobOutput::new(settings, collection);
+    let covered = targets.covered;
     let split = targets.young.as_ref().map_or(MAX_SEQUENCE, |(split, _)| *split);
     let targets = std::iter::once(targets.rest).chain(targets.young.map(|(_, young)| young));
     let sinks = targets.map(Sink::new).collect();
-    let mut run = Run { settings, range, split, sinks, done: Outputs::default(), is_announced: false, blobs };
+    let mut run =
+        Run { settings, range, split, sinks, covered, done: Outputs::default(), is_announced: false, blobs };
     let written = run.rows(rows, drop_obsolete).and_then(|()| run.sync_dirs());
     if settings.is_flush && !run.is_announced {
         announce::no_file(settings, written.as_ref().err());
@@ -146,6 +150,7 @@ struct Run<'a> {
     split: SequenceNumber,
     /// One or two sinks.
     sinks: Vec<Sink<'a>>,
+    covered: Option<&'a CoveredBytes<'a>>,
     done: Outputs,
     /// True if the listeners were notified of a file.
     is_announced: bool,
@@ -315,7 +320,7 @@ impl Run<'_> {
                         sink.open.insert(OpenFile::create(sink.settings)?)
                     }
                 };
-                open.add_tombstones(&ranges)?;
+                open.add_tombstones(&ranges, self.covered)?;
             } else if next.is_none() && !self.is_announced {
                 // RocksDB makes a file for the range tombstones, and keeps none.
                 self.is_announced = true;

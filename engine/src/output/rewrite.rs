@@ -39,10 +39,8 @@ impl<'a> Rewrite<'a> {
                 largest,
             }
         });
-        self.open.add_tombstones(&OutputTombstones {
-            tombstones: tombstones.collect(),
-            ..OutputTombstones::default()
-        })
+        let tombstones = OutputTombstones { tombstones: tombstones.collect(), ..OutputTombstones::default() };
+        self.open.add_tombstones(&tombstones, None)
     }
 
     /// Completes, syncs and closes the file, and syncs its directory. After an error of the file itself, the file is

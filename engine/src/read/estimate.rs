@@ -4,12 +4,12 @@ use std::borrow::Cow;
 
 use base::Result;
 use base::key::{self, MAX_SEQUENCE, seek_key};
-use lsm::table_file::TableFile;
 use lsm::version::BlobTotals;
 
 use super::Reads;
 use crate::family::{Family, SuperVersion};
 use crate::options::SizeApproximationOptions;
+use crate::source::size_in_file;
 
 impl Reads {
     /// Estimates the number of entries and bytes that the memtables have in `[begin, end)`. Costs two look-ups for
@@ -75,28 +75,8 @@ impl Reads {
         let from = seek_key(&stamped(family, begin), MAX_SEQUENCE);
         let to = seek_key(&stamped(family, end), MAX_SEQUENCE);
         base::invariant!(order.compare(&from, &to).is_lt(), "the range of an estimate ends before it starts");
-        let ctx = table::sst::ReadCtx::default();
-        let offset_of = |level: usize, file: &TableFile, key: &[u8]| -> Result<u64> {
-            if order.compare(&file.largest, key).is_le() {
-                return Ok(file.size);
-            }
-            if order.compare(&file.smallest, key).is_gt() {
-                return Ok(0);
-            }
-            self.tables.get(&super_version.parts, level, file)?.approximate_offset_of(key, &ctx)
-        };
         for (level, file) in super_version.version.files() {
-            total += if order.compare(&file.largest, &from).is_le()
-                || order.compare(&file.smallest, &to).is_gt()
-            {
-                0
-            } else if order.compare(&file.smallest, &from).is_ge() {
-                offset_of(level, file, &to)?
-            } else if order.compare(&file.largest, &to).is_lt() {
-                file.size.saturating_sub(offset_of(level, file, &from)?)
-            } else {
-                self.tables.get(&super_version.parts, level, file)?.approximate_size(&from, &to, &ctx)?
-            };
+            total += size_in_file(&self.tables, &super_version.parts, (level, file), (&from, &to))?;
         }
         Ok(total)
     }

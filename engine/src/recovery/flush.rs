@@ -4,12 +4,14 @@ use base::{FileNumber, Result};
 
 use crate::family::Family;
 use crate::output::{JobTools, OutputFile, Purpose, track_file, write_memtables};
+use crate::source::{TableCache, covered_bytes};
 use crate::sync::Arc;
 
 /// Writes the memtable of a column family to SST files, and puts an empty memtable in its place. No version has
 /// these files yet.
 pub fn flush_family(
     tools: &JobTools,
+    tables: &TableCache,
     job: base::ids::JobId,
     family: &Arc<Family>,
 ) -> Result<Vec<OutputFile>> {
@@ -24,7 +26,9 @@ pub fn flush_family(
     let old = family.install(&mut state);
     drop(state);
     drop(old);
-    let written = write_memtables(tools, job, family, &pick, Purpose::Open)?;
+    let (version, parts) = (family.pin().version.clone(), family.parts());
+    let covered = |from: &[u8], to: &[u8]| covered_bytes(tables, &parts, &version, 0, (from, to));
+    let written = write_memtables(tools, job, family, &pick, Purpose::Open, &covered)?;
     base::invariant!(
         pick.memtables.len() == 1,
         "recovery flushes {} memtables of {family:?} at once",

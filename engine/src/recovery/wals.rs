@@ -56,6 +56,7 @@ use crate::manifest::FileSource;
 use crate::options::WalRecoveryMode;
 use crate::output::JobTools;
 use crate::prepared::Numbering;
+use crate::source::TableCache;
 use crate::sync::Arc;
 
 /// Start of each line of the info log about a record that replay skipped.
@@ -64,6 +65,7 @@ const PASSED_OVER: &str = "(ignoring error) ";
 /// A replay of WALs in progress.
 pub struct Replay<'a> {
     tools: &'a JobTools,
+    tables: &'a TableCache,
     families: &'a FamilySet,
     settings: ReplaySettings,
     job: base::ids::JobId,
@@ -102,6 +104,7 @@ impl<'a> Replay<'a> {
     /// Makes a replay that has read no WAL. `job` is the id in the lines of the info log.
     pub fn new(
         tools: &'a JobTools,
+        tables: &'a TableCache,
         families: &'a FamilySet,
         settings: ReplaySettings,
         job: base::ids::JobId,
@@ -112,6 +115,7 @@ impl<'a> Replay<'a> {
         let durable = Durable::new(tools, &settings, accept);
         Replay {
             tools,
+            tables,
             families,
             settings,
             durable,
@@ -706,7 +710,7 @@ impl<'a> Replay<'a> {
                 pin.parts.is_full(&pin.mem).is_some() || (all && !pin.mem.is_empty())
             };
             if full {
-                let files = flush_family(self.tools, self.job, &family)?;
+                let files = flush_family(self.tools, self.tables, self.job, &family)?;
                 self.done.files.extend(files.into_iter().map(|f| (family.id(), f)));
             }
         }
