@@ -273,6 +273,7 @@ fn descriptions_of_jobs_have_compressions_blob_files_and_counts() {
         rocksdb_options_destroy(options);
         for value in ["1", "2"] {
             db.put("k", value);
+            db.put("l", value);
             flush(&db).unwrap();
         }
         let none = std::ptr::null();
@@ -283,7 +284,7 @@ fn descriptions_of_jobs_have_compressions_blob_files_and_counts() {
     let compaction = [("compaction: files", snappy), ("compaction: blobs", lz4)];
     // Each internal key has the key of one byte and eight more bytes.
     let subcompaction =
-        [("subcompaction: files", snappy), ("subcompaction: blobs", lz4), ("records", 2), ("key bytes", 18)];
+        [("subcompaction: files", snappy), ("subcompaction: blobs", lz4), ("records", 4), ("key bytes", 36)];
     let mut expected = [flush, flush, compaction].concat();
     expected.extend(subcompaction);
     expected.extend(compaction);

@@ -670,9 +670,11 @@ fn tables_note_the_temperature_they_are_written_with() {
         version.files().map(|(_, f)| f.temperature).collect::<Vec<_>>()
     };
     put(&db, "a", "1");
+    put(&db, "b", "1");
     flush(&db);
     assert_eq!(temperatures(&db), [Temperature::Warm as u8]);
     put(&db, "a", "2");
+    put(&db, "b", "2");
     compact(&db, &CompactRangeOptions::default()).unwrap();
     assert_eq!(temperatures(&db), [Temperature::Cold as u8]);
     drop(db);

@@ -160,6 +160,7 @@ fn aborted_compactions_run_again_after_the_resume() {
     assert_eq!(db.int_property("rocksdb.compaction-abort-count"), Some(1));
     for round in 0..4u8 {
         db.put(b"a", &[round]).unwrap();
+        db.put(b"b", &[round]).unwrap();
         db.flush().unwrap();
     }
     assert_eq!(db.live_files().len(), 4);

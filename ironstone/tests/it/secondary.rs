@@ -114,7 +114,7 @@ fn a_view_keeps_the_blob_files_that_the_writer_deletes() {
     let names = || std::fs::read_dir(scratch.path()).unwrap().map(|entry| entry.unwrap().file_name());
     let blob_files = || names().filter(|name| name.to_string_lossy().ends_with(".blob")).collect::<Vec<_>>();
     let before = blob_files();
-    writer.put(&0u32.to_be_bytes(), b"short").unwrap();
+    writer.put(&50u32.to_be_bytes(), b"short").unwrap();
     writer.flush().unwrap();
     writer.compact_range(None, None, &Default::default()).unwrap();
     writer.close().unwrap();

@@ -143,6 +143,7 @@ fn the_manager_of_files_knows_each_table_and_deletes_at_its_rate() {
     let db = Db::open("data", options.clone()).unwrap();
     for i in 0..4u8 {
         db.put(b"k", &[i; 1000]).unwrap();
+        db.put(b"l", &[i]).unwrap();
         db.flush().unwrap();
     }
     db.compact_range(None, None, &CompactRangeOptions::default()).unwrap();

@@ -129,6 +129,7 @@ fn a_stall_names_the_compaction_that_will_end_it() {
     let db = Db::open(dir.path(), options).unwrap();
     for _ in 0..2 {
         db.put(b"key", b"value").unwrap();
+        db.put(b"other", b"value").unwrap();
         db.flush().unwrap();
     }
     drop(gate.changed.wait_while(gate.state.lock().unwrap(), |state| !state.0).unwrap());
@@ -231,6 +232,7 @@ fn files_that_an_iterator_keeps_are_named() {
     let db = Db::open("data", Options::in_memory()).unwrap();
     for value in [b"1", b"2"] {
         db.put(b"k", value).unwrap();
+        db.put(b"l", value).unwrap();
         db.flush().unwrap();
     }
     let mut iter = db.iter().unwrap();

@@ -8,7 +8,6 @@
 use std::sync::Arc;
 
 use base::SequenceNumber;
-use base::key::user_key;
 
 use super::score::Scores;
 use super::{Inputs, Options, Proximal, Reason, Style, Task, View};
@@ -379,13 +378,13 @@ impl<'a> Picker<'a> {
             && (task.output_level + 1 >= self.version.num_levels() || input.files.iter().all(fits))
     }
 
+    /// Returns true if no two files of level 0 overlap. Files that share a user key do not overlap if their internal keys
+    /// do not: a level may have entries of one user key in several files, newest first.
     fn l0_is_disjoint(&self) -> bool {
         let mut files: Vec<_> = self.version.level(0).iter().collect();
         let order = self.version.order();
         files.sort_by(|a, b| order.compare(&a.smallest, &b.smallest));
-        files.windows(2).all(|w| {
-            order.user.compare_without_timestamp(user_key(&w[0].largest), user_key(&w[1].smallest)).is_lt()
-        })
+        files.windows(2).all(|pair| order.compare(&pair[0].largest, &pair[1].smallest).is_lt())
     }
 }
 
