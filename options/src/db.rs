@@ -68,7 +68,7 @@ base::options! {
     fixed open_files_async: bool = false, since: "11.1";
     /// The total size of the WALs at which the column families that need the oldest WAL are flushed. 0 stands for
     /// four times the sum of `write_buffer_size * max_write_buffer_number` of all column families. The sum is limited
-    /// to eight times its largest part.
+    /// to eight times its largest part. Has no effect while the database has one column family.
     mutable max_total_wal_size: u64 = 0, unit: "bytes";
     /// Syncs files with `fsync`. If false, files are synced with `fdatasync`.
     fixed use_fsync: bool = false;

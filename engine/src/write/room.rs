@@ -217,8 +217,12 @@ fn lacks_space(errors: &ErrorState, families: &[FamilyId], waited_us: u64) -> Op
 const FAMILIES_COUNTED: u64 = 8;
 
 /// Returns the limit for the total size of all live WALs in bytes. If `option` is 0, the limit is four times the
-/// size that all memtables may have. Of many column families, only the eight with the largest memtables count.
+/// size that all memtables may have. Of many column families, only the eight with the largest memtables count. A database
+/// with one column family has no limit, as in RocksDB: a flush by `write_buffer_size` makes all its WALs obsolete.
 pub fn wal_bytes_max(option: u64, families: &[Arc<Family>]) -> u64 {
+    if families.len() < 2 {
+        return u64::MAX;
+    }
     if option > 0 {
         return option;
     }

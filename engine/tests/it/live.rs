@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use env::Env;
 use env::fault::FaultFs;
+use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::options::{DbOptions, FamilyOptions, FlushOptions};
 
@@ -104,12 +105,31 @@ fn a_changed_manifest_size_makes_the_next_one_small() {
 #[test]
 fn total_wal_size_flushes_once_it_is_set() {
     let db = open(&Env::memory(4), FamilyOptions::default());
+    db.create_family(FamilyDescriptor::new("other", FamilyOptions::default())).unwrap();
     fill(&db, 0, 2000);
     assert_eq!(l0(&db), 0);
     db.set_db_options(&[("max_total_wal_size", "1000")]).unwrap();
     fill(&db, 0, 2);
     db.wait_for_compact().unwrap();
     assert!(l0(&db) > 0);
+}
+
+#[test]
+fn total_wal_size_flushes_nothing_while_there_is_one_column_family() {
+    let env = Env::memory(4);
+    let db = open(&env, FamilyOptions::default());
+    db.set_db_options(&[("max_total_wal_size", "1000")]).unwrap();
+    fill(&db, 0, 2000);
+    db.wait_for_compact().unwrap();
+    assert_eq!(l0(&db), 0);
+    let other = db.create_family(FamilyDescriptor::new("other", FamilyOptions::default())).unwrap();
+    fill(&db, 0, 2);
+    db.wait_for_compact().unwrap();
+    assert_eq!(l0(&db), 1);
+    db.drop_family(&other).unwrap();
+    fill(&db, 0, 2000);
+    db.wait_for_compact().unwrap();
+    assert_eq!(l0(&db), 1);
 }
 
 fn listened(env: &Env, family: FamilyOptions) -> (Db, Arc<Ear>) {
