@@ -137,6 +137,11 @@ fn read_tiers_agree_with_rocksdb() {
 }
 
 #[test]
+fn numbers_of_files_and_their_levels_agree_with_rocksdb() {
+    same_answers("layout");
+}
+
+#[test]
 fn worker_of_a_compaction_service_agrees_with_rocksdb() {
     same_answers("remote");
 }
