@@ -44,8 +44,8 @@ impl Db {
     /// batches. Writes with `disableWAL` are not in the WAL, and leave a gap.
     ///
     /// # Errors
-    /// NotFound if `seq` was not written yet; errors of the file system. Corruption comes as an item, also for a gap in
-    /// the sequence numbers.
+    /// NotFound if `seq` was not written yet; errors of the file system. Corruption of a WAL comes as an item, and NotFound
+    /// for a gap in the sequence numbers.
     ///
     /// ```
     /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;

@@ -183,7 +183,7 @@ pub struct Update {
 ///
 /// `next` returns `None` after the newest visible batch. A later call of `next` returns the batches that were written
 /// in the meantime. After the first batch there is no gap: if a WAL is deleted before its batches are read, `next`
-/// returns Corruption.
+/// returns NotFound.
 ///
 /// A prepared section, its commit and its rollback are batches with markers. With the policy `Committed`, a section
 /// takes no sequence numbers, and its commit takes the sequence numbers of the section. If the stream has not read the
@@ -257,10 +257,9 @@ impl Updates {
         if !taken.is_update || sequence + seqs.max(1) <= self.next.unwrap_or(self.wanted) {
             return Ok(Step::Again);
         }
-        if let Some(next) = self.next.filter(|next| sequence > *next) {
+        if self.next.is_some_and(|next| sequence > next) {
             self.held = Some(bytes);
-            let what = format!("Gap in sequence number: expected {next}, found {sequence}");
-            return Err(Error::corruption(what).doing("reading updates from the WAL"));
+            return Err(Error::not_found("Gap in sequence numbers"));
         }
         self.next = taken.seqs.map(|seqs| sequence + seqs);
         self.wanted = sequence + seqs;
