@@ -294,7 +294,7 @@ c_api! {
     ) -> Option<Buffer> {
         vallen.set(0);
         let open = db.get()?;
-        let found = open.get_under_batch(&wbwi.batch, &open.front.default_family(), key, options.get()?)?;
+        let found = open.get_under_batch(&wbwi.batch, &open.front.default_family(), key, &*options.get()?)?;
         Ok(copied(found, &vallen))
     }
 
@@ -304,7 +304,7 @@ c_api! {
     ) -> Option<Buffer> {
         vallen.set(0);
         db.family(column_family)?;
-        let found = db.get()?.get_under_batch(&wbwi.batch, &*column_family.front()?, key, options.get()?)?;
+        let found = db.get()?.get_under_batch(&wbwi.batch, &*column_family.front()?, key, &*options.get()?)?;
         Ok(copied(found, &vallen))
     }
 
@@ -313,7 +313,7 @@ c_api! {
         wbwi: at rocksdb_writebatch_wi_t, db: at rocksdb_t, options: in rocksdb_readoptions_t, key: bytes, err
     ) -> Option<Owned<rocksdb_pinnableslice_t>> {
         let open = db.get()?;
-        let value = open.get_under_batch(&wbwi.batch, &open.front.default_family(), key, options.get()?)?;
+        let value = open.get_under_batch(&wbwi.batch, &open.front.default_family(), key, &*options.get()?)?;
         Ok(value.map(|value| Owned(rocksdb_pinnableslice_t { value })))
     }
 
@@ -322,7 +322,7 @@ c_api! {
         column_family: at rocksdb_column_family_handle_t, key: bytes, err
     ) -> Option<Owned<rocksdb_pinnableslice_t>> {
         db.family(column_family)?;
-        let value = db.get()?.get_under_batch(&wbwi.batch, &*column_family.front()?, key, options.get()?)?;
+        let value = db.get()?.get_under_batch(&wbwi.batch, &*column_family.front()?, key, &*options.get()?)?;
         Ok(value.map(|value| Owned(rocksdb_pinnableslice_t { value })))
     }
 
@@ -352,7 +352,7 @@ c_api! {
     fn rocksdb_writebatch_wi_create_iterator_with_base_readopts(
         wbwi: at rocksdb_writebatch_wi_t, base_iterator: own rocksdb_iterator_t, options: in rocksdb_readoptions_t
     ) -> Option<Owned<rocksdb_iterator_t>> {
-        let options = options.get()?;
+        let options = &*options.get()?;
         base_iterator.map(|base| Owned(base.with_batch(&wbwi.batch, None, Some(options))))
     }
 
@@ -368,7 +368,7 @@ c_api! {
         wbwi: at rocksdb_writebatch_wi_t, base_iterator: own rocksdb_iterator_t,
         cf: at rocksdb_column_family_handle_t, options: in rocksdb_readoptions_t
     ) -> Option<Owned<rocksdb_iterator_t>> {
-        let options = options.get()?;
+        let options = &*options.get()?;
         let family = cf.front()?;
         base_iterator.map(|base| Owned(base.with_batch(&wbwi.batch, Some(&family), Some(options))))
     }

@@ -114,8 +114,8 @@ impl rocksdb_iterator_t {
         let mut again = None;
         let create = || {
             let (family, options) = (family?, options.get()?);
-            again = Again::of(db, &family, options);
-            Self::create(db, &family, options)
+            again = Again::of(db, &family, &options);
+            Self::create(db, &family, &options)
         };
         let iter = create();
         rocksdb_iterator_t { iter, again }
@@ -238,7 +238,7 @@ c_api! {
             let handle = handle.ok_or_else(|| Error::invalid_argument("a column family handle is null"))?;
             families.push(Arc::clone(&*db.family(handle)?));
         }
-        let (open, read) = (db.get()?, options.get()?);
+        let (open, read) = (db.get()?, &*options.get()?);
         let created = open.db.iterators(&families, read)?;
         for ((place, iter), family) in places.iter_mut().zip(created).zip(&families) {
             let kind = Kind::over(&open, Box::new(iter));

@@ -1,8 +1,11 @@
 //! Options of reads.
 
-use std::sync::Arc;
+use std::borrow::Cow;
+use std::sync::{Arc, Weak};
 
+use base::Error;
 use engine::options::{ReadOptions, TableFilter};
+use engine::sequence::Snapshot;
 
 use crate::abi::exception::guarded;
 use crate::abi::rejected::has_rejected;
@@ -15,7 +18,10 @@ use crate::table_properties::rocksdb_table_properties_t;
 /// Options of reads.
 #[derive(Default)]
 pub struct rocksdb_readoptions_t {
+    /// All options except the snapshot.
     options: ReadOptions,
+    /// The snapshot of reads. The program owns the snapshot: these options do not keep it.
+    snapshot: Option<Weak<Snapshot>>,
     rejected: Rejected,
     /// The I/O activity of a read. Stored for the getter only.
     io_activity: IoActivity,
@@ -39,10 +45,19 @@ impl rocksdb_readoptions_t {
     /// Returns the options for a read.
     ///
     /// # Errors
-    /// InvalidArgument for a rejected value.
-    pub(crate) fn get(&self) -> base::Result<&ReadOptions> {
+    /// InvalidArgument for a rejected value, and for a snapshot that was released.
+    #[inline]
+    pub(crate) fn get(&self) -> base::Result<Cow<'_, ReadOptions>> {
         self.rejected.check()?;
-        Ok(&self.options)
+        match &self.snapshot {
+            None => Ok(Cow::Borrowed(&self.options)),
+            Some(snapshot) => {
+                let snapshot = snapshot.upgrade().ok_or_else(|| {
+                    Error::invalid_argument("the snapshot of the read options was released")
+                })?;
+                Ok(Cow::Owned(ReadOptions { snapshot: Some(snapshot), ..self.options.clone() }))
+            }
+        }
     }
 
     fn set_table_index(&mut self, name: Option<Vec<u8>>) {
@@ -87,9 +102,10 @@ accessors! {
 }
 
 c_api! {
-    /// Sets the snapshot of reads. The options hold a reference to the snapshot. Null: reads see the newest entries.
+    /// Sets the snapshot of reads. The options do not keep the snapshot: after its release, a read with these options is an
+    /// error, until another snapshot is set. Null: reads see the newest entries.
     fn rocksdb_readoptions_set_snapshot(options: mut rocksdb_readoptions_t, snapshot: inmaybe rocksdb_snapshot_t) {
-        options.options.snapshot = snapshot.and_then(|snapshot| snapshot.snapshot.clone());
+        options.snapshot = snapshot.and_then(|snapshot| snapshot.snapshot.as_ref()).map(Arc::downgrade);
     }
 
     /// Sets the upper bound of iterators: they return only keys before it. Copies the key. Null: no bound.

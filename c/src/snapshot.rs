@@ -27,7 +27,8 @@ c_api! {
         ConstOwned(rocksdb_snapshot_t::take(&*db.db()?))
     }
 
-    /// Destroys the handle. Read options and iterators that use the snapshot keep it. Accepts null.
+    /// Destroys the handle. Iterators and transactions that use the snapshot keep it. Reads with options that name the snapshot
+    /// fail after the release. Accepts null.
     fn rocksdb_release_snapshot(db: maybe rocksdb_t, snapshot: cown rocksdb_snapshot_t) {
         let _ = db;
         drop(snapshot)

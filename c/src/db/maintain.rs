@@ -1,5 +1,6 @@
 //! Flushes, compactions, WAL flushes, verification.
 
+use std::borrow::Cow;
 use std::ffi::c_char;
 use std::path::Path;
 use std::sync::Arc;
@@ -46,10 +47,9 @@ impl Files<'_> {
     ) -> Result<Vec<std::path::PathBuf>> {
         self.options.map_or(Ok(()), |options| options.rejected.check())?;
         let options = self.options.map_or_else(CompactionOptions::default, |options| options.options.clone());
-        let numbers = self.names.iter().map(|name| number_of(name)).collect::<Result<Vec<_>>>()?;
-        let level = usize::try_from(self.output_level).map_err(|_| {
-            Error::invalid_argument(format!("the output level {} is negative", self.output_level))
-        })?;
+        let numbers: Vec<_> = self.names.iter().map(|name| number_of(name)).collect();
+        let level = usize::try_from(self.output_level)
+            .map_err(|_| Error::invalid_argument("Output level cannot be negative."))?;
         let path_id = u32::try_from(self.output_path_id).ok();
         let done = db.db()?.compact_files_reported(self.family, &numbers, level, path_id, &options)?;
         // SAFETY: the header requires null or a live handle that no other thread uses.
@@ -61,13 +61,14 @@ impl Files<'_> {
     }
 }
 
-/// Returns the file number in the name or path of an SST file.
-fn number_of(path: &Path) -> Result<FileNumber> {
-    let name = path.file_name().and_then(|name| name.to_str());
-    let number = name.and_then(|name| name.split('.').next()?.parse().ok());
-    number
-        .map(FileNumber)
-        .ok_or_else(|| Error::invalid_argument(format!("{} is not the name of an SST file", path.display())))
+/// Returns the file number in the name or path of an SST file: the digits before the last period. Returns 0, which no file
+/// has, for other names. RocksDB: `TableFileNameToNumber`.
+fn number_of(path: &Path) -> FileNumber {
+    let name = path.as_os_str().as_encoded_bytes();
+    let end = name.iter().rposition(|&byte| byte == b'.').unwrap_or(0);
+    let start = name[..end].iter().rposition(|byte| !byte.is_ascii_digit()).map_or(0, |at| at + 1);
+    let digits = std::str::from_utf8(&name[start..end]).unwrap_or_default();
+    FileNumber(digits.parse().unwrap_or_default())
 }
 
 /// Returns the paths of the output files to the caller.
@@ -163,8 +164,8 @@ c_api! {
     /// As `rocksdb_verify_checksum`. The options `readahead_size`, `deadline`, `io_timeout` and `rate_limiter_priority` concern
     /// the reads of the files; the other options have no effect. Null: default options.
     fn rocksdb_verify_checksum_with_options(db: at rocksdb_t, options: inmaybe rocksdb_readoptions_t, err) {
-        let default = ReadOptions::default();
-        engine::db::verify_checksum(&*db.db()?, options.map_or(Ok(&default), rocksdb_readoptions_t::get)?)
+        let options = options.map_or_else(|| Ok(Cow::Owned(ReadOptions::default())), rocksdb_readoptions_t::get)?;
+        engine::db::verify_checksum(&*db.db()?, &options)
     }
 
     /// Compares the checksums of whole files with the checksums in the MANIFEST.
@@ -174,8 +175,8 @@ c_api! {
 
     /// As `rocksdb_verify_file_checksums`, with the options of `rocksdb_verify_checksum_with_options`. Null: default options.
     fn rocksdb_verify_file_checksums_with_options(db: at rocksdb_t, options: inmaybe rocksdb_readoptions_t, err) {
-        let default = ReadOptions::default();
-        engine::db::verify_file_checksums(&*db.db()?, options.map_or(Ok(&default), rocksdb_readoptions_t::get)?)
+        let options = options.map_or_else(|| Ok(Cow::Owned(ReadOptions::default())), rocksdb_readoptions_t::get)?;
+        engine::db::verify_file_checksums(&*db.db()?, &options)
     }
 
     /// Compacts the keys from `start_key` to `limit_key`. A null key means no bound. Errors are written to the info log.

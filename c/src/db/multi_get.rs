@@ -223,7 +223,7 @@ pub(crate) fn get_keys(
     options: &rocksdb_readoptions_t,
 ) -> Result<Answers> {
     let open = db.get()?;
-    let found = open.db.multi_get(&*family?, keys, options.get()?);
+    let found = open.db.multi_get(&*family?, keys, &*options.get()?);
     Ok(match open.ttl {
         None => found,
         Some(_) => found.into_iter().map(|value| open.value_of(value?)).collect(),
@@ -259,7 +259,7 @@ c_api! {
             let (db, options) = (needed(FUNCTION, "db", db)?, needed(FUNCTION, "options", options)?);
             // SAFETY: the header requires a handle for each key.
             let families = unsafe { families(db, column_families, count)? };
-            get_families(db, &families, &keys_list.slices?.0, options.get()?)
+            get_families(db, &families, &keys_list.slices?.0, &*options.get()?)
         };
         let places = Places { function: FUNCTION, values: values_list, lens: values_list_sizes, errors: errs };
         // SAFETY: the header requires a place for each key in each array.
@@ -278,7 +278,7 @@ c_api! {
             let (db, options) = (needed(FUNCTION, "db", db)?, needed(FUNCTION, "options", options)?);
             let keys = keys_list.slices?;
             let families = vec![db.default_family()?.clone(); keys.0.len()];
-            get_families_with_ts(db, &families, &keys.0, options.get()?)
+            get_families_with_ts(db, &families, &keys.0, &*options.get()?)
         };
         let places = Places { function: FUNCTION, values: values_list, lens: values_list_sizes, errors: errs };
         let timestamps = (timestamp_list, timestamp_list_sizes);
@@ -298,7 +298,7 @@ c_api! {
             let (db, options) = (needed(FUNCTION, "db", db)?, needed(FUNCTION, "options", options)?);
             // SAFETY: the header requires a handle for each key.
             let families = unsafe { families(db, column_families, count)? };
-            get_families_with_ts(db, &families, &keys_list.slices?.0, options.get()?)
+            get_families_with_ts(db, &families, &keys_list.slices?.0, &*options.get()?)
         };
         let places = Places { function: FUNCTION, values: values_list, lens: values_list_sizes, errors: errs };
         let timestamps = (timestamps_list, timestamps_list_sizes);

@@ -87,7 +87,7 @@ fn may_exist(
     (key, timestamp): (&[u8], &[u8]),
     (value, value_len, value_found): (&Out<*mut c_char>, &Out<usize>, &Out<u8>),
 ) -> Result<Flag> {
-    let mut options = options.get()?.clone();
+    let mut options = options.get()?.into_owned();
     if !timestamp.is_empty() {
         options.timestamp = Some(timestamp.to_vec());
     }
@@ -116,7 +116,7 @@ c_api! {
     ) -> Option<Buffer> {
         vallen.set(0);
         let open = db.get()?;
-        Ok(copied(open.get(&open.default, key, options.get()?)?, &vallen))
+        Ok(copied(open.get(&open.default, key, &*options.get()?)?, &vallen))
     }
 
     fn rocksdb_get_cf(
@@ -125,7 +125,7 @@ c_api! {
     ) -> Option<Buffer> {
         vallen.set(0);
         let family = db.family(column_family)?;
-        Ok(copied(db.get()?.get(&family, key, options.get()?)?, &vallen))
+        Ok(copied(db.get()?.get(&family, key, &*options.get()?)?, &vallen))
     }
 
     /// As `rocksdb_get`. Also returns a copy of the timestamp of the value; the caller frees both.
@@ -137,7 +137,7 @@ c_api! {
         tslen.set(0);
         // SAFETY: the header requires null or a writable place.
         let ts = unsafe { Out::new(ts) };
-        let found = get_with_ts(db, &*db.default_family()?, key, options.get()?)?;
+        let found = get_with_ts(db, &*db.default_family()?, key, &*options.get()?)?;
         Ok(copied_with_ts(found, &vallen, &ts, &tslen))
     }
 
@@ -149,7 +149,7 @@ c_api! {
         tslen.set(0);
         // SAFETY: the header requires null or a writable place.
         let ts = unsafe { Out::new(ts) };
-        let found = get_with_ts(db, &*db.family(column_family)?, key, options.get()?)?;
+        let found = get_with_ts(db, &*db.family(column_family)?, key, &*options.get()?)?;
         Ok(copied_with_ts(found, &vallen, &ts, &tslen))
     }
 
@@ -158,7 +158,7 @@ c_api! {
         db: at rocksdb_t, options: in rocksdb_readoptions_t, key: bytes, err
     ) -> Option<Owned<rocksdb_pinnableslice_t>> {
         let open = db.get()?;
-        let value = open.get(&open.default, key, options.get()?)?;
+        let value = open.get(&open.default, key, &*options.get()?)?;
         Ok(value.map(|value| Owned(rocksdb_pinnableslice_t { value })))
     }
 
@@ -166,7 +166,7 @@ c_api! {
         db: at rocksdb_t, options: in rocksdb_readoptions_t, column_family: at rocksdb_column_family_handle_t,
         key: bytes, err
     ) -> Option<Owned<rocksdb_pinnableslice_t>> {
-        let value = db.get()?.get(&*db.family(column_family)?, key, options.get()?)?;
+        let value = db.get()?.get(&*db.family(column_family)?, key, &*options.get()?)?;
         Ok(value.map(|value| Owned(rocksdb_pinnableslice_t { value })))
     }
 
@@ -185,7 +185,7 @@ c_api! {
         db: at rocksdb_t, options: in rocksdb_readoptions_t, key: bytes, err
     ) -> Option<Owned<rocksdb_pinnable_handle_t>> {
         let open = db.get()?;
-        let value = open.get(&open.default, key, options.get()?)?;
+        let value = open.get(&open.default, key, &*options.get()?)?;
         Ok(value.map(|value| Owned(rocksdb_pinnable_handle_t { value })))
     }
 
@@ -193,7 +193,7 @@ c_api! {
         db: at rocksdb_t, options: in rocksdb_readoptions_t, column_family: at rocksdb_column_family_handle_t,
         key: bytes, err
     ) -> Option<Owned<rocksdb_pinnable_handle_t>> {
-        let value = db.get()?.get(&*db.family(column_family)?, key, options.get()?)?;
+        let value = db.get()?.get(&*db.family(column_family)?, key, &*options.get()?)?;
         Ok(value.map(|value| Owned(rocksdb_pinnable_handle_t { value })))
     }
 
@@ -216,7 +216,7 @@ c_api! {
         vallen.set(0);
         found.set(0);
         let open = db.get()?;
-        let value = open.get(&open.default, key, options.get()?)?;
+        let value = open.get(&open.default, key, &*options.get()?)?;
         // SAFETY: the header requires `buffer_size` writable bytes.
         unsafe { copied_into(value, (buffer, buffer_size), &vallen, &found) }
     }
@@ -227,7 +227,7 @@ c_api! {
     ) -> Flag {
         vallen.set(0);
         found.set(0);
-        let value = db.get()?.get(&*db.family(column_family)?, key, options.get()?)?;
+        let value = db.get()?.get(&*db.family(column_family)?, key, &*options.get()?)?;
         // SAFETY: the header requires `buffer_size` writable bytes.
         unsafe { copied_into(value, (buffer, buffer_size), &vallen, &found) }
     }

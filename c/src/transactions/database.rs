@@ -210,7 +210,7 @@ c_api! {
     ) -> Option<Buffer> {
         vlen.set(0);
         let open = txn_db.base.get()?;
-        Ok(copied(open.db.get(&open.default, key, options.get()?)?, &vlen))
+        Ok(copied(open.db.get(&open.default, key, &*options.get()?)?, &vlen))
     }
 
     fn rocksdb_transactiondb_get_cf(
@@ -219,14 +219,14 @@ c_api! {
     ) -> Option<Buffer> {
         vallen.set(0);
         let family = txn_db.base.family(column_family)?;
-        Ok(copied(txn_db.engine()?.get(&family, key, options.get()?)?, &vallen))
+        Ok(copied(txn_db.engine()?.get(&family, key, &*options.get()?)?, &vallen))
     }
 
     fn rocksdb_transactiondb_get_pinned(
         txn_db: at rocksdb_transactiondb_t, options: in rocksdb_readoptions_t, key: bytes, err
     ) -> Option<Owned<rocksdb_pinnableslice_t>> {
         let open = txn_db.base.get()?;
-        let value = open.db.get(&open.default, key, options.get()?)?;
+        let value = open.db.get(&open.default, key, &*options.get()?)?;
         Ok(value.map(|value| Owned(rocksdb_pinnableslice_t { value })))
     }
 
@@ -234,7 +234,7 @@ c_api! {
         txn_db: at rocksdb_transactiondb_t, options: in rocksdb_readoptions_t,
         column_family: at rocksdb_column_family_handle_t, key: bytes, err
     ) -> Option<Owned<rocksdb_pinnableslice_t>> {
-        let value = txn_db.engine()?.get(&*txn_db.base.family(column_family)?, key, options.get()?)?;
+        let value = txn_db.engine()?.get(&*txn_db.base.family(column_family)?, key, &*options.get()?)?;
         Ok(value.map(|value| Owned(rocksdb_pinnableslice_t { value })))
     }
 
@@ -264,7 +264,7 @@ c_api! {
             let (db, options) = (&needed(FUNCTION, "txn_db", txn_db)?.base, needed(FUNCTION, "options", options)?);
             // SAFETY: the header requires a handle for each key.
             let families = unsafe { families_of(db, column_families, count)? };
-            get_families(db, &families, &keys_list.slices?.0, options.get()?)
+            get_families(db, &families, &keys_list.slices?.0, &*options.get()?)
         };
         let places = Places { function: FUNCTION, values: values_list, lens: values_list_sizes, errors: errs };
         // SAFETY: the header requires a place for each key in each array.

@@ -226,7 +226,7 @@ c_api! {
         txn: at rocksdb_transaction_t, options: in rocksdb_readoptions_t, key: bytes, vlen: out usize, err
     ) -> Option<Buffer> {
         vlen.set(0);
-        Ok(copied(txn.txn.get_in(&txn.default, key, options.get()?)?, &vlen))
+        Ok(copied(txn.txn.get_in(&txn.default, key, &*options.get()?)?, &vlen))
     }
 
     fn rocksdb_transaction_get_cf(
@@ -234,20 +234,20 @@ c_api! {
         column_family: at rocksdb_column_family_handle_t, key: bytes, vlen: out usize, err
     ) -> Option<Buffer> {
         vlen.set(0);
-        Ok(copied(txn.txn.get_in(&*column_family.front()?, key, options.get()?)?, &vlen))
+        Ok(copied(txn.txn.get_in(&*column_family.front()?, key, &*options.get()?)?, &vlen))
     }
 
     fn rocksdb_transaction_get_pinned(
         txn: at rocksdb_transaction_t, options: in rocksdb_readoptions_t, key: bytes, err
     ) -> Option<Owned<rocksdb_pinnableslice_t>> {
-        Ok(pinned(txn.txn.get_in(&txn.default, key, options.get()?)?))
+        Ok(pinned(txn.txn.get_in(&txn.default, key, &*options.get()?)?))
     }
 
     fn rocksdb_transaction_get_pinned_cf(
         txn: at rocksdb_transaction_t, options: in rocksdb_readoptions_t,
         column_family: at rocksdb_column_family_handle_t, key: bytes, err
     ) -> Option<Owned<rocksdb_pinnableslice_t>> {
-        Ok(pinned(txn.txn.get_in(&*column_family.front()?, key, options.get()?)?))
+        Ok(pinned(txn.txn.get_in(&*column_family.front()?, key, &*options.get()?)?))
     }
 
     /// As `rocksdb_transaction_get`. Also locks the key, and checks at commit that no other transaction wrote it.
@@ -256,7 +256,7 @@ c_api! {
         exclusive: flag, err
     ) -> Option<Buffer> {
         vlen.set(0);
-        Ok(copied(txn.get_for_update(&txn.default, key, options.get()?, exclusive)?, &vlen))
+        Ok(copied(txn.get_for_update(&txn.default, key, &*options.get()?, exclusive)?, &vlen))
     }
 
     fn rocksdb_transaction_get_for_update_cf(
@@ -264,20 +264,20 @@ c_api! {
         column_family: at rocksdb_column_family_handle_t, key: bytes, vlen: out usize, exclusive: flag, err
     ) -> Option<Buffer> {
         vlen.set(0);
-        Ok(copied(txn.get_for_update(&*column_family.front()?, key, options.get()?, exclusive)?, &vlen))
+        Ok(copied(txn.get_for_update(&*column_family.front()?, key, &*options.get()?, exclusive)?, &vlen))
     }
 
     fn rocksdb_transaction_get_pinned_for_update(
         txn: at rocksdb_transaction_t, options: in rocksdb_readoptions_t, key: bytes, exclusive: flag, err
     ) -> Option<Owned<rocksdb_pinnableslice_t>> {
-        Ok(pinned(txn.get_for_update(&txn.default, key, options.get()?, exclusive)?))
+        Ok(pinned(txn.get_for_update(&txn.default, key, &*options.get()?, exclusive)?))
     }
 
     fn rocksdb_transaction_get_pinned_for_update_cf(
         txn: at rocksdb_transaction_t, options: in rocksdb_readoptions_t,
         column_family: at rocksdb_column_family_handle_t, key: bytes, exclusive: flag, err
     ) -> Option<Owned<rocksdb_pinnableslice_t>> {
-        Ok(pinned(txn.get_for_update(&*column_family.front()?, key, options.get()?, exclusive)?))
+        Ok(pinned(txn.get_for_update(&*column_family.front()?, key, &*options.get()?, exclusive)?))
     }
 
     /// As `rocksdb_multi_get`, as the transaction sees the keys.
@@ -288,7 +288,7 @@ c_api! {
         let count = keys_list.count;
         let read = || {
             let (txn, options) = (needed(FUNCTION, "txn", txn)?, needed(FUNCTION, "options", options)?);
-            let (keys, read) = (keys_list.slices?, options.get()?);
+            let (keys, read) = (keys_list.slices?, &*options.get()?);
             Ok(txn.txn.multi_get_in(&txn.default, &keys.0, read))
         };
         let places = Places { function: FUNCTION, values: values_list, lens: values_list_sizes, errors: errs };
@@ -305,7 +305,7 @@ c_api! {
         let count = keys_list.count;
         let read = || {
             let (txn, options) = (needed(FUNCTION, "txn", txn)?, needed(FUNCTION, "options", options)?);
-            let (keys, read) = (keys_list.slices?, options.get()?);
+            let (keys, read) = (keys_list.slices?, &*options.get()?);
             txn.txn.multi_get_for_update_in(&txn.default, &keys.0, read)
         };
         let places = Places { function: FUNCTION, values: values_list, lens: values_list_sizes, errors: errs };
@@ -322,7 +322,7 @@ c_api! {
         let count = keys_list.count;
         let read = || {
             let (txn, options) = (needed(FUNCTION, "txn", txn)?, needed(FUNCTION, "options", options)?);
-            let (keys, read) = (keys_list.slices?, options.get()?);
+            let (keys, read) = (keys_list.slices?, &*options.get()?);
             // SAFETY: the header requires a handle for each key.
             let families = unsafe { families(column_families, count)? };
             let pairs: Vec<_> = families.iter().zip(&keys.0).map(|(family, key)| (family, *key)).collect();
@@ -342,7 +342,7 @@ c_api! {
         let count = keys_list.count;
         let read = || {
             let (txn, options) = (needed(FUNCTION, "txn", txn)?, needed(FUNCTION, "options", options)?);
-            let (keys, read) = (keys_list.slices?, options.get()?);
+            let (keys, read) = (keys_list.slices?, &*options.get()?);
             // SAFETY: the header requires a handle for each key.
             let families = unsafe { families(column_families, count)? };
             let pairs: Vec<_> = families.iter().zip(&keys.0).map(|(family, key)| (family, *key)).collect();
@@ -360,7 +360,7 @@ c_api! {
     fn rocksdb_transaction_create_iterator(
         txn: at rocksdb_transaction_t, options: in rocksdb_readoptions_t
     ) -> Owned<rocksdb_iterator_t> {
-        let create = || txn.txn.iter_in(&txn.default, options.get()?.clone());
+        let create = || txn.txn.iter_in(&txn.default, options.get()?.into_owned());
         Owned(rocksdb_iterator_t::of_transaction(create()))
     }
 
@@ -368,7 +368,7 @@ c_api! {
         txn: at rocksdb_transaction_t, options: in rocksdb_readoptions_t,
         column_family: at rocksdb_column_family_handle_t
     ) -> Owned<rocksdb_iterator_t> {
-        let create = || txn.txn.iter_in(&*column_family.front()?, options.get()?.clone());
+        let create = || txn.txn.iter_in(&*column_family.front()?, options.get()?.into_owned());
         Owned(rocksdb_iterator_t::of_transaction(create()))
     }
 }
