@@ -53,6 +53,10 @@ use crate::sync::{
     Arc, ArcSwap, AtomicBool, AtomicUsize, Mutex, OnceLock, Ordering, RankedGuard, RankedMutex,
 };
 
+/// The name of the column family with the history of the statistics (`persist_stats_to_disk`). The application must not
+/// use this name.
+pub const STATS_FAMILY: &str = "___rocksdb_stats_history___";
+
 /// One column family of an open database. Handles, jobs and readers share it. It lives until the last of them drops
 /// it, also if the column family is dropped from the database.
 pub struct Family {

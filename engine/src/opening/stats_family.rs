@@ -7,8 +7,7 @@ use crate::components::FamilyDescriptor;
 use crate::manifest::Recovered;
 use crate::options::{CompressionType, FamilyOptions};
 
-/// The name that RocksDB gives to the column family. The application must not use this name.
-pub const NAME: &str = "___rocksdb_stats_history___";
+pub use crate::family::STATS_FAMILY as NAME;
 
 /// Adds the column family of the statistics with its own options, if the database has this family and the
 /// caller does not name it.

@@ -9,7 +9,7 @@ use mem::write_buffer::WriteBufferManager;
 use super::FlushRequests;
 use crate::apply::OwnMemtable;
 use crate::event::{Event, Events, FlushReason, Named};
-use crate::family::{Charge, Family, FamilySet, OwnImmutable};
+use crate::family::{Charge, Family, FamilySet, OwnImmutable, STATS_FAMILY};
 use crate::files::{Numbers, Recycle};
 use crate::sequence::LastSequence;
 use crate::sync::Arc;
@@ -57,6 +57,8 @@ impl Switcher {
             "memtables end at the sequence number {last_seq}, and readers see {} already",
             self.sequence.visible()
         );
+        let mut victims = victims.to_vec();
+        victims.extend(self.lagging_statistics(&victims, reason));
         if victims.iter().any(|f| !f.pin().mem.is_empty()) {
             self.roll_wal()?;
         }
@@ -65,9 +67,34 @@ impl Switcher {
             victims.iter().all(|family| family.state().wal_number <= wal),
             "a column family needs a WAL that is newer than the active WAL {wal}"
         );
-        self.switch_after(last_seq, victims, Vec::new(), wal);
-        self.flush_requests.flush_due(victims, reason);
+        self.switch_after(last_seq, &victims, Vec::new(), wal);
+        self.flush_requests.flush_due(&victims, reason);
         Ok(())
+    }
+
+    /// Returns the column family with the history of the statistics, if a flush of `victims` leaves the old WALs to it alone.
+    /// It has few entries, so it would keep the WALs for a long time. As in RocksDB (`DBImpl::MaybeFlushStatsCF`), a flush that the
+    /// write path starts counts the WALs that its victims need before the flush.
+    fn lagging_statistics(&self, victims: &[Arc<Family>], reason: FlushReason) -> Option<Arc<Family>> {
+        let statistics = self.families.by_name(STATS_FAMILY)?;
+        let is_victim = |family: &Family| victims.iter().any(|victim| victim.id() == family.id());
+        if victims.is_empty() || is_victim(&statistics) || statistics.pin().mem.is_empty() {
+            return None;
+        }
+        let is_automatic = matches!(
+            reason,
+            FlushReason::WriteBufferFull | FlushReason::WriteBufferManager | FlushReason::WalFull
+        );
+        let oldest = statistics.state().wal_number;
+        let needs_the_wal = |family: &Arc<Family>| {
+            let needs_none = !is_automatic && is_victim(family);
+            let state = family.state();
+            let is_empty = state.mem.is_empty() && state.immutable_memtables.is_empty();
+            !needs_none && !is_empty && state.wal_number <= oldest
+        };
+        let others = self.families.all();
+        let mut others = others.iter().filter(|family| family.id() != statistics.id());
+        (!others.any(needs_the_wal)).then_some(statistics)
     }
 
     /// Switches the memtables of these column families. Does not roll the WAL and does not request a flush.
