@@ -36,6 +36,18 @@ fn a_row_has_the_values_of_its_declaration() {
     assert_eq!((count.default_text(), sample.other), ("3".to_string(), 0));
 }
 
+/// RocksDB reads "10 k" as 10: a suffix follows its digits at once.
+#[test]
+fn space_ends_a_number() {
+    let mut sample = Sample::default();
+    for (text, count) in [("10 k", 10), (" 10k ", 10 << 10), ("10 000", 10), ("+7", 7)] {
+        (Sample::ROWS[0].set)(&mut sample, text).unwrap();
+        assert_eq!(sample.count, count, "{text:?}");
+    }
+    assert!((Sample::ROWS[0].set)(&mut sample, "- 1").is_err());
+    assert!((Sample::ROWS[0].set)(&mut sample, " ").is_err());
+}
+
 #[test]
 fn releases_compare_by_number_not_by_text() {
     assert!(Release::parse("9.10") > Release::parse("9.9"));

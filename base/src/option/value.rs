@@ -62,8 +62,14 @@ impl Value for bool {
     }
 }
 
+/// Returns the text of a number: a space ends the number, and the rest is dropped, as in RocksDB. `10 k` is 10.
+fn number_in(text: &str) -> Option<&str> {
+    text.split_whitespace().next()
+}
+
 /// Reads digits and an optional suffix `K`, `M`, `G` or `T` of either case. The suffixes are powers of 1024.
 fn parse_scaled(text: &str) -> Option<i128> {
+    let text = number_in(text)?;
     let (digits, shift) = match text.as_bytes().last()? {
         b'k' | b'K' => (&text[..text.len() - 1], 10),
         b'm' | b'M' => (&text[..text.len() - 1], 20),
@@ -72,10 +78,9 @@ fn parse_scaled(text: &str) -> Option<i128> {
         _ => (text, 0),
     };
     digits
-        .trim()
         .parse::<i64>()
         .map(i128::from)
-        .or_else(|_| digits.trim().parse::<u64>().map(i128::from))
+        .or_else(|_| digits.parse::<u64>().map(i128::from))
         .ok()?
         .checked_shl(shift)
 }
@@ -84,7 +89,7 @@ macro_rules! integer_values {
     ($($int:ty),*) => {$(
         impl Value for $int {
             fn parse(text: &str) -> Result<Self> {
-                parse_scaled(text.trim())
+                parse_scaled(text)
                     .and_then(|n| <$int>::try_from(n).ok())
                     .ok_or_else(|| not_a(stringify!($int), text))
             }
@@ -106,7 +111,7 @@ macro_rules! wrapping_values {
     ($($int:ty),*) => {$(
         impl Value for $int {
             fn parse(text: &str) -> Result<Self> {
-                let number = parse_scaled(text.trim()).ok_or_else(|| not_a(stringify!($int), text))?;
+                let number = parse_scaled(text).ok_or_else(|| not_a(stringify!($int), text))?;
                 match i64::try_from(number) {
                     Ok(number) => Ok(number as $int),
                     Err(_) => <$int>::try_from(number).map_err(|_| not_a(stringify!($int), text)),
@@ -127,7 +132,7 @@ wrapping_values!(u64, usize);
 
 impl Value for f64 {
     fn parse(text: &str) -> Result<Self> {
-        text.trim().parse().map_err(|_| not_a("number", text))
+        number_in(text).and_then(|number| number.parse().ok()).ok_or_else(|| not_a("number", text))
     }
 
     fn print(&self) -> String {
