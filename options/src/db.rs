@@ -127,7 +127,8 @@ base::options! {
     /// Reads plain and cuckoo tables into memory when they are opened. If false, they are read through the block cache.
     /// Block-based tables ignore the option. RocksDB: reads SST files through memory maps.
     fixed allow_mmap_reads: bool = false;
-    /// Writes files through memory maps. Not built: true is refused.
+    /// Has no effect: files are written by system calls, because an error of a memory map ends the process. RocksDB: writes
+    /// files through memory maps.
     fixed allow_mmap_writes: bool = false;
     /// Reads of SST files and blob files bypass the page cache of the system: reads of users and reads of
     /// compactions.

@@ -10,6 +10,7 @@ use super::{CompressionType, DbOptions, FamilyOptions, TableFactory};
 /// Hints of the database and of column families: options that are accepted without effect. The doc of each row gives
 /// the reason.
 pub const HINTS: &[&str] = &[
+    "allow_mmap_writes",
     "arena_block_size",
     "async_wal_precreate",
     "avoid_unnecessary_blocking_io",
@@ -105,7 +106,6 @@ macro_rules! gaps {
 }
 
 const DB: &[Gap<DbOptions>] = gaps! { DbOptions;
-    "allow_mmap_writes" "writes through memory maps" |o| o.allow_mmap_writes;
     "wal_compression" "a compressed WAL without the C library of ZSTD"
         |o| o.wal_compression == CompressionType::ZSTD && compress::frames_supported().is_err();
 };

@@ -8,7 +8,7 @@
 //!
 //! | option | reason |
 //! |---|---|
-//! | `allow_mmap_writes`, `enable_blob_direct_write`, `use_udi_as_primary_index`, `user_defined_index_factory` | any other value is refused |
+//! | `enable_blob_direct_write`, `use_udi_as_primary_index`, `user_defined_index_factory` | any other value is refused |
 //! | `use_direct_io_for_compaction_reads`, `use_direct_io_for_flush_and_compaction` | campaigns create their databases in a directory in memory, where the system can refuse direct I/O |
 //! | `statistics`, `wal_filter`, `compaction_filter_factory` | objects without a text; `statistics` is an object of each campaign, filters change results |
 //! | `allow_ingest_behind`, `cf_allow_ingest_behind` | must stay on once they are on; the tests of `ingest` and `differ` ingest behind |
@@ -37,6 +37,7 @@ const DB: &[Row] = &[
     ("advise_random_on_open", &["false"]),
     ("allow_2pc", &["true"]),
     ("allow_data_in_errors", &["true"]),
+    ("allow_mmap_writes", &["true"]),
     ("async_wal_precreate", &["true"]),
     ("avoid_unnecessary_blocking_io", &["true"]),
     ("background_close_inactive_wals", &["true"]),
