@@ -82,23 +82,45 @@ pub(super) fn map(p: &Properties) -> BTreeMap<String, String> {
     figures.into_iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
 }
 
-/// Returns the list of the SST files of each level.
+/// Returns the list of the SST files of each level, and of the blob files. Source: RocksDB `Version::DebugString`.
 pub(super) fn list(family: &Family) -> String {
     let mut out = String::new();
     let version = &family.pin().version;
+    let number = family.super_version_number();
     for level in 0..version.num_levels() {
-        out += &format!("--- level {level} --- version# {} ---\n", family.super_version_number());
+        let cursor = version.cursor(level).map(|key| format!(" --- compact_cursor: {}", shown(key)));
+        out += &format!("--- level {level} --- version# {number}{} ---\n", cursor.unwrap_or_default());
         for file in version.level(level).iter() {
             let (from, to) = (shown(&file.smallest), shown(&file.largest));
+            let blob = file.oldest_blob_file.map(|blob| format!(" blob_file:{blob}"));
             out += &format!(
-                " {}:{}[{} .. {}][{from} .. {to}]({})\n",
+                " {}:{}[{} .. {}][{from} .. {to}]{}({})\n",
                 file.number,
                 file.size,
                 file.smallest_seq,
                 file.largest_seq,
+                blob.unwrap_or_default(),
                 file.reads_sampled()
             );
         }
+    }
+    if !version.blobs().is_empty() {
+        out += &format!("--- blob files --- version# {number} ---\n");
+    }
+    for blob in version.blobs().values() {
+        let linked = version.files().filter(|(_, file)| file.oldest_blob_file == Some(blob.number));
+        let linked: String = linked.map(|(_, file)| format!(" {}", file.number)).collect();
+        let checksum: String = blob.checksum_value.iter().map(|byte| format!("{byte:02X}")).collect();
+        out += &format!(
+            "blob_file_number: {} total_blob_count: {} total_blob_bytes: {} checksum_method: {} checksum_value: {checksum} \
+             linked_ssts: {{{linked} }} garbage_blob_count: {} garbage_blob_bytes: {}\n",
+            blob.number,
+            blob.total_count,
+            blob.total_bytes,
+            String::from_utf8_lossy(&blob.checksum_method),
+            blob.garbage_count,
+            blob.garbage_bytes
+        );
     }
     out
 }
