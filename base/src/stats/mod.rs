@@ -24,7 +24,7 @@ pub use histogram::{Histogram, HistogramData};
 pub use io::{IoCounter, IoTimer, io_add, io_context_reset, io_context_text, io_counter, io_set_pool};
 pub use kinds::HistogramKind;
 pub use perf::{
-    LevelBreakdown, PerfLevel, PerfTimer, Stopwatch, blocks_read, note_blocks_read, perf_add,
+    LevelBreakdown, PerfLevel, PerfTimer, Stopwatch, Uncounted, blocks_read, note_blocks_read, perf_add,
     perf_add_at_level, perf_add_both, perf_add_each, perf_context_reset, perf_context_text,
     perf_context_text_nonzero, perf_counter, perf_counting, perf_level, perf_per_level, perf_timing,
     set_perf_level, set_perf_level_number,

@@ -96,6 +96,26 @@ pub fn set_perf_level(level: PerfLevel) {
     CONTEXT.with(|context| context.level.set(level as u8));
 }
 
+/// Work that this thread does for the database: the counters of the thread do not count it. The drop restores the perf
+/// level.
+#[must_use]
+pub struct Uncounted(PerfLevel);
+
+impl Uncounted {
+    /// Stops the counters of this thread.
+    pub fn begin() -> Self {
+        let level = perf_level();
+        set_perf_level(PerfLevel::Disable);
+        Uncounted(level)
+    }
+}
+
+impl Drop for Uncounted {
+    fn drop(&mut self) {
+        set_perf_level(self.0);
+    }
+}
+
 /// Sets the perf level of this thread by RocksDB's number. Other numbers set the nearest level.
 pub fn set_perf_level_number(number: i64) {
     set_perf_level(PerfLevel::from_number(number));

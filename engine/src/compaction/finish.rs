@@ -55,7 +55,8 @@ fn start_of(t: &CompactionTools<'_>, job: &Job) -> CompactionStarted {
         input_files: if heard { input_files(job) } else { Vec::new() },
         table_properties: if heard { table_properties(t, job, &[]) } else { BTreeMap::new() },
         is_full: task.full,
-        stats: input_stats(job),
+        // RocksDB counts these files when the compaction ends.
+        stats: JobStats { num_input_files_at_output_level: 0, ..input_stats(job) },
     }
 }
 
@@ -319,8 +320,11 @@ fn count(
     let Some(statistics) = t.tools.stats.statistics() else { return };
     statistics.measure_time(HistogramKind::CompactionTime, micros);
     statistics.measure_time(HistogramKind::CompactionCpuTime, cpu_micros);
-    statistics
-        .measure(HistogramKind::NumFilesInSingleCompaction, task.files_of(task.start_level()).len() as u64);
+    // RocksDB counts the compactions that it picks itself (`DBImpl::BackgroundCompaction`).
+    if !task.manual {
+        let files = task.files_of(task.start_level()).len() as u64;
+        statistics.measure(HistogramKind::NumFilesInSingleCompaction, files);
+    }
     if done.len() > 1 {
         statistics.measure(HistogramKind::NumSubcompactionsScheduled, done.len() as u64);
     }

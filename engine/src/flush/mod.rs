@@ -211,16 +211,19 @@ fn write_and_commit(
         );
         let raw = |f: &OutputFile| f.properties.raw_key_size + f.properties.raw_value_size;
         let kept: u64 = part.files.iter().map(raw).sum();
-        t.tools.stats.add(Ticker::MemtablePayloadBytesAtFlush, outputs.input_bytes);
-        // A merge can make the output larger than the input.
-        t.tools.stats.add(Ticker::MemtableGarbageBytesAtFlush, outputs.input_bytes.saturating_sub(kept));
+        // A merge can make the output larger than the input. RocksDB then counts nothing (`BuildTable`), as for a flush without
+        // an output.
+        if !part.files.is_empty() && kept <= outputs.input_bytes {
+            t.tools.stats.add(Ticker::MemtablePayloadBytesAtFlush, outputs.input_bytes);
+            t.tools.stats.add(Ticker::MemtableGarbageBytesAtFlush, outputs.input_bytes - kept);
+        }
         part.numbers = LevelNumbers {
             micros: clock.now_nanos().saturating_sub(start_nanos) / 1000,
             cpu_micros: clock.cpu_nanos().saturating_sub(start_cpu_nanos) / 1000,
             bytes_written: part.files.iter().map(|f| f.meta.size).sum(),
             bytes_written_pre_compression: part.files.iter().map(|f| f.pre_compression_size).sum(),
             bytes_written_blob: part.files.iter().map(OutputFile::blob_bytes).sum(),
-            num_input_records: part.pick.memtables.iter().map(|m| m.mem.counts().entries).sum(),
+            num_input_records: part.pick.memtables.iter().map(|m| m.mem.counts().with_tombstones()).sum(),
             num_output_records: outputs.num_records,
             count: 1,
             ..LevelNumbers::default()

@@ -1,5 +1,5 @@
-//! The statistics of one iterator. They are collected here, and added to the database's statistics at a positioning
-//! call and when the iterator is dropped.
+//! The statistics of one iterator. The counts of moves are collected here, and added to the database's statistics when the
+//! iterator is dropped, as in RocksDB (`DBIter::LocalStatistics`).
 //!
 //! If nothing is counted, a move pays for two predictable branches.
 
@@ -48,7 +48,6 @@ impl Counts {
         let bytes = shown_bytes(walk);
         perf_add(PerfCounter::IterReadBytes, bytes);
         self.skipped += walk.take_skips();
-        self.hand_over(stats);
         stats.add(Ticker::NumberDbSeek, 1);
         if self.statistics {
             walk.value_shown();
@@ -91,11 +90,7 @@ impl Counts {
         if reseeks > 0 {
             stats.add(Ticker::NumberOfReseeksInIteration, reseeks);
         }
-        perf_add_each([
-            (counter, 1),
-            (PerfCounter::IterReadBytes, bytes),
-            (PerfCounter::InternalKeySkippedCount, u64::from(leaves_entry)),
-        ]);
+        perf_add_each([(counter, 1), (PerfCounter::InternalKeySkippedCount, u64::from(leaves_entry))]);
     }
 
     /// Adds the counts at the end of the iterator, and counts the end (`NO_ITERATOR_DELETED`).
@@ -105,6 +100,7 @@ impl Counts {
     }
 
     fn hand_over(&mut self, stats: &Stats) {
+        perf_add(PerfCounter::IterReadBytes, self.bytes);
         let Some(statistics) = stats.statistics() else { return };
         let give = |ticker, count: &mut u64| {
             if *count > 0 {

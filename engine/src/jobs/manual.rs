@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use base::stats::Uncounted;
 use base::{Error, FamilyId, JobId, Result, SequenceNumber, Subcode, key};
 use lsm::cut::PartitionerContext;
 use lsm::pick::manual::{Request, Step, plan};
@@ -418,8 +419,10 @@ impl ManualCompactions {
             output_level = Some(job.task.output_level);
             let limiter = family.options().compaction_thread_limiter.clone();
             let task = limiter.as_ref().and_then(|limiter| limiter.start(true));
+            // RocksDB compacts in a background thread.
+            let uncounted = Uncounted::begin();
             let compacted = self.compactions.compact_in_space(&job);
-            drop(task);
+            drop((task, uncounted));
             self.schedule.release(&job);
             if let Err(error) = &compacted {
                 self.compactions.compaction_failed(&job, error.clone());

@@ -63,8 +63,10 @@ pub fn write_memtables(
         .with_full_history_ts_low(full_history_ts_low.clone());
     let timestamp_size = parts.order.timestamp_size();
     let strip = !parts.stored.timestamps && timestamp_size > 0;
+    let mut tombstone_bytes = 0;
     for immutable in &pick.memtables {
         let fragmented = immutable.mem.range_tombstones();
+        tombstone_bytes += fragmented.payload_bytes();
         if fragmented.is_empty() {
             continue;
         }
@@ -89,30 +91,26 @@ pub fn write_memtables(
     let verify = tools.options.load().flush_verify_memtable_count;
     let expected = verify.then(|| pick.memtables.iter().map(|s| s.mem.counts().entries).sum());
     let merged = |sources| Merging::new(order.clone(), sources);
-    if strip {
+    let written = if strip {
         let rows = Stripped::new(merged(sources), timestamp_size);
-        return write_all_into(
-            CompactionIter::new(rows, AnythingBelow, tombstones, config),
-            (&settings, covered),
-            expected,
-        );
-    }
-    match (sources.len(), sources.pop()) {
-        (1, Some(only)) => write_all_into(
-            CompactionIter::new(only, AnythingBelow, tombstones, config),
-            (&settings, covered),
-            expected,
-        ),
-        (_, last) => {
-            sources.extend(last);
-            let rows = merged(sources);
-            write_all_into(
-                CompactionIter::new(rows, AnythingBelow, tombstones, config),
-                (&settings, covered),
-                expected,
-            )
+        let rows = CompactionIter::new(rows, AnythingBelow, tombstones, config);
+        write_all_into(rows, (&settings, covered), expected)
+    } else {
+        match (sources.len(), sources.pop()) {
+            (1, Some(only)) => {
+                let rows = CompactionIter::new(only, AnythingBelow, tombstones, config);
+                write_all_into(rows, (&settings, covered), expected)
+            }
+            (_, last) => {
+                sources.extend(last);
+                let rows = CompactionIter::new(merged(sources), AnythingBelow, tombstones, config);
+                write_all_into(rows, (&settings, covered), expected)
+            }
         }
-    }
+    };
+    let mut written = written?;
+    written.input_bytes += tombstone_bytes;
+    Ok(written)
 }
 
 /// Adds range tombstones. Replaces their timestamps by the oldest timestamp.

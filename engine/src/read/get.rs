@@ -84,15 +84,22 @@ impl Reads {
         let operator = super_version.parts.merge_operator.as_ref();
         let mut answer = Answer::new(operator, self.stats.statistics(), blobs);
         let mut buffer = Vec::new();
-        let walked = self.check(family, &super_version, options).and_then(|()| {
-            let full = self.full_key(key, options, &mut buffer);
-            let (seq, visibility) = self.read_view(options);
-            answer.see(visibility);
-            self.walk(&super_version, full, key, seq, options, &mut answer)
-        });
-        let place = match walked {
+        if let Err(error) = self.check(family, &super_version, options) {
+            return (Err(error), 0);
+        }
+        let full = self.full_key(key, options, &mut buffer);
+        let (seq, visibility) = self.read_view(options);
+        answer.see(visibility);
+        let place = match self.walk(&super_version, full, key, seq, options, &mut answer) {
             Ok(place) => place,
-            Err(error) => return (Err(error), 0),
+            Err(error) => {
+                // A look-up that fails in an SST file counts, as in RocksDB.
+                let failed = Err(error);
+                if let Some(statistics) = self.stats.statistics() {
+                    self.count_get(statistics, DecidedBy::Nowhere, &failed, began);
+                }
+                return (failed, 0);
+            }
         };
         let _time = PerfTimer::start(PerfCounter::GetPostProcessTime);
         let operands = answer.operands();

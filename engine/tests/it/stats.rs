@@ -178,7 +178,8 @@ fn flushes_and_compactions_are_counted() {
     assert!(s.histogram_data(HistogramKind::CompactionTime).count >= 1);
     assert!(s.ticker(Ticker::CompactReadBytes) > 0 && s.ticker(Ticker::CompactWriteBytes) > 0);
     assert_eq!(s.ticker(Ticker::CompactionKeyDropNewerEntry), 100);
-    assert_eq!(s.histogram_data(HistogramKind::NumFilesInSingleCompaction).max, 2.0);
+    // RocksDB counts the files of compactions that it picks itself.
+    assert_eq!(s.histogram_data(HistogramKind::NumFilesInSingleCompaction).count, 0);
 }
 
 #[test]

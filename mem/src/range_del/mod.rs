@@ -81,6 +81,7 @@ pub struct FragmentedTombstones {
     timestamps: Vec<u8>,
     timestamp_size: usize,
     tombstone_count: usize,
+    payload_bytes: u64,
 }
 
 /// A fragment, as ranges of the buffers above.
@@ -132,6 +133,8 @@ impl FragmentedTombstones {
     /// inverted range, and tombstones whose timestamp has not the size of the order.
     pub fn new(mut tombstones: Vec<Tombstone>, order: InternalOrder) -> Self {
         let timestamp_size = order.user.timestamp_size();
+        let stored = |t: &Tombstone| t.start.len() + t.end.len() + 2 * t.timestamp.len() + key::TRAILER_LEN;
+        let payload_bytes = tombstones.iter().map(|t| stored(t) as u64).sum();
         let less = |a: &[u8], b: &[u8]| compare_stripped(&order, a, b).is_lt();
         tombstones.retain(|t| less(&t.start, &t.end) && t.timestamp.len() == timestamp_size);
         tombstones.sort_by(|a, b| compare_stripped(&order, &a.start, &b.start));
@@ -143,6 +146,7 @@ impl FragmentedTombstones {
             timestamps: Vec::new(),
             timestamp_size,
             tombstone_count: tombstones.len(),
+            payload_bytes,
         };
         out.cut(&tombstones);
         base::invariant!(
@@ -248,6 +252,11 @@ impl FragmentedTombstones {
     /// Returns the number of range tombstones that were fragmented. Dropped tombstones do not count.
     pub fn tombstone_count(&self) -> usize {
         self.tombstone_count
+    }
+
+    /// Returns the bytes of the internal keys and end keys of all range tombstones, also of the dropped ones.
+    pub fn payload_bytes(&self) -> u64 {
+        self.payload_bytes
     }
 
     /// Returns the bytes of memory.

@@ -115,13 +115,13 @@ impl FilterReader {
         Ok(answer != Answer::No)
     }
 
-    /// Does [`Self::key_may_match`] for each key. The answer is true if the filter cannot answer.
+    /// Does [`Self::key_may_match`] for each key.
     pub(super) fn keys_may_match(
         &self,
         source: &Source,
         seek_keys: &[&[u8]],
         ctx: &ReadCtx,
-        answers: &mut [bool],
+        answers: &mut [Answer],
     ) -> Result<()> {
         base::invariant!(
             seek_keys.len() == answers.len(),
@@ -129,13 +129,13 @@ impl FilterReader {
             answers.len(),
             seek_keys.len()
         );
-        answers.fill(true);
+        answers.fill(Answer::NotAsked);
         if self.is_none() || ctx.for_compaction {
             return Ok(());
         }
         let FilterBlocks::Full(full) = &self.blocks else {
             for (key, answer) in seek_keys.iter().zip(answers) {
-                *answer = self.key_may_match(source, key, ctx)? != Answer::No;
+                *answer = self.key_may_match(source, key, ctx)?;
             }
             return Ok(());
         };
@@ -148,6 +148,7 @@ impl FilterReader {
         for (keys, answers) in seek_keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
             let mut hashes = [0; BATCH];
             let mut asked = [false; BATCH];
+            let mut matches = [true; BATCH];
             for ((key, hash), asked) in keys.iter().zip(&mut hashes).zip(&mut asked) {
                 if let Some(question) = self.point_question(user_key(key)) {
                     *hash = filter.filter.hash(&question);
@@ -155,12 +156,14 @@ impl FilterReader {
                     *asked = true;
                 }
             }
-            filter.filter.may_match_fetched(&filter.bits, &hashes[..keys.len()], answers);
+            filter.filter.may_match_fetched(&filter.bits, &hashes[..keys.len()], &mut matches[..keys.len()]);
             let (mut may_match, mut ruled_out) = (0, 0);
-            for (answer, asked) in answers.iter_mut().zip(asked) {
-                may_match += u64::from(asked && *answer);
-                ruled_out += u64::from(asked && !*answer);
-                *answer |= !asked;
+            for ((answer, matches), _) in
+                answers.iter_mut().zip(matches).zip(asked).filter(|(_, asked)| *asked)
+            {
+                may_match += u64::from(matches);
+                ruled_out += u64::from(!matches);
+                *answer = if matches { Answer::Maybe } else { Answer::No };
             }
             source.counts.points_filtered(self.whole_keys, may_match, ruled_out);
         }

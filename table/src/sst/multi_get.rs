@@ -23,6 +23,7 @@ use format::trailer;
 use super::block_kind::BlockKind;
 use super::fetch::{BlockRef, data};
 use super::file_source::Source;
+use super::filter_reader::Answer;
 use super::index_reader::IndexCursor;
 use super::read_ctx::{Entry, ReadCtx};
 use super::reader::Reader;
@@ -39,6 +40,8 @@ struct Wanted {
     block: usize,
     /// Whether entries of the key may continue in the next block.
     may_continue: bool,
+    /// True if the filter says that the table may have the key.
+    passed_filter: bool,
 }
 
 /// The first half of a look-up in one SST file: the block that each key needs, the blocks that are in memory, and the reads
@@ -72,7 +75,7 @@ impl Reader {
         ctx: &ReadCtx,
         announces: bool,
     ) -> Result<MultiGetBegun> {
-        let mut may_match = vec![true; seek_keys.len()];
+        let mut may_match = vec![Answer::NotAsked; seek_keys.len()];
         self.filter.keys_may_match(&self.source, seek_keys, ctx, &mut may_match)?;
         let (wanted, handles) = self.places(seek_keys, &may_match, ctx)?;
         base::invariant!(
@@ -145,7 +148,11 @@ impl Reader {
         let mut failed = Vec::new();
         for want in wanted {
             let seek_key = seek_keys[want.key];
-            let mut visit_this = |entry: Entry<'_>| visit(want.key, entry);
+            let mut is_found = false;
+            let mut visit_this = |entry: Entry<'_>| {
+                is_found = true;
+                visit(want.key, entry)
+            };
             let outcome = match &found[want.block] {
                 Some(block) => self.visit_block(block, want.handle, seek_key, &mut visit_this),
                 None => Err(error_of(&errors, want.block)),
@@ -156,6 +163,9 @@ impl Reader {
                 }
                 other => other.map(|_| ()),
             };
+            if is_found && want.passed_filter {
+                self.source.counts.found_behind_filter(self.filter.whole_keys);
+            }
             if let Err(error) = outcome {
                 failed.push((want.key, error));
             }
@@ -168,14 +178,14 @@ impl Reader {
     fn places(
         &self,
         seek_keys: &[&[u8]],
-        may_match: &[bool],
+        may_match: &[Answer],
         ctx: &ReadCtx,
     ) -> Result<(Vec<Wanted>, Vec<BlockHandle>)> {
         let order = &self.source.order.user;
         let mut cursor = IndexCursor::default();
         let mut wanted = Vec::with_capacity(seek_keys.len());
         let mut handles: Vec<BlockHandle> = Vec::with_capacity(seek_keys.len());
-        for (key, seek_key) in seek_keys.iter().enumerate().filter(|(key, _)| may_match[*key]) {
+        for (key, seek_key) in seek_keys.iter().enumerate().filter(|(key, _)| may_match[*key] != Answer::No) {
             cursor.seek(&self.index, &self.source, ctx, seek_key)?;
             let Some(index) = cursor.index().filter(|index| cursor.at < index.len()) else { continue };
             let user = user_key(seek_key);
@@ -188,7 +198,8 @@ impl Reader {
                 handles.push(handle);
             }
             let may_continue = index.may_continue(cursor.at, order, user);
-            wanted.push(Wanted { key, handle, block: handles.len() - 1, may_continue });
+            let passed_filter = may_match[key] == Answer::Maybe;
+            wanted.push(Wanted { key, handle, block: handles.len() - 1, may_continue, passed_filter });
         }
         base::invariant!(
             handles.len() <= wanted.len(),
