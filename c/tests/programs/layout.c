@@ -151,6 +151,10 @@ static void blobs(const char* root) {
   rocksdb_t* db = reopen(plain, "new");
   put(db, "a", "1"), flush(db), tables(db);
   newest("flush");
+  char* list = rocksdb_property_value(db, "rocksdb.sstables");
+  for (char* line = strtok(list, "\n"); line != NULL; line = strtok(NULL, "\n"))
+    if (strstr(line, "blob") && !strstr(line, "version#")) printf("  %s\n", line);
+  rocksdb_free(list);
   put(db, "b", "1");
   rocksdb_close(db);
   db = reopen(plain, "after a recovery"), tables(db);

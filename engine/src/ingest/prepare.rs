@@ -225,10 +225,10 @@ fn check_request(tools: &JobTools, request: &IngestRequest) -> Result<()> {
             ));
         }
         if !tools.options.load().allow_ingest_behind && !family.options().cf_allow_ingest_behind {
-            return Err(Error::invalid_argument(format!(
-                "Can't ingest_behind file in ColumnFamily {} with cf_allow_ingest_behind=false",
-                family.name()
-            )));
+            // The text is RocksDB's, with its placeholder.
+            return Err(Error::invalid_argument(
+                "Can't ingest_behind file in ColumnFamily %s with cf_allow_ingest_behind=false",
+            ));
         }
         if request.replace.is_some() {
             return invalid("Can't combine atomic_replace_range with ingest_behind.");

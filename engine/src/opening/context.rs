@@ -8,6 +8,7 @@ use base::{Error, Result};
 use env::Env;
 use env::fs::refuse_empty_path;
 use env::logger::{Logger, NullLogger};
+use format::names::ARCHIVE_DIR;
 
 use super::follow::Before;
 use super::request::{OpenRequest, Overrides};
@@ -166,6 +167,9 @@ impl Opening {
                 make_dir(&self.env, dir)?;
             }
             self.lock = Some(DbLock::take(&*self.env.fs, &self.paths.db)?);
+            if self.options.WAL_ttl_seconds > 0 || self.options.WAL_size_limit_MB > 0 {
+                self.env.fs.create_dir_all(&self.paths.wal.join(ARCHIVE_DIR))?;
+            }
         }
         let logger = logger(&self.options, &self.paths, self.read_only)?;
         self.events = Events::new(logger, self.env.clock.clone(), self.components.listeners.clone());
