@@ -39,7 +39,7 @@ impl Again {
     /// NotFound if the primary instance dropped the column family; the errors of a new iterator.
     fn make(&self) -> Result<Kind> {
         let open = self.following.view();
-        let iter = open.db.boxed_iter(&self.following.family(&self.family)?, self.options.clone())?;
+        let iter = open.db.boxed_iter(&self.following.family(&self.family)?, &self.options)?;
         Ok(Kind::over(&open, iter))
     }
 }
@@ -123,7 +123,7 @@ impl rocksdb_iterator_t {
 
     fn create(db: &rocksdb_t, family: &Arc<Family>, options: &ReadOptions) -> Result<Kind> {
         let open = db.get()?;
-        Ok(Kind::over(&open, open.db.boxed_iter(family, options.clone())?))
+        Ok(Kind::over(&open, open.db.boxed_iter(family, options)?))
     }
 
     pub(crate) fn of_transaction(iter: Result<BaseDeltaIter>) -> Self {

@@ -81,7 +81,7 @@ impl Db {
     pub fn iter(&self, family: &Arc<Family>, options: ReadOptions) -> Result<DbIterator> {
         self.own(family)?;
         check_iterator(self, &options)?;
-        Ok(DbIterator::new(Iter::new(self.iterator_context(family), options)?, self.clone()))
+        Ok(DbIterator::new(Iter::new(self.iterator_context(family), &options)?, self.clone()))
     }
 
     /// Returns the iterator of [`Self::iter`] on the heap. An iterator is a large struct, and each move of the struct takes
@@ -89,9 +89,9 @@ impl Db {
     ///
     /// # Errors
     /// The errors of [`Self::iter`].
-    pub fn boxed_iter(&self, family: &Arc<Family>, options: ReadOptions) -> Result<Box<DbIterator>> {
+    pub fn boxed_iter(&self, family: &Arc<Family>, options: &ReadOptions) -> Result<Box<DbIterator>> {
         self.own(family)?;
-        check_iterator(self, &options)?;
+        check_iterator(self, options)?;
         // The allocation comes first, so that the iterator is made in its place.
         let place = Box::new_uninit();
         let iter = Iter::new(self.iterator_context(family), options)?;

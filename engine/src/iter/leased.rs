@@ -1,5 +1,7 @@
 //! The moves of an iterator that has a share of the memory budget, and the first share of a new iterator: see [`Lease`].
 
+use std::borrow::Cow;
+
 use super::context::IteratorContext;
 use super::count::Step;
 use super::lease::Lease;
@@ -49,11 +51,11 @@ impl Lease {
     #[cold]
     pub(super) fn begin(
         context: &IteratorContext,
-        options: &mut ReadOptions,
+        options: &mut Cow<'_, ReadOptions>,
     ) -> (Arc<SuperVersion>, Option<Box<Lease>>) {
         let is_possible = Lease::is_possible(context, options);
         if is_possible && options.snapshot.is_none() {
-            options.snapshot = Lease::snapshot(context);
+            options.to_mut().snapshot = Lease::snapshot(context);
         }
         let super_version = acquire(context);
         let tools = context.lender.as_ref().filter(|_| is_possible);
