@@ -59,6 +59,8 @@ use crate::prepared::Numbering;
 use crate::source::TableCache;
 use crate::sync::Arc;
 
+mod checks;
+
 /// Start of each line of the info log about a record that replay skipped.
 const PASSED_OVER: &str = "(ignoring error) ";
 
@@ -631,63 +633,6 @@ impl<'a> Replay<'a> {
     /// Records that this WAL is in doubt. See [`Replayed::in_doubt`].
     fn set_in_doubt(&mut self, wal: FileNumber) {
         self.done.in_doubt = Some(self.done.in_doubt.map_or(wal, |oldest| oldest.min(wal)));
-    }
-
-    /// Fails the open if a column family has newer SST files than the WAL where replay stopped. This column family
-    /// would be in a later state than the others.
-    fn check_consistency(&self) -> Result<()> {
-        let Some(stopped) = self.cut_off else { return Ok(()) };
-        let ahead = self.families.all().into_iter().find(|f| {
-            let state = f.state();
-            state.wal_number > stopped && state.version.num_files() > 0
-        });
-        match ahead {
-            None => Ok(()),
-            Some(family) => Err(Error::corruption(format!(
-                "Column family inconsistency: SST file contains data beyond the point of corruption, in {family:?}"
-            ))
-            .file(self.tools.paths.wal(stopped))),
-        }
-    }
-
-    fn check_timestamps(&self, sizes: &[(FamilyId, u16)]) -> Result<()> {
-        for (id, size) in sizes {
-            let Some(family) = self.families.get(*id) else { continue };
-            let own = family.order().user.timestamp_size();
-            if own != usize::from(*size) {
-                return Err(Error::not_supported(format!(
-                    "a WAL whose keys of {family:?} have timestamps of {size} bytes; its comparator has {own}"
-                )));
-            }
-        }
-        Ok(())
-    }
-
-    /// Compares the previous WAL with the predecessor record of this WAL. Returns the mismatch, if there is
-    /// one.
-    fn predecessor_fault(&self, recorded: &Predecessor) -> Option<Error> {
-        match &self.previous {
-            _ if self.dropping => None,
-            None if recorded.wal_number >= self.settings.min_wal => {
-                Some(Error::corruption(format!("Missing WAL of log number {}", recorded.wal_number)))
-            }
-            // The file of a recycled WAL may be larger than the WAL. The WAL was read completely if its end
-            // matches.
-            Some((read, end))
-                if recorded != read && *recorded != (Predecessor { size_bytes: *end, ..*read }) =>
-            {
-                Some(Error::corruption(format!(
-                    "Mismatched predecessor log number of WAL: recorded {recorded}, read {read}, whole up to {end}"
-                )))
-            }
-            _ => None,
-        }
-    }
-
-    /// Returns true if a predecessor mismatch is a fault in this recovery mode. If false, the mismatch only
-    /// matters to a later open with `track_and_verify_wals`.
-    fn verifies_predecessors(&self) -> bool {
-        self.settings.verify_predecessors && self.settings.mode != WalRecoveryMode::SkipAnyCorruptedRecords
     }
 
     /// Returns the memory of all memtables in bytes.
