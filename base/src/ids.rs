@@ -13,6 +13,14 @@ macro_rules! id {
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(pub $repr);
 
+        impl $name {
+            /// Returns the plain number, for an interface or a text that holds plain numbers.
+            #[inline]
+            pub const fn get(self) -> $repr {
+                self.0
+            }
+        }
+
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 fmt::Display::fmt(&self.0, f)
@@ -78,6 +86,12 @@ pub struct Level(pub u8);
 impl Level {
     /// Level 0.
     pub const ZERO: Level = Level(0);
+
+    /// Returns the plain number, for an interface or a text that holds plain numbers.
+    #[inline]
+    pub const fn get(self) -> u8 {
+        self.0
+    }
 
     /// Returns the level as an index of an array.
     #[inline]

@@ -112,7 +112,7 @@ impl TimestampSizes {
     /// Returns the length of the timestamps of a column family.
     pub fn of(&self, family: FamilyId) -> usize {
         // SAFETY: the program handed in this function for this state.
-        guarded("get_ts_size", || unsafe { (self.call)(self.state, family.0) })
+        guarded("get_ts_size", || unsafe { (self.call)(self.state, family.get()) })
     }
 }
 
@@ -195,7 +195,7 @@ impl FamilyCalls {
                 (key.as_ptr().cast(), value.as_ptr().cast());
             // SAFETY: the program handed in this function for this state; both have as many bytes as their lengths say.
             guarded("put_cf", || unsafe {
-                call(self.state, family.0, key_data, key.len(), value_data, value.len())
+                call(self.state, family.get(), key_data, key.len(), value_data, value.len())
             });
         }
     }
@@ -204,7 +204,7 @@ impl FamilyCalls {
         if let Some(deleted) = self.deleted {
             // SAFETY: the program handed in this function for this state; the key has as many bytes as its length says.
             guarded("deleted_cf", || unsafe {
-                deleted(self.state, family.0, key.as_ptr().cast(), key.len())
+                deleted(self.state, family.get(), key.as_ptr().cast(), key.len())
             });
         }
     }

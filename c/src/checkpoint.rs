@@ -119,7 +119,7 @@ c_api! {
     fn rocksdb_livefiles_storage_info_file_number(
         info: in rocksdb_livefiles_storage_info_t, index: usize
     ) -> u64 {
-        file(info, index)?.info.file_number.0
+        file(info, index)?.info.file_number.get()
     }
 
     /// Returns the type of the file. 0: WAL. 2: SST file. 3: MANIFEST. 4: CURRENT. 9: OPTIONS file. 10: blob file.

@@ -125,7 +125,7 @@ fn response(job: &str, status: i32) -> Result<Owned<rocksdb_compactionservice_sc
 
 facts! {
     rocksdb_compactionservice_jobinfo_t, "rocksdb_compactionservice_jobinfo_t_get_", |i|;
-    cf_id: u32 => i.info.family.0;
+    cf_id: u32 => i.info.family.get();
     job_id: u64 => i.info.job_id;
     priority: i32 => 1;
     compaction_reason: i32 => i32::from(i.info.reason);

@@ -112,7 +112,7 @@ pub(crate) fn give_db(db: &Db) {
 struct Created(BTreeMap<u64, Vec<rocksdb_blob_file_addition_info_t>>);
 
 fn family(named: &Named) -> (u32, Vec<u8>) {
-    (named.id.0, named.name.clone().into_bytes())
+    (named.id.get(), named.name.clone().into_bytes())
 }
 
 fn bytes_of(path: &Path) -> Vec<u8> {
@@ -168,9 +168,9 @@ fn compaction_reason(word: &str) -> u32 {
 
 impl Created {
     fn add(&mut self, blob: &BlobCreated) {
-        self.0.entry(blob.job.0).or_default().push(rocksdb_blob_file_addition_info_t {
+        self.0.entry(blob.job.get()).or_default().push(rocksdb_blob_file_addition_info_t {
             path: bytes_of(&blob.path),
-            number: blob.number.0,
+            number: blob.number.get(),
             count: blob.total_blob_count,
             bytes: blob.total_blob_bytes,
         });
@@ -183,7 +183,7 @@ impl Created {
 
 fn flush_started(started: &FlushStarted) -> rocksdb_flushjobinfo_t {
     let reason = flush_reason(started.reason);
-    let (family, job) = (family(&started.family), int(started.job.0));
+    let (family, job) = (family(&started.family), int(started.job.get()));
     rocksdb_flushjobinfo_t {
         family,
         job,
@@ -204,8 +204,8 @@ fn flush_finished(
     rocksdb_flushjobinfo_t {
         family: family(&finished.family),
         path: finished.path.as_deref().map(bytes_of).unwrap_or_default(),
-        file_number: finished.file.map_or(0, |number| number.0),
-        job: int(finished.job.0),
+        file_number: finished.file.map_or(0, |number| number.get()),
+        job: int(finished.job.get()),
         stall: stall_number(finished.stall),
         seqs: (finished.smallest_seqno.get(), finished.largest_seqno.get()),
         reason: flush_reason(finished.reason),
@@ -219,8 +219,8 @@ fn flush_finished(
 fn job_file(file: &event::JobFile) -> JobFile {
     let info = rocksdb_compaction_file_info_t {
         level: int(file.level),
-        number: file.number.0,
-        oldest_blob_file: file.oldest_blob_file.map_or(0, |number| number.0),
+        number: file.number.get(),
+        oldest_blob_file: file.oldest_blob_file.map_or(0, |number| number.get()),
     };
     JobFile { path: bytes_of(&file.path), info }
 }
@@ -238,7 +238,7 @@ fn properties_of(
 fn garbage(made: &event::BlobGarbageMade) -> rocksdb_blob_file_garbage_info_t {
     rocksdb_blob_file_garbage_info_t {
         path: bytes_of(&made.path),
-        number: made.number.0,
+        number: made.number.get(),
         count: made.count,
         bytes: made.bytes,
     }
@@ -249,7 +249,7 @@ fn compaction_started(started: &CompactionStarted) -> rocksdb_compactionjobinfo_
     let inputs: Vec<_> = started.input_files.iter().map(job_file).collect();
     let mut info = rocksdb_compactionjobinfo_t {
         family: family(&started.family),
-        job: int(started.job.0),
+        job: int(started.job.get()),
         reason: compaction_reason(started.reason),
         compressions: (compression_number(&started.output_compression), 0),
         levels: (base_level, int(started.output_level)),
@@ -309,7 +309,7 @@ pub(crate) fn compaction_finished(
         family: family(&finished.family),
         error: finished.error.clone(),
         aborted: finished.aborted,
-        job: int(finished.job.0),
+        job: int(finished.job.get()),
         level_0_files: int(finished.lsm_state.first().copied().unwrap_or(0)),
         levels: (int(finished.base_input_level), int(finished.output_level)),
         reason: compaction_reason(finished.reason),
@@ -347,7 +347,7 @@ fn subcompaction(part: &Subcompaction, blob_compression: u32) -> rocksdb_subcomp
     let mut info = rocksdb_subcompactionjobinfo_t {
         family: family(&part.family),
         error: part.error.clone(),
-        job: int(part.job.0),
+        job: int(part.job.get()),
         index: int(part.index),
         levels: (int(part.base_input_level), int(part.output_level)),
         reason: compaction_reason(part.reason),
@@ -438,7 +438,7 @@ impl Listener for Bound {
                 self.call_with_db(callbacks.flush_begin, &info);
             }
             Event::FlushFinished(finished) => {
-                let blobs = created.lock().take(finished.job.0);
+                let blobs = created.lock().take(finished.job.get());
                 let mut info = flush_finished(finished, blobs);
                 info.blob_compression = self.blob_compression(&finished.family);
                 self.call_with_db(callbacks.flush_completed, &info);
@@ -449,7 +449,7 @@ impl Listener for Bound {
                 self.call_with_db(callbacks.compaction_begin, &info);
             }
             Event::CompactionFinished(finished) => {
-                let blobs = created.lock().take(finished.job.0);
+                let blobs = created.lock().take(finished.job.get());
                 let mut info = compaction_finished(finished, blobs);
                 info.compressions.1 = self.blob_compression(&finished.family);
                 self.call_with_db(callbacks.compaction_completed, &info);

@@ -51,7 +51,7 @@ facts! {
     rocksdb_wal_file_t, "rocksdb_wal_file_", |f|;
     /// Returns the path relative to the WAL directory. The string is valid until the handle is destroyed.
     path_name: Text => Text::string(&f.path);
-    log_number: u64 => f.file.number.0;
+    log_number: u64 => f.file.number.get();
     /// Returns `rocksdb_wal_file_type_archived_log` or `rocksdb_wal_file_type_alive_log`.
     type: i32 => i32::from(f.file.file_type == WalFileType::Live);
     start_sequence: u64 => f.file.start_sequence.get();

@@ -59,14 +59,14 @@ impl WalFilter for CFilter {
     fn families(&self, families: &[(FamilyId, String, FileNumber)]) {
         let Some(call) = self.families else { return };
         let mut by_id: Vec<_> = families.iter().collect();
-        by_id.sort_by_key(|(id, _, _)| id.0);
+        by_id.sort_by_key(|(id, _, _)| id.get());
         let mut by_name = by_id.clone();
         by_name.sort_by_key(|(_, name, _)| name.as_bytes());
-        let ids: Vec<u32> = by_id.iter().map(|(id, _, _)| id.0).collect();
-        let wals: Vec<u64> = by_id.iter().map(|(_, _, wal)| wal.0).collect();
+        let ids: Vec<u32> = by_id.iter().map(|(id, _, _)| id.get()).collect();
+        let wals: Vec<u64> = by_id.iter().map(|(_, _, wal)| wal.get()).collect();
         let names: Vec<*const c_char> = by_name.iter().map(|(_, name, _)| name.as_ptr().cast()).collect();
         let name_lens: Vec<usize> = by_name.iter().map(|(_, name, _)| name.len()).collect();
-        let name_ids: Vec<u32> = by_name.iter().map(|(id, _, _)| id.0).collect();
+        let name_ids: Vec<u32> = by_name.iter().map(|(id, _, _)| id.get()).collect();
         // SAFETY: the program handed in this function for this state; each array has as many items as its length says, and
         // each name as many readable bytes as its length says; all of them stay until the end of this function.
         guarded("column_family_log_number_map", || unsafe {
@@ -96,7 +96,7 @@ impl WalFilter for CFilter {
         let answer = guarded("log_record_found", || unsafe {
             call(
                 self.state.pointer(),
-                wal.0,
+                wal.get(),
                 path.as_ptr().cast(),
                 path.len(),
                 &raw const old,

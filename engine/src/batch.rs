@@ -634,7 +634,7 @@ pub(crate) fn checksum(record: &Record<'_>) -> Option<u64> {
     use kernel::hash::{hash64, hash64_seeded};
     let (kind, key, value) = record.entry()?;
     let family = record.family().unwrap_or(FamilyId::DEFAULT);
-    let head = (u64::from(family.0) << 8 | u64::from(kind as u8)).to_le_bytes();
+    let head = (u64::from(family.get()) << 8 | u64::from(kind as u8)).to_le_bytes();
     Some(hash64_seeded(value, hash64_seeded(key, hash64(&head))))
 }
 

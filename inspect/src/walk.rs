@@ -8,7 +8,7 @@ use std::path::Path;
 
 use base::iter::InternalIterator;
 use base::key::{append_with_trailer, parse};
-use base::{Error, FileNumber, Kind, Order, Result};
+use base::{Error, FamilyId, FileNumber, Kind, Order, Result};
 use engine::manifest::FileSource;
 use env::{Env, ReadHints};
 use format::batch::{Batch, Record};
@@ -268,7 +268,7 @@ fn record_text(record: &Record<'_>) -> String {
         Record::Marker(marker) => ("transaction", format!("{:?}", marker.tag())),
     };
     match record.family() {
-        Some(family) if family.0 != 0 => format!("{verb} {key} in family {}", family.0),
+        Some(family) if family != FamilyId::DEFAULT => format!("{verb} {key} in family {family}"),
         _ => format!("{verb} {key}"),
     }
 }

@@ -165,7 +165,7 @@ impl Running for Copy {
 
 fn make(db: &Db, change: &Change) -> Result<String> {
     let by_id = |id: u32| {
-        let found = db.families().into_iter().find(|family| family.id().0 == id);
+        let found = db.families().into_iter().find(|family| family.id().get() == id);
         found.ok_or_else(|| Error::invalid_argument(format!("column family {id} does not exist")))
     };
     match change {
@@ -238,7 +238,7 @@ fn kept(db: &Db) -> Kept {
     let readers = |readers: VersionReaders| (readers.readers, readers.since);
     let version = |version: &crate::KeptVersion| KeptVersion {
         family: version.family.clone(),
-        files: version.files.iter().map(|file| file.0).collect(),
+        files: version.files.iter().map(|file| file.get()).collect(),
         bytes: version.bytes,
         iterators: version.iterators.map(readers),
         compactions: version.compactions.map(readers),
@@ -319,5 +319,5 @@ fn counters(db: &Db, families: &[Family]) -> Counters {
 fn compacting(family: &Family) -> Vec<u64> {
     let pinned = family.inner().pin_owned();
     let files = pinned.version.files().filter(|(_, file)| file.being_compacted());
-    files.map(|(_, file)| file.number.0).collect()
+    files.map(|(_, file)| file.number.get()).collect()
 }

@@ -103,7 +103,7 @@ impl Db {
     fn stall(&self, reason: &StallReason, sum: &StallSum) -> SlowStall {
         let name = |id| match self.families().into_iter().find(|family| family.id() == id) {
             Some(family) => family.name().to_string(),
-            None => format!("number {} (dropped)", id.0),
+            None => format!("number {id} (dropped)"),
         };
         let family = reason.family.map(name);
         let of =

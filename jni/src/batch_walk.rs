@@ -57,7 +57,7 @@ fn call(
 
 /// Calls the method of the handler for a record. `is_empty`: no record of the current part of the batch was shown yet.
 fn show(java: Java<'_>, object: JObject<'_>, record: &Record<'_>, is_empty: bool) -> Outcome<()> {
-    let family = record.family().map(|family| family.0);
+    let family = record.family().map(|family| family.get());
     match *record {
         Record::Put { key, value, .. } => call(java, object, &PUT, family, &[key, value]),
         Record::Merge { key, operand, .. } => call(java, object, &MERGE, family, &[key, operand]),

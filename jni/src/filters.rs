@@ -72,7 +72,7 @@ impl JavaWalFilter {
         let answer = callback(|java| {
             let name = java.new_text(&path.to_string_lossy())?;
             let arguments =
-                [Value::long(wal.0 as i64), name.into(), Value::long(record.0), Value::long(new.0)];
+                [Value::long(wal.get() as i64), name.into(), Value::long(record.0), Value::long(new.0)];
             WAL_RECORD.call_short(java, self.object.object(java), &arguments)
         });
         record.close();
@@ -89,10 +89,10 @@ impl WalFilter for JavaWalFilter {
     fn families(&self, families: &[(FamilyId, String, FileNumber)]) {
         callback(|java| {
             let wals = collections::map(java, families.iter(), |java, (id, _, wal)| {
-                Ok((collections::int(java, id.0 as i32)?, collections::long(java, wal.0 as i64)?))
+                Ok((collections::int(java, id.get() as i32)?, collections::long(java, wal.get() as i64)?))
             })?;
             let ids = collections::map(java, families.iter(), |java, (id, name, _)| {
-                Ok((java.new_text(name)?.object(), collections::int(java, id.0 as i32)?))
+                Ok((java.new_text(name)?.object(), collections::int(java, id.get() as i32)?))
             })?;
             WAL_FAMILIES.call(java, self.object.object(java), &[wals.into(), ids.into()])
         });

@@ -188,7 +188,7 @@ natives! {
     }
 
     fn CompactionJobInfo_jobId[_](info: Handle) -> i32 {
-        info.shared::<JobInfo>()?.number(|finished| finished.job.0 as i64) as i32
+        info.shared::<JobInfo>()?.number(|finished| finished.job.get() as i64) as i32
     }
 
     fn CompactionJobInfo_baseInputLevel[_](info: Handle) -> i32 {

@@ -227,11 +227,11 @@ fn slows_writes(stall: StallCondition) -> bool {
 /// largest that exists, as in RocksDB.
 fn flush_started<'j>(java: Java<'j>, e: &FlushStarted) -> Outcome<JObject<'j>> {
     let mut arguments = [
-        Value::long(i64::from(e.family.id.0)),
+        Value::long(i64::from(e.family.id.get())),
         java.new_text(&e.family.name)?.into(),
         path_text(java, &e.path)?,
         Value::long(env::posix::thread_id() as i64),
-        Value::int(e.job.0 as i32),
+        Value::int(e.job.get() as i32),
         Value::bool(slows_writes(e.stall)),
         Value::bool(e.stall == StallCondition::Stopped),
         Value::long(MAX_SEQUENCE.get() as i64),
@@ -244,11 +244,11 @@ fn flush_started<'j>(java: Java<'j>, e: &FlushStarted) -> Outcome<JObject<'j>> {
 
 fn flush_finished<'j>(java: Java<'j>, e: &FlushFinished) -> Outcome<JObject<'j>> {
     let mut arguments = [
-        Value::long(i64::from(e.family.id.0)),
+        Value::long(i64::from(e.family.id.get())),
         java.new_text(&e.family.name)?.into(),
         path_text(java, e.path.as_deref().unwrap_or(Path::new("")))?,
         Value::long(env::posix::thread_id() as i64),
-        Value::int(e.job.0 as i32),
+        Value::int(e.job.get() as i32),
         Value::bool(slows_writes(e.stall)),
         Value::bool(e.stall == StallCondition::Stopped),
         Value::long(e.smallest_seqno.get() as i64),
@@ -269,7 +269,7 @@ fn table_created<'j>(java: Java<'j>, e: &TableCreated) -> Outcome<JObject<'j>> {
             dir_text(java, &e.path)?,
             java.new_text(&e.family.name)?.into(),
             path_text(java, &e.path)?,
-            Value::int(e.job.0 as i32),
+            Value::int(e.job.get() as i32),
             Value::byte(creation_reason(e.purpose)),
         ],
     )
@@ -351,7 +351,7 @@ impl Bound {
                         dir_text(java, path)?,
                         java.new_text(&family.name)?.into(),
                         path_text(java, path)?,
-                        Value::int(job.0 as i32),
+                        Value::int(job.get() as i32),
                         Value::byte(reason),
                     ];
                     Ok(vec![CREATION_BRIEF_INFO.construct(java, &arguments)?.into()])
@@ -364,7 +364,7 @@ impl Bound {
                 let arguments = [
                     dir_text(java, path)?,
                     path_text(java, path)?,
-                    Value::int(job.0 as i32),
+                    Value::int(job.get() as i32),
                     status(java, error.as_ref())?,
                 ];
                 Ok(vec![DELETION_INFO.construct(java, &arguments)?.into()])

@@ -63,7 +63,7 @@ pub fn file(file: &TableFile) -> String {
     number("time", file.oldest_ancester_time);
     number("created", file.file_creation_time);
     number("path", u64::from(file.path_id));
-    number("blob", file.oldest_blob_file.map_or(0, |n| n.0));
+    number("blob", file.oldest_blob_file.map_or(0, |n| n.get()));
     number("temperature", u64::from(file.temperature));
     let (low, high) = seqs_of_keys(&file.smallest, &file.largest);
     if (file.smallest_seq, file.largest_seq) != (low, high) {

@@ -295,7 +295,7 @@ impl fmt::Display for FileMetaData {
         write!(
             f,
             "{:06}[{}-{}]",
-            self.number.0,
+            self.number.get(),
             crate::draw::key(&self.smallest),
             crate::draw::key(&self.largest)
         )

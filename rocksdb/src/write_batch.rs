@@ -137,9 +137,9 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
     pub fn iterate_cf<T: WriteBatchIteratorCf>(&self, callbacks: &mut T) {
         for record in self.records() {
             match record {
-                Record::Put { family, key, value } => callbacks.put_cf(family.0, key, value),
-                Record::Merge { family, key, operand } => callbacks.merge_cf(family.0, key, operand),
-                Record::Delete { family, key } => callbacks.delete_cf(family.0, key),
+                Record::Put { family, key, value } => callbacks.put_cf(family.get(), key, value),
+                Record::Merge { family, key, operand } => callbacks.merge_cf(family.get(), key, operand),
+                Record::Delete { family, key } => callbacks.delete_cf(family.get(), key),
                 Record::SingleDelete { family: FamilyId::DEFAULT, .. }
                 | Record::LogData(_)
                 | Record::Marker(_) => {}

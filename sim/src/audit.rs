@@ -64,7 +64,7 @@ pub fn tree(db: &Db, fs: &dyn FileSystem, dir: &Path) -> Result<(), String> {
         let order = family.order();
         let mut before: Option<(usize, Box<[u8]>, u64)> = None;
         for (level, file) in version.files() {
-            let number = file.number.0;
+            let number = file.number.get();
             let told = |what: &str| Err(format!("{} L{level} {number:06}: {what}", family.name()));
             if !seen.insert(number) {
                 return told("named twice");
@@ -97,7 +97,7 @@ pub fn tables(db: &Db) -> BTreeSet<(String, usize, u64, u64)> {
         let version = family.pin().version.clone();
         version
             .files()
-            .map(|(level, file)| (family.name().to_string(), level, file.number.0, file.size))
+            .map(|(level, file)| (family.name().to_string(), level, file.number.get(), file.size))
             .collect::<Vec<_>>()
     };
     db.engine().families().iter().flat_map(of).collect()
@@ -114,7 +114,7 @@ pub fn leftovers(db: &Db, fs: &dyn FileSystem, dir: &Path) -> Result<(), String>
     let mut live = BTreeSet::new();
     for family in db.engine().families() {
         for version in family.live_versions() {
-            live.extend(version.files().map(|(_, file)| file.number.0));
+            live.extend(version.files().map(|(_, file)| file.number.get()));
         }
     }
     let mut names = fs.list(dir).map_err(|e| e.to_string())?;
@@ -129,9 +129,9 @@ pub fn leftovers(db: &Db, fs: &dyn FileSystem, dir: &Path) -> Result<(), String>
     let mut extra: Vec<&String> = names
         .iter()
         .filter(|name| match FileName::parse(name) {
-            Some(FileName::Table(number)) => !live.contains(&number.0),
+            Some(FileName::Table(number)) => !live.contains(&number.get()),
             Some(FileName::Manifest(_)) => **name != current,
-            Some(FileName::Wal(number)) if number.0 < oldest_log => {
+            Some(FileName::Wal(number)) if number.get() < oldest_log => {
                 recycled -= 1;
                 recycled < 0
             }

@@ -119,7 +119,7 @@ fn dropped(seed: u64, chance: &mut Chance, len: usize) -> Result<u64, String> {
     db.close().map_err(words("close"))?;
     let names = env.fs.list(Path::new("/db")).map_err(words("list"))?;
     let is_left = |name: &&String| match FileName::parse(name) {
-        Some(FileName::Table(number)) => !live.contains(&number.0),
+        Some(FileName::Table(number)) => !live.contains(&number.get()),
         _ => false,
     };
     let left: Vec<_> = names.iter().filter(is_left).collect();
@@ -130,7 +130,7 @@ fn dropped(seed: u64, chance: &mut Chance, len: usize) -> Result<u64, String> {
 }
 
 fn tables_of(family: &Arc<Family>) -> Vec<u64> {
-    family.pin_owned().version.files().map(|(_, file)| file.number.0).collect()
+    family.pin_owned().version.files().map(|(_, file)| file.number.get()).collect()
 }
 
 /// The databases of a run, one inside another.

@@ -93,7 +93,7 @@ impl UniqueId {
 
     fn of_session(db_id: &[u8], session: SessionId, file_number: FileNumber) -> UniqueId {
         let (high, low) = hash2x64(db_id, session.upper);
-        UniqueId([session.lower, high ^ file_number.0, low])
+        UniqueId([session.lower, high ^ file_number.get(), low])
     }
 
     /// Returns the public id. It is as long as the internal id, and different internal ids have different

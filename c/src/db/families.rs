@@ -106,7 +106,7 @@ c_api! {
     }
 
     fn rocksdb_column_family_handle_get_id(handle: at rocksdb_column_family_handle_t) -> u32 {
-        handle.id().0
+        handle.id().get()
     }
 
     /// Returns the name with a NUL at its end. `name_len` does not count the NUL.

@@ -127,7 +127,7 @@ fn properties(job: &Job) -> Properties {
     let levels = (task.start_level() as u64) << 32 | task.output_level as u64;
     let flags = [(task.manual, 2), (task.deletion, 4), (task.trivial_move, 8)];
     let flags = flags.iter().map(|(is_set, bit)| if *is_set { *bit } else { 0 }).sum();
-    [job.id.0, levels, flags, task.input_bytes(), 0, 0]
+    [job.id.get(), levels, flags, task.input_bytes(), 0, 0]
 }
 
 /// Returns true if no partitioner asks for a rewrite of the files. See RocksDB `db/compaction/compaction.cc`

@@ -145,7 +145,7 @@ impl Delegate<'_> {
             db_session_id: self.t.tools.db_session_id.clone(),
             family: family.id(),
             family_name: family.name().to_string(),
-            job_id: id.0 << 32 | index as u64,
+            job_id: id.get() << 32 | index as u64,
             reason: task.reason as u8,
             is_full_compaction: task.full,
             is_manual_compaction: task.manual,

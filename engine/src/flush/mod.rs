@@ -186,7 +186,7 @@ fn write_and_commit(
         // The thread status of one column family ends before that of the next column family begins.
         drop(_tracked.take());
         let memory = part.pick.memtables.iter().map(|m| m.mem.memory_used() as u64).sum();
-        _tracked = t.tools.track(Operation::Flush, &part.family, [job.0, memory, 0, 0, 0, 0]);
+        _tracked = t.tools.track(Operation::Flush, &part.family, [job.get(), memory, 0, 0, 0, 0]);
         set_stage(Stage::FlushRun);
         started(t, job, part, reason);
         set_stage(Stage::FlushWriteL0);

@@ -188,7 +188,10 @@ fn check_properties(
         )));
     }
     let id = properties.column_family_id;
-    if id != COLUMN_FAMILY_ID_UNKNOWN && id != u64::from(family.id().0) && !options.allow_db_generated_files {
+    if id != COLUMN_FAMILY_ID_UNKNOWN
+        && id != u64::from(family.id().get())
+        && !options.allow_db_generated_files
+    {
         return Err(Error::invalid_argument("External file column family id don't match"));
     }
     Ok(found)

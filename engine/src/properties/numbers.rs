@@ -26,9 +26,9 @@ fn of_database(context: &PropertyContext<'_>, short: &str) -> Option<u64> {
         "oldest-snapshot-sequence" => context.oldest_snapshot.map_or(0, |(seq, _)| seq.get()),
         "oldest-snapshot-time" => context.oldest_snapshot.map_or(0, |(_, time)| time),
         "is-file-deletions-enabled" => u64::from(context.obsolete.disabled_count() == 0),
-        "min-log-number-to-keep" => context.min_wal_to_keep.0,
+        "min-log-number-to-keep" => context.min_wal_to_keep.get(),
         "min-obsolete-sst-number-to-keep" => {
-            context.numbers.smallest_pending().map_or(u64::MAX, |number| number.0)
+            context.numbers.smallest_pending().map_or(u64::MAX, |number| number.get())
         }
         "obsolete-sst-files-size" => context.obsolete.waiting_bytes(),
         // Calls of `abort_all_compactions` that were not undone.

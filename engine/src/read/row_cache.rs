@@ -66,7 +66,7 @@ impl RowCache {
             () => return None,
         };
         let mut identity = Vec::with_capacity(full.len() + 12);
-        put_varint64(&mut identity, file.number.0);
+        put_varint64(&mut identity, file.number.get());
         put_varint64(&mut identity, view.get());
         put_bytes(&mut identity, full);
         let (high, low) = hash128_with_seed(&identity, self.seed);

@@ -169,7 +169,7 @@ impl Survey {
         }
         let recovered = &mut self.manifest.recovered;
         let ids = named.keys().chain(self.in_wals.families.keys()).copied();
-        let known = ids.filter(|id| u64::from(id.0) < COLUMN_FAMILY_ID_UNKNOWN);
+        let known = ids.filter(|id| u64::from(id.get()) < COLUMN_FAMILY_ID_UNKNOWN);
         recovered.max_family = known.fold(recovered.max_family, FamilyId::max);
         // Newest id first. If two ids have one name, the older column family was dropped.
         for (id, names) in named.into_iter().rev() {

@@ -52,7 +52,7 @@ pub(super) fn look(scope: &Scope) -> Result<Survey> {
     if survey.next_number > NUMBER_MAX.next() {
         let what = format!(
             "a file or a record has the file number {}, which is too large for new files",
-            survey.next_number.0 - 1
+            survey.next_number.get() - 1
         );
         return Err(Error::corruption(what).file(&scope.paths.db));
     }

@@ -1,10 +1,10 @@
 //! Tiering by age: young entries stay out of the last level, and write times stay known.
 
-use base::SequenceNumber;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use base::SequenceNumber;
 use env::clock::ManualClock;
 use env::executor::Inline;
 use env::memory::MemoryFs;

@@ -81,7 +81,7 @@ const ATTEMPTS_MAX: u32 = 5;
 /// Returns true if a writer has changed the MANIFEST since the read.
 fn is_changing(env: &Env, dir: &Path, db: &Database) -> bool {
     let Some(manifest) = &db.manifest else { return false };
-    let current = read_current(env, dir).map_or(manifest.number, |number| number.0);
+    let current = read_current(env, dir).map_or(manifest.number, |number| number.get());
     let path = dir.join(names::manifest(base::FileNumber(manifest.number)));
     let size = env.fs.file_size(&path).unwrap_or(0);
     current != manifest.number || size > manifest.size
@@ -195,12 +195,12 @@ fn manifest(env: &Env, dir: &Path, db: &mut Database) -> Option<Recovered> {
         problem(db, Weight::Note, &name, Some(recovered.size), text.to_string());
     }
     db.manifest = Some(Manifest {
-        number: number.0,
+        number: number.get(),
         size: recovered.size,
         edits: recovered.edits,
-        next_file_number: recovered.next_file_number.0,
+        next_file_number: recovered.next_file_number.get(),
         last_sequence: recovered.last_sequence.get(),
-        min_log_number_to_keep: recovered.min_log_number_to_keep.0,
+        min_log_number_to_keep: recovered.min_log_number_to_keep.get(),
         db_id: recovered.db_id.clone(),
     });
     Some(recovered)
@@ -220,10 +220,10 @@ fn families(recovered: &Recovered, db: &mut Database) {
         let comparator = record.comparator.clone().unwrap_or_else(|| Order::Bytewise.name().to_string());
         let order = Order::by_name(&comparator).unwrap_or(Order::Bytewise);
         let mut family = Family {
-            id: record.id.0,
+            id: record.id.get(),
             name: record.name.clone(),
             comparator,
-            wal_number: record.wal_number.0,
+            wal_number: record.wal_number.get(),
             ..Family::default()
         };
         fill(record, &order, &mut family);
@@ -241,7 +241,7 @@ fn fill(record: &FamilyRecord, order: &Order, family: &mut Family) {
     for file in record.files.values() {
         let (smallest, largest) = (user(&file.smallest), user(&file.largest));
         family.files.push(SstFile {
-            number: file.number.0,
+            number: file.number.get(),
             level: file.level,
             size: file.file_size,
             span: (rank(&smallest), rank(&largest)),
@@ -274,7 +274,7 @@ fn fill(record: &FamilyRecord, order: &Order, family: &mut Family) {
             linked.is_some_and(|oldest| blob.blob_file_number >= oldest) && garbage.0 < blob.total_blob_count;
         if is_live {
             family.blobs.push(BlobFile {
-                number: blob.blob_file_number.0,
+                number: blob.blob_file_number.get(),
                 blobs: blob.total_blob_count,
                 bytes: blob.total_blob_bytes,
                 garbage_bytes: garbage.1,

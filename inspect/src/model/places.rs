@@ -54,7 +54,7 @@ pub(super) fn disk_file(env: &Env, dir: &Path, name: &str, info_log: &str) -> Op
         // The current info log is the newest.
         Some(FileName::InfoLog) => u64::MAX,
         Some(FileName::OldInfoLog(micros)) => micros,
-        parsed => parsed.and_then(|name| name.number()).map_or(0, |number| number.0),
+        parsed => parsed.and_then(|name| name.number()).map_or(0, |number| number.get()),
     };
     let kind = FileKind::of(parsed);
     let modified = env.fs.modified(&path).unwrap_or(0);

@@ -308,10 +308,11 @@ impl Simulation {
         let mut outputs = Vec::new();
         if !task.trivial_move && !task.deletion {
             let spans: Vec<Span> =
-                task.files().filter_map(|(_, file)| self.entries.get(&file.number.0).copied()).collect();
+                task.files().filter_map(|(_, file)| self.entries.get(&file.number.get()).copied()).collect();
             // The cutter ends files at the edges of grandparents. A part that crosses an edge would reach into the next grandparent,
             // and the file could not move down without a rewrite.
-            let grandparents = task.grandparents.iter().filter_map(|file| self.entries.get(&file.number.0));
+            let grandparents =
+                task.grandparents.iter().filter_map(|file| self.entries.get(&file.number.get()));
             let mut edges: Vec<u64> = grandparents.flat_map(|span| [span.low, span.high]).collect();
             edges.sort_unstable();
             outputs = self.cut(&task, &split(&merge(&spans), &edges));
@@ -391,7 +392,7 @@ impl Simulation {
         } else {
             for (level, file) in task.files() {
                 edit.deleted.push((level, file.number));
-                self.entries.remove(&file.number.0);
+                self.entries.remove(&file.number.get());
             }
             for output in outputs {
                 self.out.compacted_bytes += output.bytes;

@@ -60,34 +60,34 @@ impl Listener for Spans {
         match event {
             Event::RecoveryStarted { job, wal_files } => {
                 let span = tracing::info_span!(target: "ironstone", parent: None, "recovery",
-                    job = job.0, wals = wal_files.len(), error = field::Empty);
-                self.start(Key::Recovery(job.0), span);
+                    job = job.get(), wals = wal_files.len(), error = field::Empty);
+                self.start(Key::Recovery(job.get()), span);
             }
             Event::RecoveryFinished { job, error } => {
-                self.end(&Key::Recovery(job.0), |span| record_error(span, error.as_ref()));
+                self.end(&Key::Recovery(job.get()), |span| record_error(span, error.as_ref()));
             }
             Event::FlushStarted(flush) => {
-                let span = tracing::info_span!(target: "ironstone", parent: None, "flush", job = flush.job.0,
+                let span = tracing::info_span!(target: "ironstone", parent: None, "flush", job = flush.job.get(),
                     column_family = %flush.family.name, reason = flush.reason.word(),
                     memtables = flush.num_memtables, bytes = flush.total_data_size, file = field::Empty);
-                self.start(Key::Flush(flush.job.0, flush.family.name.clone()), span);
+                self.start(Key::Flush(flush.job.get(), flush.family.name.clone()), span);
             }
             Event::FlushFinished(flush) => {
-                self.end(&Key::Flush(flush.job.0, flush.family.name.clone()), |span| {
+                self.end(&Key::Flush(flush.job.get(), flush.family.name.clone()), |span| {
                     if let Some(file) = flush.file {
-                        span.record("file", file.0);
+                        span.record("file", file.get());
                     }
                 });
             }
             Event::CompactionStarted(compaction) => {
                 let span = tracing::info_span!(target: "ironstone", parent: None, "compaction",
-                    job = compaction.job.0, column_family = %compaction.family.name,
+                    job = compaction.job.get(), column_family = %compaction.family.name,
                     reason = compaction.reason, output_level = compaction.output_level,
                     input_bytes = compaction.input_data_size, output_bytes = field::Empty, error = field::Empty);
-                self.start(Key::Compaction(compaction.job.0), span);
+                self.start(Key::Compaction(compaction.job.get()), span);
             }
             Event::CompactionFinished(compaction) => {
-                self.end(&Key::Compaction(compaction.job.0), |span| {
+                self.end(&Key::Compaction(compaction.job.get()), |span| {
                     span.record("output_bytes", compaction.total_output_size);
                     record_error(span, compaction.error.as_ref());
                 });

@@ -1,9 +1,9 @@
 //! WAL filters: what an open replays if the application skips, replaces or rejects records.
 
-use base::SequenceNumber;
 use std::path::Path;
 use std::sync::Arc;
 
+use base::SequenceNumber;
 use ironstone::{Batch, Db, FamilyId, FileNumber, Kind, Options, WalFilter, WalFilterDecision, WriteBatch};
 
 /// A filter that decides by the key of the first entry.

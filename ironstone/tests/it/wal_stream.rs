@@ -1,9 +1,9 @@
 //! The WAL as a list of files and as a stream of write batches.
 
-use base::SequenceNumber;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use base::SequenceNumber;
 use ironstone::{Db, FlushOptions, Kind, Options, WalFileType, WriteBatch, WriteOptions};
 
 fn archiving() -> Options {

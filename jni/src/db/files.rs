@@ -55,7 +55,7 @@ fn log_file<'j>(java: Java<'j>, file: &WalFile) -> Outcome<JObject<'j>> {
     let name = java.new_text(&file.path_name)?;
     let arguments = [
         name.into(),
-        Value::long(file.number.0 as i64),
+        Value::long(file.number.get() as i64),
         Value::byte(i8::from(file.file_type == WalFileType::Live)),
         Value::long(file.start_sequence.get() as i64),
         Value::long(file.size as i64),

@@ -310,7 +310,7 @@ natives! {
     }
 
     fn ColumnFamilyHandle_getID[_](family: Handle) -> i32 {
-        family.shared::<FamilyObject>()?.family.id().0 as i32
+        family.shared::<FamilyObject>()?.family.id().get() as i32
     }
 
     /// Returns 0, which Java turns into null, if a column family has `inplace_update_support`: such a column family overwrites values

@@ -121,7 +121,7 @@ fn deadlock_info<'j>(java: Java<'j>, info: &DeadlockInfo) -> Outcome<JObject<'j>
     let key = text(java, &info.waiting_key)?;
     let arguments = [
         Value::long(info.transaction.0 as i64),
-        Value::long(i64::from(info.family.0)),
+        Value::long(i64::from(info.family.get())),
         key.into(),
         Value::bool(info.exclusive),
     ];
@@ -230,7 +230,7 @@ natives! {
     fn TransactionDB_getLockStatusData[java](db: Handle) -> JObject<'j> {
         let locks = with_locks(&*database(db)?)?.lock_status_data();
         collections::map(java, locks.iter(), |java, lock| {
-            Ok((collections::long(java, i64::from(lock.family.0))?, lock_info(java, lock)?))
+            Ok((collections::long(java, i64::from(lock.family.get()))?, lock_info(java, lock)?))
         })?
     }
 

@@ -235,7 +235,7 @@ natives! {
         let waiting = transaction(txn)?.txn.waiting_for();
         let ids: Vec<i64> = waiting.transactions.iter().map(|id| id.0 as i64).collect();
         let (key, ids) = (java.new_text(&String::from_utf8_lossy(&waiting.key))?, java.new_longs(&ids)?);
-        let arguments = [Value::long(i64::from(waiting.family.0)), key.into(), ids.object().into()];
+        let arguments = [Value::long(i64::from(waiting.family.get())), key.into(), ids.object().into()];
         NEW_WAITING.construct(java, &arguments)?
     }
 

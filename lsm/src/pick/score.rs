@@ -6,8 +6,9 @@
 //! score of at least 1 needs compaction. Follows RocksDB `VersionStorageInfo::ComputeCompactionScore` and
 //! `CalculateBaseBytes`.
 
-use base::SequenceNumber;
 use std::sync::Arc;
+
+use base::SequenceNumber;
 
 use super::{Options, Style, View, YoungAfter};
 use crate::table_file::TableFile;

@@ -2,9 +2,9 @@
 
 mod files;
 
-use base::SequenceNumber;
 use std::path::PathBuf;
 
+use base::SequenceNumber;
 use ironstone::{
     BackupEngine, BackupEngineOptions, BackupId, Checkpoint, CheckpointOptions, CreateBackupOptions, Db,
     Family, FamilyDescriptor, FlushOptions, Follower, Kind, Options, Record, RestoreMode, RestoreOptions,

@@ -323,11 +323,11 @@ impl CuckooWriter {
             data_size,
             num_data_blocks: 1,
             fixed_key_len: key_len as u64,
-            column_family_id: u64::from(options.family.0),
+            column_family_id: u64::from(options.family.get()),
             column_family_name: text(&options.family_name),
             db_id: text(&options.db_id),
             db_session_id: text(&options.db_session_id),
-            original_file_number: options.file_number.0,
+            original_file_number: options.file_number.get(),
             ..Properties::default()
         }
     }

@@ -47,7 +47,7 @@ const INDEX_TYPE_FIRST_KEY: u32 = 3;
 pub(super) fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) -> Result<Reader> {
     let counts = Counts {
         statistics: options.statistics.clone(),
-        level: u32::from(options.level.0),
+        level: u32::from(options.level.get()),
         last_level: options.last_level,
         temperature: options.temperature,
     };

@@ -85,7 +85,7 @@ impl Source {
             family: properties.column_family_id,
             family_name: &properties.column_family_name,
             level: self.counts.level,
-            file: traced.file.0,
+            file: traced.file.get(),
             // A read without a number, as for a merge in a compaction, is not a call of the application.
             caller: if get.is_none() && matches!(caller, GET | MULTI_GET) { UNCATEGORIZED } else { caller },
             is_hit,

@@ -144,14 +144,15 @@ fn print_shape(family: &Family) {
         let number = first.level;
         if number == 0 {
             for file in level {
-                println!("Level[0]: /{:06}.sst(size: {} bytes)", file.number.0, file.size);
+                println!("Level[0]: /{:06}.sst(size: {} bytes)", file.number.get(), file.size);
             }
             continue;
         }
         let total: u64 = level.iter().map(|file| file.size).sum();
         println!(
             "Level[{number}]: /{:06}.sst - /{:06}.sst(total size: {total} bytes)",
-            first.number.0, last.number.0
+            first.number.get(),
+            last.number.get()
         );
     }
 }

@@ -211,7 +211,7 @@ fn logs_in(s: &Session, dir: &Path) -> Result<Vec<PathBuf>, Failure> {
         if let Some(FileName::Wal(number)) = FileName::parse(&name)
             && s.env.fs.file_size(&dir.join(&name))? > 0
         {
-            logs.push((number.0, dir.join(name)));
+            logs.push((number.get(), dir.join(name)));
         }
     }
     logs.sort();

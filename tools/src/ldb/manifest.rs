@@ -229,9 +229,9 @@ fn json(e: &VersionEdit, count: usize, hex: bool) -> String {
     if !e.deleted_files.is_empty() {
         out.list(
             "DeletedFiles",
-            e.deleted_files
-                .iter()
-                .map(|(level, number)| numbers(&[("Level", u64::from(*level)), ("FileNumber", number.0)])),
+            e.deleted_files.iter().map(|(level, number)| {
+                numbers(&[("Level", u64::from(*level)), ("FileNumber", number.get())])
+            }),
         );
     }
     if !e.new_files.is_empty() {
@@ -240,7 +240,7 @@ fn json(e: &VersionEdit, count: usize, hex: bool) -> String {
             e.new_files.iter().map(|f| {
                 let mut file = numbers(&[
                     ("Level", u64::from(f.level)),
-                    ("FileNumber", f.number.0),
+                    ("FileNumber", f.number.get()),
                     ("FileSize", f.file_size),
                 ]);
                 file.text("SmallestIKey", &key(&f.smallest)).text("LargestIKey", &key(&f.largest));
@@ -266,7 +266,7 @@ fn json(e: &VersionEdit, count: usize, hex: bool) -> String {
             "BlobFileAdditions",
             e.blob_file_additions.iter().map(|b| {
                 let mut file = numbers(&[
-                    ("BlobFileNumber", b.blob_file_number.0),
+                    ("BlobFileNumber", b.blob_file_number.get()),
                     ("TotalBlobCount", b.total_blob_count),
                     ("TotalBlobBytes", b.total_blob_bytes),
                 ]);
@@ -281,7 +281,7 @@ fn json(e: &VersionEdit, count: usize, hex: bool) -> String {
             "BlobFileGarbages",
             e.blob_file_garbages.iter().map(|g| {
                 numbers(&[
-                    ("BlobFileNumber", g.blob_file_number.0),
+                    ("BlobFileNumber", g.blob_file_number.get()),
                     ("GarbageBlobCount", g.garbage_blob_count),
                     ("GarbageBlobBytes", g.garbage_blob_bytes),
                 ])
@@ -293,14 +293,14 @@ fn json(e: &VersionEdit, count: usize, hex: bool) -> String {
             "WalAdditions",
             e.wal_additions.iter().map(|w| {
                 numbers(&[
-                    ("LogNumber", w.number.0),
+                    ("LogNumber", w.number.get()),
                     ("SyncedSizeInBytes", w.synced_size_bytes.unwrap_or(u64::MAX)),
                 ])
             }),
         );
     }
     if let Some(number) = e.wal_deletion {
-        out.raw("WalDeletion", numbers(&[("LogNumber", number.0)]).finish());
+        out.raw("WalDeletion", numbers(&[("LogNumber", number.get())]).finish());
     }
     out.raw("ColumnFamily", e.column_family);
     if let Some(name) = &e.column_family_add {

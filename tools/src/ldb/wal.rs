@@ -73,7 +73,7 @@ pub(crate) fn dump(
         .list(path)?
         .iter()
         .filter_map(|name| match FileName::parse(name) {
-            Some(FileName::Wal(number)) => Some((number.0, path.join(name))),
+            Some(FileName::Wal(number)) => Some((number.get(), path.join(name))),
             _ => None,
         })
         .collect();

@@ -472,7 +472,7 @@ impl WriteBatchWithIndex {
     /// InvalidArgument if a column family has timestamps of another length, or if a record of a column family with
     /// timestamps was added without a [`Family`]: such a record has no place for a timestamp. Then the batch does not change.
     pub fn update_timestamps(&mut self, timestamp: &[u8], size_of: impl Fn(u32) -> usize) -> Result<()> {
-        self.core.lock().update_timestamps(timestamp, |family| size_of(family.0))
+        self.core.lock().update_timestamps(timestamp, |family| size_of(family.get()))
     }
 
     /// Writes the batch to a database, as a whole or not at all.

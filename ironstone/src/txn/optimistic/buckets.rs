@@ -46,7 +46,7 @@ impl OccLockBuckets {
     /// between databases.
     pub(in crate::txn) fn lock(&self, tracked: &Tracker, seed: u64) -> Vec<MutexGuard<'_, ()>> {
         let place = |family: FamilyId, key: &[u8]| {
-            let seed = seed.wrapping_add(0xb83c_07fb_c6ce_d699u64.wrapping_mul(u64::from(family.0)));
+            let seed = seed.wrapping_add(0xb83c_07fb_c6ce_d699u64.wrapping_mul(u64::from(family.get())));
             let hash = kernel::hash::hash64_seeded(key, seed);
             ((u128::from(hash) * self.buckets.len() as u128) >> 64) as usize
         };

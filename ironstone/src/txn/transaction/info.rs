@@ -174,7 +174,7 @@ impl Transaction {
     /// ```
     pub fn wal_number(&self) -> u64 {
         let body = self.shared.body.lock();
-        body.prepared_in.or(body.sections.wal()).map_or(0, |number| number.0)
+        body.prepared_in.or(body.sections.wal()).map_or(0, |number| number.get())
     }
 
     /// Returns the options with which the transaction commits.

@@ -1,9 +1,9 @@
 //! Commits that fill separate memtables, and ingested batches.
 
-use base::SequenceNumber;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use base::SequenceNumber;
 use ironstone::event::{Event, Listener};
 use ironstone::stats::Ticker;
 use ironstone::{

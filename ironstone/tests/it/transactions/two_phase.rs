@@ -1,10 +1,10 @@
 //! Two-phase commit through crashes: nothing prepared is lost, and nothing unprepared survives.
 
-use base::SequenceNumber;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use base::SequenceNumber;
 use env::hook::{Call, Hook, Hooked, Op, Verdict};
 use ironstone::{Db, FamilyDescriptor, Kind, Transaction, TransactionDb, TransactionState, WriteOptions};
 

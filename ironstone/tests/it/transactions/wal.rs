@@ -1,9 +1,9 @@
 //! Readers of WALs with transactions: the stream of updates, the check and the repair.
 
-use base::SequenceNumber;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use base::SequenceNumber;
 use ironstone::{
     Db, Marker, Options, Record, Transaction, TransactionDb, TransactionDbOptions, TxnDbWritePolicy,
     WriteBatch, fsck, repair,

@@ -300,7 +300,7 @@ impl Store for Ours {
     }
 
     fn family_id(&mut self, at: usize) -> u32 {
-        self.families[at].id().0
+        self.families[at].id().get()
     }
 }
 

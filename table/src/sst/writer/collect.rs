@@ -91,13 +91,13 @@ pub(super) fn initial_properties(options: &WriterOptions) -> Properties {
     let table = &*options.table;
     let text = |text: &str| text.as_bytes().to_vec();
     let mut properties = Properties {
-        column_family_id: u64::from(options.family.0),
+        column_family_id: u64::from(options.family.get()),
         column_family_name: text(&options.family_name),
         creation_time: options.oldest_ancestor_time,
         oldest_key_time: options.oldest_key_time,
         newest_key_time: options.newest_key_time,
         file_creation_time: options.file_creation_time,
-        original_file_number: options.file_number.0,
+        original_file_number: options.file_number.get(),
         db_id: text(&options.db_id),
         db_session_id: text(&options.db_session_id),
         db_host_id: text(&options.db_host_id),
