@@ -127,6 +127,31 @@ fn a_sound_table_reads_whole() {
     }
 }
 
+/// The bytes between the blocks are padding. Before, they counted as lost data.
+#[test]
+fn a_sound_table_with_aligned_blocks_reads_whole() {
+    let aligned = BlockBasedTableOptions { block_align: true, ..BlockBasedTableOptions::default() };
+    let super_blocks = BlockBasedTableOptions {
+        super_block_alignment_size: 4096,
+        super_block_alignment_space_overhead_ratio: 8,
+        ..BlockBasedTableOptions::default()
+    };
+    for (what, table) in [("aligned", aligned), ("super blocks", super_blocks)] {
+        for checksum in [ChecksumType::None, ChecksumType::Crc32c, ChecksumType::Xxh3] {
+            let table = BlockBasedTableOptions { block_size: 256, checksum, ..table.clone() };
+            let writer = WriterOptions {
+                table: Arc::new(table),
+                order: InternalOrder::new(Order::Bytewise),
+                compression: Compression::None,
+                ..WriterOptions::default()
+            };
+            let (found, out) = read(made(&writer));
+            assert_eq!(found, rows(), "{what} {checksum:?}");
+            assert!(out.is_whole(), "{what} {checksum:?}: {:?}", out.losses);
+        }
+    }
+}
+
 #[test]
 fn one_flipped_bit_anywhere_is_put_right() {
     let expected = rows();

@@ -409,14 +409,14 @@ impl Run<'_> {
     fn data(&mut self, plan: Plan) -> Result<()> {
         let mut from = 0;
         for handle in &plan.blocks {
-            if handle.offset > from {
+            if handle.offset > from && !self.is_padding(from, handle.offset)? {
                 self.scan(from, Some(handle.offset))?;
             }
             self.known_block(*handle)?;
             from = handle.end();
         }
         match plan.end {
-            Some(end) if from >= end => Ok(()),
+            Some(end) if from >= end || self.is_padding(from, end)? => Ok(()),
             end => self.scan(from, end),
         }
     }

@@ -88,6 +88,17 @@ impl Run<'_> {
         if end.is_none() { self.behind_data(at) } else { Ok(()) }
     }
 
+    /// Returns true if the bytes in `[from, end)`, where the index has no block, are padding: zeros (`block_align`,
+    /// `super_block_alignment_size`). A damaged index may lack a block, so with such an index no bytes are padding.
+    pub(super) fn is_padding(&self, from: u64, end: u64) -> Result<bool> {
+        let is_whole = !self.out.losses.iter().any(|loss| loss.part == Part::Index);
+        if !is_whole || end - from > BLOCK_BYTES_MAX {
+            return Ok(false);
+        }
+        let bytes = read(&self.source, from, end)?;
+        Ok(bytes.len() as u64 == end - from && bytes.iter().all(|byte| *byte == 0))
+    }
+
     /// Searches the blocks after the data for range tombstones and properties, if there is no metaindex to
     /// name them.
     fn behind_data(&mut self, from: u64) -> Result<()> {
