@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use ironstone::{Db, Family, Iter, Kind, ReadOptions, Snapshot};
+use ironstone::{Db, Family, Iter, Kind, ReadOptions, Snapshot, Subcode};
 use testkit::chance::Chance;
 
 use crate::sample::Sample;
@@ -191,6 +191,9 @@ fn gets(family: &Family, rows: &[Row], options: &ReadOptions, chance: &mut Chanc
     for _ in 0..10 {
         let key = any_key(rows, chance, keys);
         get(family, &key, find(rows, &key), options)?;
+        if chance.percent(30) {
+            other_gets(family, &key, find(rows, &key), options)?;
+        }
         if options.snapshot.is_none() && chance.percent(30) {
             let (may, value) = family.key_may_exist_with(&key, options);
             let expected = find(rows, &key);
@@ -198,6 +201,41 @@ fn gets(family: &Family, rows: &[Row], options: &ReadOptions, chance: &mut Chanc
                 return Err(format!("key_may_exist {}: {may}", show(&key)));
             }
         }
+    }
+    Ok(())
+}
+
+/// Compares the reads of a key that return more than its value: the subcode, the merge operands, and the timestamp.
+fn other_gets(family: &Family, key: &[u8], expected: Option<&[u8]>, options: &ReadOptions) -> Checked {
+    let told = |what: &str, e: ironstone::Error| format!("{what} {}: {e}", show(key));
+    let differs = |what: &str, found: Option<&[u8]>| {
+        let (found, expected) = (found.map(show), expected.map(show));
+        format!("{what} {}: {found:?}, expected {expected:?}", show(key))
+    };
+    let answered = family.get_answered(key, options).map_err(|e| told("get_answered", e))?;
+    if answered.value.as_deref() != expected || answered.subcode != Subcode::None {
+        return Err(differs(&format!("get_answered, {:?}", answered.subcode), answered.value.as_deref()));
+    }
+    for answered in family.multi_get_answered(&[key, key], options) {
+        let value = answered.map_err(|e| told("multi_get_answered", e))?.value;
+        if value.as_deref() != expected {
+            return Err(differs("multi_get_answered", value.as_deref()));
+        }
+    }
+    if stamp::is_stamped(family) {
+        let found = family.get_with_ts(key, options).map_err(|e| told("get_with_ts", e))?;
+        let value = found.as_ref().and_then(|found| found.value.as_deref());
+        if value != expected || found.as_ref().is_some_and(|found| found.timestamp.len() != 8) {
+            return Err(differs("get_with_ts", value));
+        }
+        return Ok(());
+    }
+    // The merge operator appends each operand after a comma.
+    let operands = family.get_merge_operands(key, options).map_err(|e| told("get_merge_operands", e))?;
+    let joined = operands.iter().map(|operand| &**operand).collect::<Vec<_>>().join(&b',');
+    let joined = (!operands.is_empty()).then_some(joined);
+    if joined.as_deref() != expected {
+        return Err(differs("get_merge_operands", joined.as_deref()));
     }
     Ok(())
 }

@@ -71,6 +71,7 @@ pub fn run(seed: u64, place: Place, ops: &[Op]) -> Result<Ran, Failure> {
         path,
         fixed,
         sample: Sample { text: String::new(), reverse: fixed.reverse, prefix: None },
+        options: ironstone::Options::default(),
         db: None,
         state: State::new(),
         snapshots: VecDeque::new(),
@@ -99,6 +100,8 @@ struct Run {
     path: PathBuf,
     fixed: Fixed,
     sample: Sample,
+    /// The options of the newest open.
+    options: ironstone::Options,
     db: Option<Db>,
     state: State,
     snapshots: VecDeque<(Snapshot, State)>,
@@ -128,6 +131,7 @@ impl Run {
         options.db.row_cache = sample::rare::row_cache(seed);
         options.db.memory_budget = sample::rare::memory_budget(seed);
         options.db.env = self.env.clone();
+        self.options = options.clone();
         self.db = Some(Db::open(&self.path, options).map_err(told("open"))?);
         Ok(())
     }
@@ -361,7 +365,15 @@ impl Run {
         if panics.0 > 0 {
             return Err(format!("{} jobs panicked: {:?}", panics.0, panics.1));
         }
-        self.close(0)
+        let families = self.families();
+        let of = |family: &Family| FamilyDescriptor::new(family.name(), self.options.family.clone());
+        let descriptors = families.iter().map(of).collect();
+        drop(families);
+        self.close(0)?;
+        // Handles of the previous open keep its files.
+        self.stale = None;
+        let report = ironstone::fsck(&self.path, self.options.clone(), descriptors).map_err(told("fsck"))?;
+        if report.is_sound() { Ok(()) } else { Err(format!("fsck: {:?}", report.problems)) }
     }
 }
 
