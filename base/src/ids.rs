@@ -117,8 +117,9 @@ impl fmt::Display for Level {
 /// assert_eq!(first + 3, SequenceNumber::new(10));
 /// assert_eq!(first.next() - first, 1);
 /// assert_eq!(first.to_string(), "7");
+/// assert_eq!(format!("{:?}", [first]), "[7]");
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct SequenceNumber(u64);
 
@@ -193,6 +194,13 @@ impl SequenceNumber {
 impl fmt::Display for SequenceNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.0, f)
+    }
+}
+
+/// Prints the plain number, so that a list of sequence numbers in the info log is a list of numbers.
+impl fmt::Debug for SequenceNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
