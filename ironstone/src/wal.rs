@@ -16,7 +16,7 @@ impl Db {
     /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
     /// db.put(b"k", b"v")?;
     /// let files = db.wal_files()?;
-    /// assert_eq!(files[0].start_sequence, 1);
+    /// assert_eq!(files[0].start_sequence.get(), 1);
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn wal_files(&self) -> Result<Vec<WalFile>> {
@@ -30,7 +30,7 @@ impl Db {
     ///
     /// ```
     /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
-    /// assert_eq!(db.current_wal_file()?.start_sequence, 0); // no write batch yet
+    /// assert_eq!(db.current_wal_file()?.start_sequence.get(), 0); // no write batch yet
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn current_wal_file(&self) -> Result<WalFile> {
@@ -50,13 +50,13 @@ impl Db {
     /// ```
     /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
     /// db.put(b"a", b"1")?;
-    /// let mut updates = db.updates_since(1)?;
-    /// assert_eq!(updates.next().unwrap()?.sequence, 1);
+    /// let mut updates = db.updates_since(1.into())?;
+    /// assert_eq!(updates.next().unwrap()?.sequence.get(), 1);
     /// assert!(updates.next().is_none());
     ///
     /// db.put(b"b", b"2")?;
     /// let update = updates.next().unwrap()?;
-    /// assert_eq!((update.sequence, update.batch.count()), (2, 1));
+    /// assert_eq!((update.sequence.get(), update.batch.count()), (2, 1));
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn updates_since(&self, seq: SequenceNumber) -> Result<Updates> {
