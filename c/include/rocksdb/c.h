@@ -2967,7 +2967,8 @@ extern ROCKSDB_LIBRARY_API int rocksdb_readoptions_get_io_activity(const rocksdb
 extern ROCKSDB_LIBRARY_API void rocksdb_readoptions_set_merge_operand_count_threshold(rocksdb_readoptions_t* handle,
     size_t value);
 extern ROCKSDB_LIBRARY_API size_t rocksdb_readoptions_get_merge_operand_count_threshold(const rocksdb_readoptions_t* handle);
-/* Sets the snapshot of reads. The options hold a reference to the snapshot. Null: reads see the newest entries. */
+/* Sets the snapshot of reads. The options do not keep the snapshot: after its release, a read with these options is an
+   error, until another snapshot is set. Null: reads see the newest entries. */
 extern ROCKSDB_LIBRARY_API void rocksdb_readoptions_set_snapshot(rocksdb_readoptions_t* options,
     const rocksdb_snapshot_t* snapshot);
 /* Sets the upper bound of iterators: they return only keys before it. Copies the key. Null: no bound. */
@@ -3025,7 +3026,8 @@ extern ROCKSDB_LIBRARY_API void rocksdb_slicetransform_destroy(rocksdb_slicetran
 /* ---- Snapshots: fixed sequence numbers for reads ---- */
 /* Takes a snapshot. Reads with this snapshot see the entries that are visible at the time of this call. */
 extern ROCKSDB_LIBRARY_API const rocksdb_snapshot_t* rocksdb_create_snapshot(rocksdb_t* db);
-/* Destroys the handle. Read options and iterators that use the snapshot keep it. Accepts null. */
+/* Destroys the handle. Iterators and transactions that use the snapshot keep it. Reads with options that name the snapshot
+   fail after the release. Accepts null. */
 extern ROCKSDB_LIBRARY_API void rocksdb_release_snapshot(rocksdb_t* db,
     const rocksdb_snapshot_t* snapshot);
 /* Returns the sequence number of the snapshot. Returns 0 if the database cannot be read at a snapshot. */

@@ -144,7 +144,7 @@ fn a_wal_that_does_not_continue_a_recycled_wal_fails_the_open_if_sst_files_are_n
         request.options.avoid_flush_during_recovery = true;
         Db::open_read_only(request)
     };
-    let error = open(&[batch(5, Some("behind"))]).err().expect("records are missing");
+    let error = open(&[batch(5, Some("behind"))]).expect_err("records are missing");
     assert!(error.is_corruption() && error.to_string().contains("inconsistency"), "{error}");
     assert_eq!(error.path(), Some(Path::new(&old)));
     assert!(get(&open(&[]).unwrap(), "a").is_some(), "an old record alone is the usual end");
