@@ -300,6 +300,7 @@ class CallbacksTest extends InDirectory {
       db.put(b("b"), b("1"));
       db.flush(flush);
       db.put(b("a"), b("2"));
+      db.put(b("b"), b("2"));
       db.flush(flush);
       db.compactRange();
     }
@@ -319,7 +320,7 @@ class CallbacksTest extends InDirectory {
           "created " + TableFileCreationReason.COMPACTION}) {
         assertTrue(listener.events.contains(event), event + " of " + listener.events);
       }
-      assertEquals(3, listener.database.get(), "the database of the event is the open database");
+      assertEquals(4, listener.database.get(), "the database of the event is the open database");
       assertThrows(IllegalStateException.class, () -> listener.compaction.jobId());
     }
   }
