@@ -50,7 +50,7 @@ pub fn recover_leniently(env: &Env, path: &Path, number: FileNumber) -> Result<L
     let mut state = Builder::new(number);
     let (mut deleted, mut dropped) = (HashSet::default(), HashSet::default());
     let (mut last_end, mut refused) = (0, Vec::new());
-    let mut faults = salvage(&mut FileSource(file), &ReaderOptions::default(), &mut |bytes, offset, end| {
+    let salvaged = salvage(&mut FileSource(file), &ReaderOptions::default(), &mut |bytes, offset, end| {
         let edit = match VersionEdit::decode(bytes) {
             Ok(edit) => edit,
             Err(error) => {
@@ -73,6 +73,7 @@ pub fn recover_leniently(env: &Env, path: &Path, number: FileNumber) -> Result<L
         }
         Ok(())
     })?;
+    let mut faults = salvaged.faults;
     faults.extend(refused.into_iter().map(|(offset, end, error)| SalvageFault {
         offset,
         lost_bytes: end - offset,

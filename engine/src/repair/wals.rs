@@ -163,7 +163,7 @@ impl Survey {
         let (manifest, mut manifest_bytes) = (self.number, 0);
         let options = salvage_options(number);
         let mut in_wals = self.rebuilt.then_some(&mut self.in_wals);
-        let mut faults = salvage_wal(&mut FileSource(file), &options, &mut |record, offset, end| {
+        let salvaged = salvage_wal(&mut FileSource(file), &options, &mut |record, offset, end| {
             last_end = end;
             let claimed = marks_of(record).unwrap_or_default();
             if let Some(of) = claimed.manifest.filter(|of| of.wal_number == manifest) {
@@ -189,12 +189,14 @@ impl Survey {
             }
             Ok(())
         })?;
+        let mut faults = salvaged.faults;
         mark_end(&mut faults, last_end);
         self.check_manifest_size(scope, manifest_bytes)?;
         if repeats && self.rebuilt {
             self.older_decisions(&wal);
         }
-        wal.last_end = last_end;
+        // Bytes that became durable before the first batch are records without data.
+        wal.last_end = salvaged.end;
         for (number, bytes) in marks {
             let claim = self.claims.entry(number).or_insert(0);
             *claim = bytes.max(*claim);

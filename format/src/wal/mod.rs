@@ -33,7 +33,7 @@ pub use mark::{
     Digest, MARK_MAGIC, Mark, Marks, REPEATS, is_mark, marks_of, parse_marks, put_marks, without_marks,
 };
 pub use reader::Reader;
-pub use salvage::{SalvageFault, mark_end, salvage};
+pub use salvage::{SalvageFault, Salvaged, mark_end, salvage};
 pub(crate) use writer::header_len;
 pub use writer::{Framing, Writer};
 

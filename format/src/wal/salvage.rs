@@ -29,9 +29,17 @@ pub struct SalvageFault {
     pub at_end: bool,
 }
 
+/// What [`salvage`] found beside the records.
+#[derive(Debug, Default)]
+pub struct Salvaged {
+    /// In ascending order.
+    pub faults: Vec<SalvageFault>,
+    /// The end of the last whole record, also of a record without data. 0 without a whole record.
+    pub end: u64,
+}
+
 /// Passes every whole logical record to `record`, with the offsets of its start and end, in file order. Skips
-/// records without data: timestamp sizes, predecessors, and types that may be ignored. Returns the faults in
-/// ascending order. The end of this WAL in a recycled file is not a fault.
+/// records without data: timestamp sizes, predecessors, and types that may be ignored. The end of this WAL in a recycled file is not a fault.
 ///
 /// Cost: one pass over an undamaged file. In a corrupt block, at most half of the square of its size in
 /// bytes.
@@ -42,12 +50,12 @@ pub fn salvage(
     source: &mut dyn Source,
     options: &ReaderOptions,
     record: &mut dyn FnMut(&[u8], u64, u64) -> Result<()>,
-) -> Result<Vec<SalvageFault>> {
+) -> Result<Salvaged> {
     let mut block = vec![0; BLOCK_LEN];
     let mut run = Run {
         options,
         record,
-        faults: Vec::new(),
+        salvaged: Salvaged::default(),
         open: None,
         decompressor: None,
         plain: Vec::new(),
@@ -66,7 +74,7 @@ pub fn salvage(
     if let Some(open) = run.open.take() {
         run.fault(open.offset, open.bytes.len() as u64, "a record without its end".to_string());
     }
-    Ok(run.faults)
+    Ok(run.salvaged)
 }
 
 /// A logical record whose last fragment was not read yet.
@@ -78,7 +86,7 @@ struct Open {
 struct Run<'a> {
     options: &'a ReaderOptions,
     record: &'a mut dyn FnMut(&[u8], u64, u64) -> Result<()>,
-    faults: Vec<SalvageFault>,
+    salvaged: Salvaged,
     open: Option<Open>,
     decompressor: Option<Box<dyn StreamDecompressor>>,
     plain: Vec<u8>,
@@ -166,13 +174,18 @@ impl Run<'_> {
                     return Err(Error::not_supported(format!("a log compressed with type {number}")));
                 };
                 self.decompressor = Some(make(number)?);
+                self.salvaged.end = end;
                 Ok(())
             }
-            _ => Ok(()),
+            _ => {
+                self.salvaged.end = end;
+                Ok(())
+            }
         }
     }
 
     fn logical(&mut self, bytes: &[u8], offset: u64, end: u64) -> Result<()> {
+        self.salvaged.end = end;
         let Some(decompressor) = &mut self.decompressor else {
             return (self.record)(bytes, offset, end);
         };
@@ -194,7 +207,7 @@ impl Run<'_> {
     }
 
     fn fault(&mut self, offset: u64, lost_bytes: u64, what: String) {
-        self.faults.push(SalvageFault { offset, lost_bytes, what, at_end: false });
+        self.salvaged.faults.push(SalvageFault { offset, lost_bytes, what, at_end: false });
     }
 }
 
@@ -279,7 +292,8 @@ mod tests {
             found.push(record.to_vec());
             Ok(())
         })
-        .unwrap();
+        .unwrap()
+        .faults;
         (found, faults)
     }
 
