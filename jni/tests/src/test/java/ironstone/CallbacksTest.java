@@ -169,7 +169,7 @@ class CallbacksTest extends InDirectory {
         assertTrue(info.tableProperties().containsKey(info.outputFiles().get(0)));
         assertTrue(info.stats().isManualCompaction());
         assertEquals(2, info.stats().numInputFiles());
-        assertEquals(3, info.stats().numInputRecords());
+        assertEquals(4, info.stats().numInputRecords());
       });
     }
 
