@@ -610,3 +610,28 @@ fn one_ingestion_is_behind_in_one_column_family_and_not_in_another() {
     assert_eq!(w.get("a").as_deref(), Some("newer"));
     assert_eq!(cold.get(b"a").unwrap().as_deref(), Some(&b"new"[..]));
 }
+
+/// The sequence number of an ingestion is in no WAL, so the next WAL begins behind a gap. If the older WAL is a reused file, it ends at
+/// an old record, and only the marks of the next WAL show that it is whole.
+#[test]
+fn a_write_after_an_ingestion_survives_the_end_of_the_process_if_the_older_wal_is_a_reused_file() {
+    let w = World::with("recycle_log_file_num=1;write_buffer_size=65536;max_write_buffer_number=4");
+    for _ in 0..4 {
+        w.db.put(b"k", &[b'x'; 200_000]).unwrap();
+        w.db.flush().unwrap();
+    }
+    // The memtable is full, so the next write switches to another WAL.
+    w.db.put(b"full", &[b'f'; 70_000]).unwrap();
+    let before = w.db.latest_sequence();
+    w.db.ingest_external_files([w.file("k.sst", &["k"], "ingested")], &how()).unwrap();
+    assert_eq!(w.db.latest_sequence(), before + 1, "the file has a sequence number of its own");
+    w.db.pause_background_work().unwrap();
+    w.db.put(b"after", b"1").unwrap();
+    // The state of the files at the end of a process.
+    let copy = w.dir().join("copy");
+    testkit::golden::copy_dir(&w.dir().join("data"), &copy);
+    w.db.continue_background_work().unwrap();
+    let db = Db::open(&copy, options()).unwrap();
+    assert_eq!(db.get(b"after").unwrap().as_deref(), Some(&b"1"[..]));
+    assert_eq!(db.get(b"k").unwrap().as_deref(), Some(&b"ingested"[..]));
+}
