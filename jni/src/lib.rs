@@ -11,7 +11,7 @@
 //! - [`load`]: the work when the JVM loads the library. [`variants`]: natives that differ between the releases.
 //! - [`handle`]: the table behind the `long` handles. A closed handle is an exception, never a crash.
 //! - [`native`]: the macros that declare natives, rows of options, and disposers.
-//! - [`java`], [`class`], [`fault`], [`throw`]: arrays, strings, classes, exceptions.
+//! - [`java`], `direct`, [`class`], [`fault`], [`throw`]: arrays, strings, classes, exceptions.
 //! - Each other module implements related classes of the Java package.
 //!
 //! Not here: the behaviour of databases (crate `ironstone`). Facts: RocksDB `java/rocksjni`.
@@ -24,6 +24,7 @@ pub mod throw;
 
 pub mod class;
 pub mod collections;
+mod direct;
 pub mod fault;
 pub mod field;
 pub mod load;

@@ -15,5 +15,8 @@ pub mod prefetch;
 pub mod snappy;
 pub mod ticks;
 
+mod copies;
+#[cfg(test)]
+mod decoders;
 #[cfg(test)]
 mod test_vectors;

@@ -12,6 +12,8 @@
 //! Source: the block format of LZ4 (`doc/lz4_Block_format.md`), and the idea of `LZ4_wildCopy32` (`lib/lz4.c`). Large
 //! blocks of `db_bench`: 11 GB/s, the crate `lz4_flex` 7, the reference 11.7.
 
+use crate::copies::copy;
+
 /// The shortest match.
 const MATCH_MIN: usize = 4;
 /// The number of bytes that a literal copy of the fast path reads and writes.
@@ -209,19 +211,10 @@ unsafe fn repeat<const N: usize>(output: &mut [u8], end: usize, offset: usize, l
     }
 }
 
-/// Copies `N` bytes with registers.
-///
-/// # Safety
-/// `from` is valid for reads and `to` for writes of `N` bytes, and the two ranges do not overlap.
-#[inline(always)]
-unsafe fn copy<const N: usize>(from: *const u8, to: *mut u8) {
-    // SAFETY: the caller guarantees it. Arrays of bytes need no alignment.
-    unsafe { to.cast::<[u8; N]>().write(from.cast::<[u8; N]>().read()) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::decode;
+    use crate::decoders::{Past, chance, damage_some, every_stream_decodes};
 
     /// Decodes a stream byte by byte, exactly as the format describes it.
     fn decode_slowly(stream: &[u8], room: usize) -> Option<Vec<u8>> {
@@ -262,11 +255,6 @@ mod tests {
         }
     }
 
-    fn chance(state: &mut u64) -> usize {
-        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (*state >> 33) as usize
-    }
-
     /// Makes sequences of all lengths and offsets. Some are damaged.
     fn stream(state: &mut u64) -> Vec<u8> {
         let mut stream = Vec::new();
@@ -296,35 +284,12 @@ mod tests {
         stream.push((last.min(15) << 4) as u8);
         length(&mut stream, last);
         (0..last).for_each(|_| stream.push(chance(state) as u8));
-        if chance(state).is_multiple_of(8) {
-            let at = chance(state) % stream.len();
-            stream[at] ^= 1 << (chance(state) % 8);
-        }
-        if chance(state).is_multiple_of(16) {
-            stream.truncate(chance(state) % stream.len());
-        }
+        damage_some(&mut stream, state);
         stream
     }
 
     #[test]
     fn every_stream_decodes_as_the_format_states() {
-        let mut state = 3;
-        let rounds = if cfg!(miri) { 60 } else { 20_000 };
-        let mut whole = 0;
-        for _ in 0..rounds {
-            let stream = stream(&mut state);
-            let full = decode_slowly(&stream, usize::MAX / 2).map_or(50, |out| out.len());
-            for room in [full, full + 5, full + 100, full.saturating_sub(1)] {
-                let expected = decode_slowly(&stream, room);
-                whole += usize::from(expected.is_some());
-                let mut out = vec![0xAA; room];
-                let len = decode(&stream, &mut out);
-                assert_eq!(len, expected.as_ref().map(Vec::len), "{stream:?} in {room}");
-                if let Some(expected) = expected {
-                    assert_eq!(out[..expected.len()], expected[..]);
-                }
-            }
-        }
-        assert!(whole > rounds, "{whole} of {rounds} streams are well-formed");
+        every_stream_decodes(stream, decode, decode_slowly, Past::Free);
     }
 }

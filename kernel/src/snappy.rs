@@ -16,6 +16,8 @@
 //!
 //! Source: the format description of Snappy (`format_description.txt`).
 
+use crate::copies::copy;
+
 /// The number of bytes of one step of a copy.
 const STEP: usize = 16;
 /// The longest copy.
@@ -236,19 +238,10 @@ fn literal<'a>(stream: &'a [u8], at: &mut usize, len: usize) -> Option<&'a [u8]>
     Some(bytes)
 }
 
-/// Copies `N` bytes with registers.
-///
-/// # Safety
-/// `from` is valid for reads and `to` for writes of `N` bytes, and the two ranges do not overlap.
-#[inline(always)]
-unsafe fn copy<const N: usize>(from: *const u8, to: *mut u8) {
-    // SAFETY: the caller guarantees it. Arrays of bytes need no alignment.
-    unsafe { to.cast::<[u8; N]>().write(from.cast::<[u8; N]>().read()) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::decode;
+    use crate::decoders::{Past, chance, damage_some, every_stream_decodes};
 
     /// Decodes a stream byte by byte, exactly as the format describes it.
     fn decode_slowly(stream: &[u8], room: usize) -> Option<Vec<u8>> {
@@ -289,11 +282,6 @@ mod tests {
             }
         }
         (out.len() == expected && expected <= room).then_some(out)
-    }
-
-    fn chance(state: &mut u64) -> usize {
-        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (*state >> 33) as usize
     }
 
     /// Appends a literal in the shortest form, or in a longer form. Returns its length.
@@ -349,36 +337,12 @@ mod tests {
         }
         stream.push(rest as u8);
         stream.extend(elements);
-        if chance(state).is_multiple_of(8) {
-            let at = chance(state) % stream.len();
-            stream[at] ^= 1 << (chance(state) % 8);
-        }
-        if chance(state).is_multiple_of(16) {
-            stream.truncate(chance(state) % stream.len());
-        }
+        damage_some(&mut stream, state);
         stream
     }
 
     #[test]
     fn every_stream_decodes_as_the_format_states() {
-        let mut state = 3;
-        let rounds = if cfg!(miri) { 60 } else { 20_000 };
-        let mut whole = 0;
-        for _ in 0..rounds {
-            let stream = stream(&mut state);
-            let full = decode_slowly(&stream, usize::MAX).map_or(50, |out| out.len());
-            for room in [full, full + 5, full + 100, full.saturating_sub(1)] {
-                let expected = decode_slowly(&stream, room);
-                whole += usize::from(expected.is_some());
-                let mut out = vec![0xAA; room];
-                let len = decode(&stream, &mut out);
-                assert_eq!(len, expected.as_ref().map(Vec::len), "{stream:?} in {room}");
-                if let Some(expected) = expected {
-                    assert_eq!(out[..expected.len()], expected[..]);
-                    assert!(out[expected.len()..].iter().all(|byte| *byte == 0xAA), "{stream:?} in {room}");
-                }
-            }
-        }
-        assert!(whole > rounds, "{whole} of {rounds} streams are well-formed");
+        every_stream_decodes(stream, decode, decode_slowly, Past::Untouched);
     }
 }

@@ -27,8 +27,8 @@ unsafe impl Sync for Open {}
 
 impl Drop for Open {
     fn drop(&mut self) {
-        // SAFETY: the database is open, and it is closed once. Families, iterators and snapshots hold an `Arc` of
-        // this struct, so none of them exists.
+        // SAFETY: the database is open, and it is closed once. Each family, iterator and snapshot
+        // keeps this struct alive through an `Arc`, and this struct is being dropped. So all of them are gone.
         unsafe { (self.library.table().close)(self.raw) };
     }
 }

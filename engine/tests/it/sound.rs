@@ -235,7 +235,7 @@ fn a_manifest_is_deleted_after_any_commit_replaces_it() {
     rolled("a family dropped");
 }
 
-/// A WAL can have bytes before its first batch, here the record of its predecessor, and any thread can sync them.
+/// The record of the predecessor stands before the first batch of a WAL. Any thread can sync this record.
 #[test]
 fn a_sync_before_the_first_batch_keeps_the_mark_of_repeated_sections() {
     let env = Env::memory(1);

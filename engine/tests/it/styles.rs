@@ -657,31 +657,6 @@ fn sst_files_are_in_the_directories_of_their_family() {
 }
 
 #[test]
-fn tables_note_the_temperature_they_are_written_with() {
-    let env = Env::memory(18);
-    let family = FamilyOptions {
-        default_write_temperature: Temperature::Warm,
-        last_level_temperature: Temperature::Cold,
-        ..plain()
-    };
-    let db = open(&env, family.clone());
-    let temperatures = |db: &Db| {
-        let version = db.default_family().unwrap().pin().version.clone();
-        version.files().map(|(_, f)| f.temperature).collect::<Vec<_>>()
-    };
-    put(&db, "a", "1");
-    put(&db, "b", "1");
-    flush(&db);
-    assert_eq!(temperatures(&db), [Temperature::Warm as u8]);
-    put(&db, "a", "2");
-    put(&db, "b", "2");
-    compact(&db, &CompactRangeOptions::default()).unwrap();
-    assert_eq!(temperatures(&db), [Temperature::Cold as u8]);
-    drop(db);
-    assert_eq!(temperatures(&open(&env, family)), [Temperature::Cold as u8], "in the MANIFEST too");
-}
-
-#[test]
 fn a_full_compaction_of_a_universal_tree_rewrites_its_one_table() {
     let env = Env::memory(8);
     let family = FamilyOptions {

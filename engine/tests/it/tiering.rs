@@ -371,3 +371,28 @@ fn tiering_changes_no_answer() {
         assert!(used.keys().any(|level| *level >= ABOVE_LAST), "seed {seed}: {used:?}");
     }
 }
+
+#[test]
+fn tables_note_the_temperature_they_are_written_with() {
+    let world = World::new(18);
+    let family = FamilyOptions {
+        default_write_temperature: Temperature::Warm,
+        last_level_temperature: Temperature::Cold,
+        ..FamilyOptions::default()
+    };
+    let db = world.open(family.clone());
+    let temperatures = |db: &Db| {
+        let version = db.default_family().unwrap().pin().version.clone();
+        version.files().map(|(_, f)| f.temperature).collect::<Vec<_>>()
+    };
+    put(&db, "a", "1");
+    put(&db, "b", "1");
+    flush(&db);
+    assert_eq!(temperatures(&db), [Temperature::Warm as u8]);
+    put(&db, "a", "2");
+    put(&db, "b", "2");
+    compact(&db);
+    assert_eq!(temperatures(&db), [Temperature::Cold as u8]);
+    drop(db);
+    assert_eq!(temperatures(&world.open(family)), [Temperature::Cold as u8], "in the MANIFEST too");
+}

@@ -352,7 +352,7 @@ fn one_entry(db: &Db, options: &DbOptions, key: &str, number: u64) -> IngestRequ
     IngestRequest::new(db.default_family().unwrap(), vec![path.into()], IngestExternalFileOptions::default())
 }
 
-/// Yields a drawn number of times. The next call of this thread then runs concurrently with any step of another thread.
+/// Yields a drawn number of times. The other threads take these steps before the next call of this thread.
 fn fall_behind() {
     let steps = shuttle::rand::thread_rng().gen_range(0..600);
     (0..steps).for_each(|_| thread::yield_now());
