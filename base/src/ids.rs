@@ -34,7 +34,8 @@ id!(
     FileNumber u64
 );
 id!(
-    /// The number of a column family; 0 is the default column family. A number is never used again.
+    /// The number of a column family; 0 is the default column family. The number of a dropped column family is never
+    /// used again.
     FamilyId u32
 );
 id!(

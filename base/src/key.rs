@@ -1,9 +1,9 @@
 //! Internal keys: a user key, followed by its sequence number and value type.
 //!
 //! ```text
-//! +--------------------+----------------------------------------+
-//! | user key (n bytes) | u64, little-endian = (sequence << 8) | kind |
-//! +--------------------+----------------------------------------+
+//! +--------------------+------------------------------------------------------------+
+//! | user key (n bytes) | u64, little-endian: sequence number << 8, plus value type  |
+//! +--------------------+------------------------------------------------------------+
 //! ```
 //! Order: user keys ascending, then trailers descending, so that the newest entry of a key comes first. If the
 //! comparator has timestamps, the last `timestamp_size` bytes of the user key are the timestamp. Facts: RocksDB
@@ -88,7 +88,7 @@ pub const TYPE_FOR_SEEK: u8 = ValueType::ValuePreferredSeqno as u8;
 pub const TYPE_FOR_SEEK_FOR_PREV: u8 = ValueType::Deletion as u8;
 
 impl ValueType {
-    /// Returns the value type with this number, also a type of write batches only.
+    /// Returns the value type with this number, or `None`. The value types that only write batches have are included.
     pub const fn from_u8(byte: u8) -> Option<ValueType> {
         use ValueType::*;
         const ALL: [ValueType; 26] = [
@@ -211,7 +211,7 @@ pub struct SeekKey {
 impl SeekKey {
     const SHORT: usize = 64;
 
-    /// The key before every entry of `user_key` that a reader at `seq` may see.
+    /// Makes the key that sorts before every entry of `user_key` that a reader at `seq` may see.
     #[inline]
     pub fn new(user_key: &[u8], seq: SequenceNumber) -> SeekKey {
         let len = user_key.len() + TRAILER_LEN;
@@ -322,8 +322,8 @@ pub fn parse(internal: &[u8]) -> Result<Parsed<'_>> {
     }
 }
 
-/// Value types that only the boundary key of a file may have. If a file boundary cuts a range tombstone between two
-/// entries of one user key, the tombstone starts at a boundary key whose type sorts before all other types of its
+/// Value types that only the boundary key of a file may have. A file boundary can cut a range tombstone between two
+/// entries of one user key. The tombstone then starts at a boundary key whose type sorts before all other types of its
 /// sequence number. This type is one above the last type that a release knows (11.8: `kTypeMaxValid`, 0x1a), so older
 /// releases wrote smaller numbers.
 const BOUNDARY_KINDS: std::ops::RangeInclusive<u8> = 0x14..=0x1a;

@@ -5,7 +5,10 @@
 //! maps without the random key. Make them with `default()`. Use them only for keys that no attacker
 //! chooses: file numbers, column family ids, paths of the database.
 
-#![allow(clippy::disallowed_types, reason = "the replacement is made of them")]
+#![allow(
+    clippy::disallowed_types,
+    reason = "the maps of this module are the standard maps with another hasher"
+)]
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -35,7 +38,8 @@ impl Hasher for NumberHasher {
     #[inline]
     fn write_u64(&mut self, number: u64) {
         let product = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        // A hash map takes the place of a key from the low bits of the hash, and its tag from the high bits.
+        // A hash map takes the bucket of a key from the low bits of the hash, and the tag of the key from the high
+        // bits.
         self.0 = product ^ product >> 32;
     }
 

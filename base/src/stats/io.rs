@@ -55,7 +55,7 @@ pub fn io_add(counter: IoCounter, count: u64) {
 /// Adds time to a counter, in nanoseconds: the time from the start to the drop of the timer. Does nothing if this
 /// thread collects no times.
 #[derive(Debug)]
-#[must_use = "the time taken is that until the timer is dropped"]
+#[must_use = "the timer measures the time until the timer is dropped"]
 pub struct IoTimer {
     counter: IoCounter,
     start: Option<Stopwatch>,

@@ -96,8 +96,8 @@ pub fn set_perf_level(level: PerfLevel) {
     CONTEXT.with(|context| context.level.set(level as u8));
 }
 
-/// Work that this thread does for the database: the counters of the thread do not count it. The drop restores the perf
-/// level.
+/// Stops the perf counters of this thread while the thread works for the database and not for its caller. The drop
+/// restores the perf level.
 #[must_use]
 pub struct Uncounted(PerfLevel);
 
@@ -244,8 +244,8 @@ fn text(exclude_zero: bool) -> String {
     text
 }
 
-/// A time for statistics, from the clock of the machine. This is the only use of a clock outside of `env`, and no
-/// decision depends on it.
+/// Measures a duration for statistics with the clock of the machine. Outside of `env`, only this type reads a clock. No
+/// decision depends on its durations.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopwatch(std::time::Instant);
 
@@ -273,7 +273,7 @@ impl Stopwatch {
 /// Adds time to a counter, in nanoseconds: the time from the start to the drop of the timer. Reads no clock if this
 /// thread collects no such times.
 #[derive(Debug)]
-#[must_use = "the time taken is that until the timer is dropped"]
+#[must_use = "the timer measures the time until the timer is dropped"]
 pub struct PerfTimer {
     counter: PerfCounter,
     start: Option<Stopwatch>,
