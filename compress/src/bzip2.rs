@@ -36,5 +36,5 @@ pub(crate) fn decode(stream: &[u8], block: &mut [u8]) -> Result<()> {
     if ended && decoder.total_out() == block.len() as u64 {
         return Ok(());
     }
-    Err(damaged(Compression::Bzip2, "the stream does not end at the announced length"))
+    Err(damaged(Compression::Bzip2, "the stream does not end at the length that the payload states"))
 }

@@ -68,8 +68,7 @@ impl Compressor {
         Ok(Compressor { stored, options: *options, encoder })
     }
 
-    /// Returns the type to store with the payloads. For LZ4 and LZ4HC the level decides which of the two it
-    /// is.
+    /// Returns the type to store with the payloads. For LZ4 and LZ4HC, the level selects one of these two types.
     pub fn stored_kind(&self) -> Compression {
         self.stored
     }
@@ -85,8 +84,8 @@ impl Compressor {
         self.compress_within(block, payload, limit)
     }
 
-    /// Replaces `payload` with the compressed form of `block`, even if the compressed form is longer. Blob
-    /// files need this, because they store one compression type for all their values.
+    /// Replaces `payload` with the compressed form of `block`, even if the compressed form is longer. Blob files use
+    /// this method, because a blob file stores one compression type for all of its values.
     ///
     /// # Errors
     /// `InvalidArgument` if `block` has 2 GiB or more, or the library fails.

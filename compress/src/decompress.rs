@@ -42,7 +42,7 @@ pub fn decompress_into(
 ) -> Result<()> {
     let (len, stream) = split(kind, payload)?;
     if len != block.len() {
-        return Err(damaged(kind, "the announced length is not the expected one"));
+        return Err(damaged(kind, "the payload states another length than the block has"));
     }
     decode(kind, stream, dict, block)
 }

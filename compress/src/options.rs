@@ -21,7 +21,7 @@ pub struct CompressionOptions {
     pub zstd_max_train_bytes: u32,
     /// The number of threads that compress the blocks of one SST file. Default: 1.
     pub parallel_threads: u32,
-    /// In `bottommost_compression_opts`: these settings act. Default: false.
+    /// Only for `bottommost_compression_opts`: true applies these settings to the last level. Default: false.
     pub enabled: bool,
     /// The largest number of bytes of data blocks that wait for the dictionary. 0 stands for the target size of the SST
     /// file. Default: 0.

@@ -1,7 +1,7 @@
 //! The output of an encoder that writes into a slice.
 //!
-//! Such an encoder needs room for the longest output. If it wrote into the payload, each block would clear this room again,
-//! because a payload has only the length of its content.
+//! Such an encoder needs room for the longest output. If the encoder wrote into the payload, the room would be cleared
+//! again for each block, because the payload is cut to the length of its content.
 
 /// Room of more bytes is freed before the next block.
 const KEPT_BYTES: usize = 1 << 20;

@@ -27,6 +27,6 @@ pub(crate) fn decode(stream: &[u8], block: &mut [u8]) -> Result<()> {
     match kernel::snappy::decode(stream, block) {
         Some(len) if len == block.len() => Ok(()),
         Some(_) => Err(damaged(Compression::Snappy, "too short")),
-        None => Err(damaged(Compression::Snappy, "the stream is damaged, or longer than announced")),
+        None => Err(damaged(Compression::Snappy, "the stream is corrupt, or longer than the payload states")),
     }
 }

@@ -80,7 +80,7 @@ mod built {
                     return if whole {
                         Ok(())
                     } else {
-                        Err(damaged(Compression::Zstd, "bytes behind the frame"))
+                        Err(damaged(Compression::Zstd, "bytes after the end of the frame"))
                     };
                 }
                 let start = out.len();

@@ -11,7 +11,7 @@ use zlib_rs::{Deflate, DeflateConfig, DeflateFlush, Inflate, InflateFlush, Statu
 use crate::decompress::damaged;
 use crate::{Compression, CompressionOptions, Dictionary};
 
-/// Every window size of a raw stream can be read with this one.
+/// A decoder with this window size reads raw streams of every window size.
 const LARGEST_WINDOW_BITS: u8 = 15;
 
 pub(crate) struct Encoder {
@@ -106,7 +106,7 @@ thread_local! {
 
 /// Frees the streams that this thread keeps.
 pub(crate) fn forget() {
-    // If the thread is ending, it frees them itself.
+    // A thread that is ending frees its streams itself.
     drop(DEFLATE.try_with(RefCell::take));
     drop(INFLATE.try_with(RefCell::take));
 }
@@ -123,7 +123,10 @@ pub(crate) fn decode(stream: &[u8], dict: Option<&Dictionary>, block: &mut [u8])
             .map_err(|error| damaged(Compression::Zlib, error.as_str()))?;
         match (status, inflate.total_out() == block.len() as u64) {
             (Status::StreamEnd, true) => Ok(()),
-            _ => Err(damaged(Compression::Zlib, "the stream does not end at the announced length")),
+            _ => Err(damaged(
+                Compression::Zlib,
+                "the stream does not end at the length that the payload states",
+            )),
         }
     };
     match INFLATE.try_with(|_| ()) {

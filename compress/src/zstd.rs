@@ -58,7 +58,7 @@ thread_local! {
 
 /// Frees the context that this thread keeps.
 pub(crate) fn forget() {
-    // If the thread is ending, it frees the context itself.
+    // A thread that is ending frees its context itself.
     drop(CONTEXT.try_with(RefCell::take));
 }
 
@@ -72,7 +72,12 @@ pub(crate) fn decode(stream: &[u8], dict: Option<&Dictionary>, block: &mut [u8])
             None => context.decompress(block, stream),
             Some(dict) => match dict.zstd.get_or_init(|| DDict::try_create(dict.raw())) {
                 Some(digested) => context.decompress_using_ddict(block, stream, digested),
-                None => return Err(damaged(Compression::Zstd, "the dictionary is not one")),
+                None => {
+                    return Err(damaged(
+                        Compression::Zstd,
+                        "the dictionary of the file is not a ZSTD dictionary",
+                    ));
+                }
             },
         };
         match done {

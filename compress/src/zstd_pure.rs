@@ -41,7 +41,7 @@ thread_local! {
 
 /// Frees the decoder windows that this thread keeps.
 pub(crate) fn forget() {
-    // If the thread is ending, it frees them itself.
+    // A thread that is ending frees its windows itself.
     drop(DECODER.try_with(|kept| kept.replace(FrameDecoder::new())));
 }
 

@@ -1,7 +1,8 @@
 //! Writes the sequences of an LZ4 block.
 //!
 //! ```text
-//! token: literal length (4 bits) | match length - 4 (4 bits); 15 in either: 255-bytes and a last one follow
+//! token: literal length (4 bits) | match length - 4 (4 bits)
+//!        a length of 15 continues: bytes of 255, then a last byte below 255; the sum is the length
 //! [more literal length]  literals  offset u16 LE  [more match length]        the last sequence: literals only
 //! ```
 

@@ -92,8 +92,9 @@ impl Encoder {
 pub(crate) fn decode(stream: &[u8], dict: Option<&Dictionary>, output: &mut [u8]) -> Result<()> {
     let dict = dict.map(|dict| tail(dict.raw())).filter(|dict| !dict.is_empty());
     let len = match dict {
-        None => kernel::lz4::decode(stream, output)
-            .ok_or_else(|| damaged(Compression::Lz4, "the stream is damaged, or longer than announced"))?,
+        None => kernel::lz4::decode(stream, output).ok_or_else(|| {
+            damaged(Compression::Lz4, "the stream is corrupt, or longer than the payload states")
+        })?,
         Some(dict) => block::decompress_into_with_dict(stream, output, dict)
             .map_err(|error| damaged(Compression::Lz4, &error.to_string()))?,
     };
