@@ -1,8 +1,8 @@
 //! The fast check of an OPTIONS text before the file is renamed. RocksDB makes the same check.
 //!
 //! The check reads the lines in the order of the rows. If an option has its default, the line must be the line of the
-//! default. [`Known`] has checked once that this line reads back as the default. The check parses each other line, sets
-//! the option from the text, and compares the option. If any line differs, the check fails, and
+//! default. [`Known`] checks once for each process that this line reads back as the default. The check parses each
+//! other line, sets the option from the text, and compares the option. If any line differs, the check fails, and
 //! [`verify`](super::file::verify) reads the whole text to find the option that differs.
 
 use base::Kind;

@@ -61,7 +61,7 @@ impl Compat {
         ] {
             if asked && !self.reads(since) {
                 return Err(Error::invalid_argument(format!(
-                    "{what} is read from release {}.{} on, but compat is {major}.{minor}",
+                    "only release {}.{} and newer releases read {what}, but compat is {major}.{minor}",
                     since.0, since.1
                 )));
             }
@@ -86,7 +86,7 @@ impl Value for Compat {
         if text.is_empty() {
             return Ok(Compat(None));
         }
-        let wrong = || Error::invalid_argument(format!("not a release, as 9.4: {text:?}"));
+        let wrong = || Error::invalid_argument(format!("not a release of the form 9.4: {text:?}"));
         let mut parts = text.split('.').map(|part| part.parse::<u32>().map_err(|_| wrong()));
         let (major, minor) = (parts.next().ok_or_else(wrong)??, parts.next().ok_or_else(wrong)??);
         Ok(Compat(Some((major, minor))))

@@ -240,7 +240,8 @@ fn unchanged(env: &Env, db_path: &Path, newest: FileNumber, path: &Path) -> Resu
         return Ok(());
     }
     let Some(written) = &proof.options else { return Ok(()) };
-    let hint = "ReadConfig::accept_changed reads it all the same, for one that was edited by hand; so does removing the file PROOF";
+    let hint =
+        "to load a file that was edited by hand, set ReadConfig::accept_changed or delete the file PROOF";
     if newest < written.number {
         let gone = db_path.join(names::options(written.number));
         return Err(Error::corruption(format!("the newest OPTIONS file is missing; {hint}"))
