@@ -55,8 +55,8 @@ pub struct FileStats {
     pub data_size: u64,
     /// The time when the newest key was written, from the properties of the table, in seconds since 1970.
     pub newest_key_time: Option<u64>,
-    /// A time, in seconds since 1970, at which the oldest entry was surely written, from the sequence-to-time map of the table. `None`:
-    /// the table does not tell.
+    /// A time, in seconds since 1970, at which the oldest entry was surely written, from the sequence-to-time map of
+    /// the table. `None`: the table has no such map.
     pub oldest_write_time: Option<u64>,
 }
 

@@ -36,13 +36,13 @@ pub struct Config {
     /// Old entries of keys with timestamps below this timestamp may be dropped. `None` keeps the whole
     /// history of keys with timestamps.
     pub full_history_ts_low: Option<Vec<u8>>,
-    /// Entries newer than this keep their sequence number on the bottommost level. `None` means the oldest
-    /// snapshot.
+    /// Entries with a larger sequence number keep their sequence number on the bottommost level. `None` means the
+    /// oldest snapshot.
     pub preserve_seqno_after: Option<SequenceNumber>,
-    /// What happens to a single deletion whose next older entry is a tombstone. True (default): the
-    /// compaction fails with Corruption. False: the single deletion is dropped.
+    /// Fails the compaction with Corruption if the next older entry of a single deletion is a tombstone. If false, the
+    /// single deletion is dropped. Default: true.
     pub enforce_single_del_contracts: bool,
-    /// Whether `CompactionIterStats::num_itered` must count every input entry. Skips of a filter then move
+    /// True if `CompactionIterStats::num_itered` must count every input entry. Skips of a filter then move
     /// entry by entry, not by a seek.
     pub must_count_input: bool,
     /// If the flag is true, the iterator ends with `ShutdownInProgress`.

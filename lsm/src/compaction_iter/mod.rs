@@ -47,7 +47,7 @@ pub struct CompactionIter<I, B> {
     rules: Rules,
     tombstones: CompactionTombstones,
     blobs: Blobs,
-    /// What the iterator counted so far.
+    /// The counts of the iterator since it was made.
     pub stats: CompactionIterStats,
     /// The current entry.
     out: Output,

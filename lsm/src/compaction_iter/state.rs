@@ -91,7 +91,7 @@ impl Rules {
 /// The location of the current entry's value.
 #[derive(Clone, Copy)]
 pub(super) enum ValueAt {
-    /// The first bytes, this many, of the value at the input.
+    /// The value at the input, cut to this number of bytes.
     Input(usize),
     /// [`Output::buffer`].
     Buffer,

@@ -61,7 +61,7 @@ pub struct Merging<I> {
     failed: Option<base::error::Error>,
     /// The key at which the direction changes.
     scratch: Vec<u8>,
-    /// What the iterator counted so far.
+    /// The counts of the iterator since it was made.
     pub stats: MergingStats,
 }
 
@@ -114,10 +114,9 @@ impl<I: InternalIterator> Merging<I> {
         self.winner as usize
     }
 
-    /// Returns the end of the current run. Until this internal key, in the direction of the merge, all
-    /// entries of the current source are the entries of the merge, so the caller may use whole blocks of the
-    /// source. `Ok(None)`: the run continues to the end of the source. `Err(())`: the source is not known to
-    /// be in a run.
+    /// Returns the end of the current run. Up to this internal key, in the direction of the merge, the entries of the
+    /// merge are the entries of the current source. So the caller may use whole blocks of the source. `Ok(None)`: the
+    /// run continues to the end of the source. `Err(())`: the source is not known to be in a run.
     #[allow(clippy::result_unit_err)]
     pub fn run_bound(&self) -> std::result::Result<Option<&[u8]>, ()> {
         if self.sources.len() == 1 {

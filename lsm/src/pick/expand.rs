@@ -115,7 +115,8 @@ impl<'a> Picker<'a> {
             return None;
         }
         let own = inputs.iter().find(|input| input.level == level).map_or(0, |input| input.files.len());
-        // Without other files on the level, entries of the last level may go up.
+        // If all files of the upper level are inputs, entries of the last level may move up to this level: they overlap
+        // no file that stays there.
         let whole = universal && own == self.version.level(level).len();
         let moved = inputs.iter().filter(|input| whole || input.level != output_level);
         let range = KeyRange::of(self.version.order(), moved.flat_map(|input| &input.files).map(|f| &**f));

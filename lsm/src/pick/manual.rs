@@ -35,7 +35,7 @@ pub struct Request {
     pub output_path_id: u32,
     /// The largest number of subcompactions. 0: the option of the column family.
     pub max_subcompactions: u32,
-    /// Whether values of old blob files are relocated.
+    /// Decides if values of old blob files are relocated.
     pub blob_gc: BlobGc,
     /// Drops all entries with a timestamp that is newer than this timestamp. `None`: drops none.
     pub trim_timestamp: Option<Vec<u8>>,

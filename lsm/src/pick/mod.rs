@@ -46,7 +46,8 @@ pub struct View<'a> {
 /// The sequence numbers after which entries stay out of the last level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct YoungAfter {
-    /// Entries with larger sequence numbers are too young, unless their SST file tells an older time.
+    /// Entries with larger sequence numbers are too young, unless the properties of their SST file give an older write
+    /// time.
     pub age: SequenceNumber,
     /// The oldest live snapshot. Entries with larger sequence numbers may be needed by a snapshot.
     pub snapshot: SequenceNumber,

@@ -149,7 +149,7 @@ pub struct Task {
     pub next_cursor: Option<Vec<u8>>,
     /// Round-robin: an output file ends before this internal key, the cursor of the output level.
     pub output_split_key: Option<Vec<u8>>,
-    /// True if the compaction relocates values of old blob files.
+    /// Decides if the compaction relocates values of old blob files.
     pub blob_gc: BlobGc,
     /// Drops all entries with a timestamp that is newer than this timestamp. `None`, the default, drops none.
     pub trim_timestamp: Option<Vec<u8>>,
@@ -169,7 +169,7 @@ pub struct Proximal {
     pub range: KeyRange,
 }
 
-/// What a manual compaction does with values in old blob files.
+/// Decides if a compaction relocates the values of old blob files. Automatic compactions have `Options`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum BlobGc {
     /// The options of the column family decide.

@@ -263,14 +263,14 @@ pub struct Uncovered<I, C> {
     covers: Vec<C>,
     /// The last cover of each source. It is true within its range.
     now: Vec<Cover>,
-    /// Whether every source has returned a cover.
+    /// True if every source has returned a cover.
     asked: bool,
     /// For each source, the newest tombstone of this source and all newer sources.
     newest: Vec<SequenceNumber>,
     /// The range in which all of `now` is true, as internal keys.
     from: Option<Vec<u8>>,
     until: Option<Vec<u8>>,
-    /// Whether the common range was computed since the last seek.
+    /// True if the common range was computed since the last seek.
     known: bool,
     failed: Option<base::error::Error>,
     /// Number of skipped entries.

@@ -48,9 +48,9 @@ impl Version {
     /// Returns the version after the edits. Checks the consistency as RocksDB does.
     ///
     /// # Errors
-    /// Corruption, with the names of the files: a deleted file does not exist, a file is added twice, files
-    /// of a sorted level overlap, the order of level-0 files is unknown, or a blob file has more garbage than
-    /// blobs. InvalidArgument: the edits add files to a level that the version does not have.
+    /// Corruption, with the names of the files, in these cases: a deleted file does not exist; a file is added twice;
+    /// files of a sorted level overlap; the order of level-0 files is unknown; a blob file has more garbage than blobs.
+    /// InvalidArgument: the edits add files to a level that the version does not have.
     pub fn apply(&self, edits: &[Edit]) -> Result<Version> {
         let mut builder = Builder::new(self);
         edits.iter().try_for_each(|edit| builder.apply(edit))?;

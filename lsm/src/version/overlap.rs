@@ -212,7 +212,7 @@ pub struct BelowCursor {
     version: Arc<Version>,
     /// The levels with files, and in each the first file that does not end before the last key.
     at: Vec<(usize, usize)>,
-    /// Whether the output level is level 0, where older files may have every key.
+    /// True if the output level is level 0, where older files may have every key.
     l0_older: bool,
 }
 
