@@ -19,7 +19,7 @@ use crate::sst::ReadLimits;
 /// The options to read one value.
 #[derive(Clone, Copy)]
 pub struct BlobAccess<'a> {
-    /// Whether the record header is read too, and both checksums and the key are compared.
+    /// True if the record header is read too, and both checksums and the key are compared.
     pub verify_checksums: bool,
     /// The limits of the file access. `None`: no limits.
     pub limits: Option<&'a ReadLimits>,
@@ -39,8 +39,8 @@ impl BlobReader {
     /// Opens the finished blob file of column family `family`. Reads its header and its footer.
     ///
     /// # Errors
-    /// Corruption, with the file's name, if the header or the footer is damaged or belongs to another column family, or
-    /// if the file comes from the old stacked BlobDB (blobs with a TTL); errors of the file.
+    /// Corruption, with the name of the file, if the header or the footer is damaged or belongs to another column
+    /// family. Corruption for a file of the old stacked BlobDB (blobs with a TTL). Errors of the file.
     pub fn open(
         file: Arc<dyn RandomRead>,
         family: FamilyId,

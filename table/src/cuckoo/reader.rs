@@ -42,7 +42,7 @@ pub(super) struct Shape {
     pub(super) key_len: usize,
     pub(super) user_key_len: usize,
     value_len: usize,
-    /// Whether the buckets have user keys instead of internal keys.
+    /// True if the buckets have user keys instead of internal keys.
     pub(super) user_keys_only: bool,
     empty_key: Vec<u8>,
     buckets: u32,

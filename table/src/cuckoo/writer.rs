@@ -30,7 +30,7 @@ pub struct CuckooWriter {
     options: WriterOptions,
     held: Held,
     shape: Option<Shape>,
-    /// Whether all sequence numbers are 0 and no entry is a tombstone.
+    /// True if all sequence numbers are 0 and no entry is a tombstone.
     user_keys_only: bool,
     /// The number of buckets, if it must be a power of two.
     power: u64,
@@ -87,7 +87,7 @@ pub struct Layout {
 #[derive(Clone, Copy)]
 struct Shape {
     user_key_len: usize,
-    /// Whether the first entry has sequence number 0. RocksDB's estimate of the file size depends on this.
+    /// True if the first entry has sequence number 0. RocksDB's estimate of the file size depends on this.
     first_is_of_sequence_0: bool,
 }
 

@@ -213,7 +213,7 @@ impl FilterPolicy {
             (_, None) => {}
             (_, Some(_)) => {
                 return Err(Error::not_supported(
-                    "filter policy option bloom_before_level but for ribbonfilter",
+                    "filter policy option bloom_before_level needs ribbonfilter",
                 ));
             }
         }

@@ -90,7 +90,7 @@ pub struct OtherTables {
     /// True if the Bloom filters of plain tables put all bits of a key into one cache line
     /// (`bloom_locality`).
     pub bloom_locality: bool,
-    /// Whether plain and cuckoo tables are read into memory when they are opened (`allow_mmap_reads`). If
+    /// True if plain and cuckoo tables are read into memory when they are opened (`allow_mmap_reads`). If
     /// false, they are read through the block cache.
     pub resident: bool,
     /// The name of the table factory, if tables of this format cannot store range tombstones.

@@ -109,7 +109,7 @@ pub struct Validation {
     pub has_prefix_extractor: bool,
     /// True if the comparator orders keys by unsigned bytes.
     pub bytewise_order: bool,
-    /// Whether a level may be compressed.
+    /// True if a level may be compressed.
     pub compressed: bool,
 }
 

@@ -2,7 +2,7 @@
 
 use mem::cache::Role;
 
-/// What a block is for: how it is parsed, and how the cache accounts for it.
+/// The use of a block. It decides how the block is parsed, and for which role the block cache counts the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BlockKind {
     Data,

@@ -453,7 +453,7 @@ impl Source {
         self.bare(raw, compression, dict)
     }
 
-    /// The compression type of a block with its trailer, after the check of its checksum if `verify` is true.
+    /// Returns the compression type from the trailer of a block. Checks the checksum first if `verify` is true.
     fn checked(&self, raw: &[u8], handle: BlockHandle, verify: bool) -> Result<u8> {
         if !verify {
             return trailer::compression_type(raw);
@@ -463,7 +463,7 @@ impl Source {
         self.counts.verified(verified).map_err(|e| self.diagnose(e, handle, raw))
     }
 
-    /// The payload of a checked block, without its trailer and decompressed.
+    /// Returns the payload of a checked block: without the trailer, and decompressed.
     fn bare<'a>(
         &self,
         mut raw: Cow<'a, [u8]>,

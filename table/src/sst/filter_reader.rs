@@ -17,7 +17,7 @@ use super::read_ctx::ReadCtx;
 /// The location of the filter, and the queries that it can answer.
 pub(super) struct FilterReader {
     pub blocks: FilterBlocks,
-    /// Whether the filter contains whole keys.
+    /// True if the filter contains whole keys.
     pub whole_keys: bool,
     /// The prefix extractor whose prefixes the filter contains, if it is also the current extractor.
     pub prefixes: Option<Arc<dyn PrefixExtractor>>,

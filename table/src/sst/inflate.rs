@@ -17,10 +17,10 @@ pub(super) fn inflate(kind: u8, payload: &[u8], dict: Option<&Dictionary>) -> Re
     Ok(block)
 }
 
-/// The compression of type `kind`.
+/// Returns the compression of type `kind`.
 ///
 /// # Errors
-/// Those of [`inflate`] for an unknown type.
+/// Corruption for an unknown type. NotSupported for a custom type (0x80 and above).
 pub(super) fn known(kind: u8) -> Result<Compression> {
     match Compression::from_u8(kind) {
         Some(kind) => Ok(kind),

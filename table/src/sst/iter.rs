@@ -31,7 +31,7 @@ pub struct TableIter {
     block: Option<BlockRef>,
     /// The handle of the current block, or null if there is none.
     handle: BlockHandle,
-    /// Whether a key of the block may be at or after the upper bound.
+    /// True if a key of the block may be at or after the upper bound.
     near_bound: bool,
     cursor: IndexCursor,
     reader: Arc<Reader>,

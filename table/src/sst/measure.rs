@@ -63,8 +63,8 @@ impl Reader {
         Ok(anchors)
     }
 
-    /// Calls `f` for every data block in order, with the separator after the block as a user key, the trailer
-    /// of the separator if the index has trailers, and the handle of the block.
+    /// Calls `f` for every data block in order. `f` gets the separator after the block as a user key, the trailer of
+    /// the separator if the index has trailers, and the handle of the block.
     ///
     /// # Errors
     /// Corruption or errors of the file.

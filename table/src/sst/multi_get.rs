@@ -38,7 +38,7 @@ struct Wanted {
     handle: BlockHandle,
     /// Index of the block among the fetched blocks.
     block: usize,
-    /// Whether entries of the key may continue in the next block.
+    /// True if entries of the key may continue in the next block.
     may_continue: bool,
     /// True if the filter says that the table may have the key.
     passed_filter: bool,
@@ -403,6 +403,6 @@ struct GroupRead {
     bytes: Vec<u8>,
     /// The blocks of this read, as indexes of handles.
     members: Vec<usize>,
-    /// Whether `bytes` were read without waiting.
+    /// True if `bytes` were read without waiting.
     ready: bool,
 }

@@ -348,7 +348,7 @@ struct Pins {
     top_level: bool,
     partitions: bool,
     unpartitioned: bool,
-    /// Whether metadata blocks are in the block cache.
+    /// True if metadata blocks are in the block cache.
     cached: bool,
     /// True if the open loads all metadata blocks.
     load_all: bool,

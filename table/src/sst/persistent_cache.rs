@@ -11,7 +11,8 @@
 //! block that the device changed is a miss, and the files are empty for the next process. Blocks of `MultiGet` and of
 //! read-ahead go past the persistent cache.
 //!
-//! One thread adds a block at a time. A thread that finds another thread there adds no block.
+//! Only one thread adds a block at a time. If another thread adds a block, the second thread does not wait, and its
+//! block is not added.
 //!
 //! Facts: RocksDB `utilities/persistent_cache/block_cache_tier.cc`, `table/block_fetcher.cc`.
 
@@ -42,7 +43,7 @@ pub struct PersistentCache {
     capacity: u64,
     index: Mutex<Index>,
     writer: Mutex<Writer>,
-    /// A thread adds a block.
+    /// True while a thread adds a block.
     is_adding: Flag,
 }
 
@@ -74,7 +75,7 @@ struct Writer {
     next: u32,
     /// Bytes of all files.
     bytes: u64,
-    /// A new file could not be created, or did not take its first block. The cache takes no more blocks.
+    /// True if a new file could not be created, or did not take its first block. The cache then takes no more blocks.
     is_broken: bool,
 }
 

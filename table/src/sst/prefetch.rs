@@ -79,7 +79,7 @@ pub(super) struct ReadAhead {
     trimmed: u64,
     /// True if the system is asked to prefetch the bytes after the window.
     announce: bool,
-    /// Whether bytes further ahead than [`WINDOW`] are left to the system, if it can prefetch them.
+    /// True if bytes further ahead than [`WINDOW`] are left to the system, if it can prefetch them.
     delegate: bool,
     for_compaction: bool,
     /// The end of the range that the system was asked to prefetch.

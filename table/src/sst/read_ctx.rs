@@ -13,11 +13,11 @@ use super::limits::ReadLimits;
 /// The read options that concern tables, with RocksDB's names and defaults.
 #[derive(Clone)]
 pub struct ReadCtx {
-    /// Whether the checksums of blocks from the file are verified. Default true.
+    /// True if the checksums of blocks from the file are verified. Default true.
     pub verify_checksums: bool,
-    /// Whether blocks from the file are inserted into the cache. Default true.
+    /// True if blocks from the file are inserted into the cache. Default true.
     pub fill_cache: bool,
-    /// Whether the read may use memory only. If the read needs the file, it fails with `Incomplete`. Default
+    /// True if the read may use memory only. If the read needs the file, it fails with `Incomplete`. Default
     /// false.
     pub cache_only: bool,
     /// True if iterators ignore prefix filters. Default false.
@@ -25,19 +25,19 @@ pub struct ReadCtx {
     /// The prefix extractor of iterators. If the filter of a table has other prefixes, iterators do not query
     /// it. Default `None`: the extractor with which the table was opened.
     pub prefix_extractor: Option<Arc<dyn PrefixExtractor>>,
-    /// Whether prefix filters are used if the upper bound proves that they exclude no key of the range.
+    /// True if prefix filters are used where the upper bound proves that they exclude no key of the range.
     /// Default false.
     pub auto_prefix_mode: bool,
     /// Bytes that iterators read ahead. 0, the default, means automatic.
     pub readahead_size: usize,
-    /// Whether the read is for a compaction or a flush. Such a read uses no filter.
+    /// True if the read is for a compaction or a flush. Such a read uses no filter.
     pub for_compaction: bool,
     /// The `file.read.*.micros` histogram for the reads of this operation. Default: the histogram of
     /// look-ups.
     pub histogram: HistogramKind,
     /// The limits for accesses to the file. Default `None`: no limits.
     pub limits: Option<Arc<ReadLimits>>,
-    /// Whether read-ahead stops after the block that contains the upper bound. Default true.
+    /// True if read-ahead stops after the block that contains the upper bound. Default true.
     pub auto_readahead_size: bool,
     /// While an iterator moves through its read-ahead buffer, the system loads the bytes after the buffer.
     /// Default: false.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! get ─ filter ── no ──► nothing
-//!         └ maybe ─► index: which block ─► fetch ─► block: versions of the key ─► visit
+//!         └ maybe ─► index: which block ─► fetch ─► block: entries of the key ─► visit
 //! ```
 //! `open` has the open, `multi_get` look-ups of several keys, and `measure` estimates.
 
@@ -47,7 +47,7 @@ pub struct OpenOptions {
     pub file_number: FileNumber,
     /// The level of the file.
     pub level: Level,
-    /// Whether reads count as reads of the last level. Default false.
+    /// True if reads count as reads of the last level. Default false.
     pub last_level: bool,
     /// The temperature for the counters of reads, with RocksDB's numbers. Default 0: unknown.
     pub temperature: u8,
@@ -62,7 +62,7 @@ pub struct OpenOptions {
     pub db_session_id: Arc<str>,
     /// Maximum size in bytes of a level-0 file that counts as just flushed, for pinning.
     pub max_flushed_file_size: u64,
-    /// Whether the filter is not opened, as for files of the last level with `optimize_filters_for_hits`.
+    /// True if the filter is not opened, as for files of the last level with `optimize_filters_for_hits`.
     pub skip_filters: bool,
     /// Bytes of checksum that each entry of a block gets when the block is loaded: 0 (default), 1, 2, 4 or 8.
     pub block_protection_bytes_per_key: u8,
@@ -114,7 +114,7 @@ pub struct Reader {
     pub(super) table_options: Arc<BlockBasedTableOptions>,
     /// The end of the data blocks, which limits the read-ahead.
     pub(super) data_end: u64,
-    /// Whether the properties say that the file has embedded blobs.
+    /// True if the properties say that the file has embedded blobs.
     pub(super) embeds_blobs: bool,
     /// The properties block, if its checksum is valid only without the sequence number that an old release
     /// wrote into it.

@@ -1,9 +1,9 @@
 //! Reads all readable entries of a damaged table, and reports the key ranges that cannot be read.
 //!
 //! ```text
-//! footer ─ metaindex ─ properties ─ dictionary ─ range tombstones ─ index      each verified, or put right, or lost
+//! footer ─ metaindex ─ properties ─ dictionary ─ range tombstones ─ index      each verified, repaired, or lost
 //!                                                                     └ data blocks in file order
-//!                                                    where the index is silent: blocks found by their checksums
+//!                                                    where the index has no entry: blocks found by their checksums
 //! ```
 //! If the checksum of a block does not match, and exactly one flipped bit makes it match, the block is read
 //! with this bit flipped back. For a footer, a change of each byte is tried. Data with a valid checksum

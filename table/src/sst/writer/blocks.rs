@@ -35,7 +35,7 @@ pub(super) struct Blocks {
     packed: Vec<u8>,
     held: Option<Held>,
     batch: Option<Batch>,
-    /// Whether the filter gets a key only after the index entries of all earlier blocks. While blocks are
+    /// True if the filter gets a key only after the index entries of all earlier blocks. While blocks are
     /// held, their keys are held too.
     holds_keys: bool,
     /// The last key that was released to the filter.

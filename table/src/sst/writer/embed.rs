@@ -3,8 +3,9 @@
 //! ```text
 //! key#seq,SET large value ─► sink (payload, trailer) ─► key#seq,BLOB blob index (file 0, offset, size)
 //! ```
-//! Each column of an entity is looked at by itself. Merge operands and tombstones stay as they are. A blob is not compressed.
-//! The counterpart is [`crate::sst::EmbeddedIter`]. Source: RocksDB `table/block_based/block_based_table_builder.cc`.
+//! The limit applies to each column of an entity separately. Merge operands and tombstones stay as they are. A blob is
+//! not compressed. The counterpart is [`crate::sst::EmbeddedIter`]. Source: RocksDB
+//! `table/block_based/block_based_table_builder.cc`.
 
 use base::coding::put_varint64;
 use base::key::{self, TRAILER_LEN, ValueType, pack};

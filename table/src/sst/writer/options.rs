@@ -32,7 +32,7 @@ pub struct WriterOptions {
     pub order: InternalOrder,
     /// The prefix extractor of the column family, if there is one.
     pub prefix_extractor: Option<Arc<dyn PrefixExtractor>>,
-    /// Whether timestamps are stored (`persist_user_defined_timestamps`). False: timestamps are removed from
+    /// True if timestamps are stored (`persist_user_defined_timestamps`). False: timestamps are removed from
     /// keys.
     pub persist_timestamps: bool,
     /// The name of the merge operator for the properties. `None` is stored as `nullptr`.
@@ -45,7 +45,7 @@ pub struct WriterOptions {
     pub level: Option<Level>,
     /// The level of the file, for the choice of the filter.
     pub filter_level: FilterLevel,
-    /// Whether the table has no filter, whatever the policy is (`optimize_filters_for_hits` at the last
+    /// True if the table has no filter, whatever the policy is (`optimize_filters_for_hits` at the last
     /// level).
     pub skip_filter: bool,
     /// One block in this many is also compressed with a fast and with a strong algorithm, to measure the
@@ -74,7 +74,7 @@ pub struct WriterOptions {
     /// A number for the checksums from format version 6 on. It should differ from file to file: use the
     /// random numbers of the environment. Only 31 bits are used, and 0 counts as 1.
     pub context_seed: u32,
-    /// Whether the table is an external table (see [`crate::sst_file`]).
+    /// True if the table is an external table (see [`crate::sst_file`]).
     pub external: bool,
     /// The size in bytes from which a value, or a column of an entity, is an embedded blob (see [`crate::sst::EmbeddedIter`]).
     /// `None`: the table has no embedded blobs.

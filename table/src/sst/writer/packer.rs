@@ -29,7 +29,7 @@ pub(super) struct Packer {
     /// `None` if blocks are not compressed.
     compressor: Option<Compressor>,
     dictionary: Option<Arc<Dictionary>>,
-    /// Whether each compressed block is decompressed and compared.
+    /// True if each compressed block is decompressed and compared.
     verify: bool,
     statistics: Option<Arc<Statistics>>,
 }
