@@ -95,7 +95,7 @@ impl Clock for RealClock {
 /// Adds CPU time of this thread to a counter of its perf context, in nanoseconds: the time from the start to the drop
 /// of the timer. Reads no clock if the perf level of the thread has no CPU times. No decision depends on this time.
 #[derive(Debug)]
-#[must_use = "the time taken is that until the timer is dropped"]
+#[must_use = "the timer measures the time until the timer is dropped"]
 pub struct CpuTimer {
     counter: PerfCounter,
     start: Option<u64>,
@@ -121,7 +121,7 @@ impl Drop for CpuTimer {
 
 /// Adds CPU time of this thread to a counter of its I/O context, as [`CpuTimer`] does for the perf context.
 #[derive(Debug)]
-#[must_use = "the time taken is that until the timer is dropped"]
+#[must_use = "the timer measures the time until the timer is dropped"]
 pub(crate) struct IoCpuTimer {
     counter: IoCounter,
     start: Option<u64>,

@@ -129,7 +129,7 @@ impl Op {
     }
 }
 
-/// Tells calls of one operation apart, for times of single calls. Fault plans and meters do not see it.
+/// Distinguishes the calls of one operation, for times of single calls. Fault plans and meters do not use it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Detail {
     /// All other calls.
@@ -152,7 +152,7 @@ pub enum Detail {
 pub struct Call<'a> {
     /// The operation.
     pub op: Op,
-    /// Which call of the operation.
+    /// Distinguishes the calls of `op`.
     pub detail: Detail,
     /// The file or the directory. For a rename, a link and a reuse of a file: the new path.
     pub path: &'a Path,

@@ -1,9 +1,9 @@
 //! The space and the deletion of SST files, for one or more databases: RocksDB's `SstFileManager`.
 //!
 //! With a deletion rate, a file to delete is renamed to `<name>.trash` and deleted later, at this rate in bytes per
-//! second. A large file is cut from its end in pieces of 64 MiB, because the deletion of a very large file at once
-//! can stall the discard queue of the disk. If the trash is larger than a quarter of the tracked files, files are
-//! deleted at once. [`SstFileManager::collect_trash`] deletes, at an open, the trash of an earlier process.
+//! second. A large file is cut from its end by 64 MiB at a time, because a deletion of the whole file can stall the
+//! discard queue of the disk. If the trash is larger than a quarter of the tracked files, files are deleted at once.
+//! [`SstFileManager::collect_trash`] deletes, at an open, the trash of an earlier process.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -141,7 +141,7 @@ impl SstFileManager {
         s.total -= s.tracked.remove(path).unwrap_or(0);
     }
 
-    /// Tells the manager that a tracked file has a new path.
+    /// Records the new path of a tracked file.
     pub fn on_move(&self, old: &Path, new: &Path) {
         let s = &mut *self.state.lock();
         if let Some(bytes) = s.tracked.remove(old) {

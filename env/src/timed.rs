@@ -24,8 +24,8 @@ thread_local! {
     static START: Cell<Option<Stopwatch>> = const { Cell::new(None) };
 }
 
-/// Returns the counter of a call. A question about the existence of a file or about its time has its own counter. Each other
-/// question about a file has the counter of the size of a file.
+/// Returns the counter of a call. Among the calls of [`Op::Status`], a check of the existence of a file and a read of
+/// its time have their own counters. All other calls of `Op::Status` have the counter of file sizes.
 fn counter_of(call: &Call<'_>) -> Option<PerfCounter> {
     match call.detail {
         Detail::Other => {}

@@ -82,7 +82,9 @@ impl FaultHook {
         let rules = rule::parse(text)?;
         let forgets = |rule: &&Rule| rule.outcome == Outcome::Forget;
         if rules.iter().filter(forgets).any(|rule| self.disk.get().is_none() || rule.op != Some(Op::Sync)) {
-            return Err(Error::invalid_argument(format!("nothing that can forget by this plan: {text}")));
+            return Err(Error::invalid_argument(format!(
+                "`forget` needs a sync rule and a disk (`FaultFs::wrap_disk`): {text}"
+            )));
         }
         *self.rules.lock() = rules.into_iter().map(|r| (r, 0)).collect();
         Ok(())

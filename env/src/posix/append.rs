@@ -110,7 +110,7 @@ impl Append for PosixAppend {
         self.closed = true;
         self.preallocate
             .give_back(&self.file)
-            .map_err(|e| Error::io("giving back unused space", &self.path, e))
+            .map_err(|e| Error::io("freeing the unused space of a file", &self.path, e))
     }
 }
 

@@ -174,7 +174,7 @@ impl Append for DirectAppend {
         let outcome = self.write_out().and_then(|()| {
             self.preallocate
                 .give_back(&self.file)
-                .map_err(|e| Error::io("giving back unused space", &self.path, e))
+                .map_err(|e| Error::io("freeing the unused space of a file", &self.path, e))
         });
         self.closed = true;
         outcome

@@ -170,7 +170,7 @@ impl FileSystem for PosixFs {
     }
 
     fn free_space(&self, path: &Path) -> Result<u64> {
-        sys::free_space(path).map_err(|e| Error::io("asking for the free space", path, e))
+        sys::free_space(path).map_err(|e| Error::io("reading the free space of a file system", path, e))
     }
 
     fn host_name(&self) -> String {
