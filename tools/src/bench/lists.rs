@@ -33,7 +33,9 @@ pub fn get_merge_operands(thread: &mut Thread<'_>) -> Result<()> {
     let wanted = 1;
     println!("--- Get API call --- ");
     let began = Instant::now();
-    let whole = db.get(key)?.ok_or_else(|| Error::not_found("the list that was merged"))?;
+    let whole = db
+        .get(key)?
+        .ok_or_else(|| Error::not_found("getmergeoperands: the key of the merged list does not exist"))?;
     println!("Found key? {}", u8::from(numbers(&whole).binary_search(&wanted).is_ok()));
     println!("Get: {} seconds", began.elapsed().as_secs_f64());
     println!("Sample data from Get API call: {}", String::from_utf8_lossy(&whole[..whole.len().min(10)]));

@@ -81,7 +81,7 @@ pub const BENCHMARKS: &[(&str, &str)] = &[
     ("readrandommergerandom", "N threads read or merge; needs --merge_operator"),
     (
         "getmergeoperands",
-        "a number looked for in a merged list and in its operands; needs --merge_operator=sortlist",
+        "search a number in a merged list and in its operands; needs --merge_operator=sortlist",
     ),
     ("mixgraph", "gets, puts and scans in the --mix_* shares over modelled keys"),
     ("timeseries", "one writer of events, N-1 threads reading or deleting them"),

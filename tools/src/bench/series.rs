@@ -29,7 +29,7 @@ pub fn time_series(thread: &mut Thread<'_>) -> Result<()> {
     match flags.text("expire_style") {
         "none" | "delete" => {}
         other => {
-            return Err(Error::not_supported(format!("--expire_style={other}: there are none and delete")));
+            return Err(Error::not_supported(format!("--expire_style={other}; known: none, delete")));
         }
     }
     if thread.tid == 0 {

@@ -124,7 +124,7 @@ pub fn compress_reject(thread: &mut Thread<'_>) -> Result<()> {
     while bytes < 3 << 30 {
         out.clear();
         if compressor.compress(&input, &mut out)? {
-            return Err(base::Error::aborted("the data was compressed where that was to be given up"));
+            return Err(base::Error::aborted("the compressor accepted data that it must reject"));
         }
         bytes += input.len() as u64;
         thread.finished(1, Op::Compress);

@@ -1,8 +1,8 @@
 //! Recipes of operations that have not been tuned. Each is small, so that a run of all recipes takes minutes.
 //!
-//! The names begin with `untuned-`, and `compare 'untuned-*'` runs all of them. The rows are iterators during writes, many
-//! writing threads in each write mode, synced writes, large values, small compactions and memtables, MultiGet, seeks, range
-//! tombstones, the first seek after a compaction, and steps backward.
+//! The names begin with `untuned-`, and `compare 'untuned-*'` runs all of them. Rows of writes: many writing threads in
+//! each write mode, synced writes, large values, small memtables and small compactions. Rows of reads: iterators during
+//! writes, MultiGet, seeks, range tombstones, the first seek after a compaction, and steps backward.
 
 use super::recipes::Recipe;
 

@@ -4,8 +4,8 @@
 //! ```text
 //! flags    the command line        keys    the keys, from filter and number        twister  RocksDB's random numbers
 //! build    many filters, timed     query   queries in six modes, timed, without the time of a dry run
-//! The filters are in a `mem::shelf`, as in a block cache that keeps filters.
-//! Filters lie on a `mem::shelf`, as in a block cache that keeps them.
+//! ```
+//! The filters lie on a `mem::shelf`, as in a block cache that keeps filters.
 
 mod build;
 mod flags;

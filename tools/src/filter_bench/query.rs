@@ -162,9 +162,7 @@ impl Bench<'_> {
         let rate = wrong as f64 / f64::from(outside) / self.filters.len() as f64;
         println!(" Prelim FP rate %: {}", general(100.0 * rate));
         if !self.flags.allow_bad_fp_rate && rate >= tolerable {
-            return Err(
-                "the false-positive rate is beyond what is tolerable; -allow_bad_fp_rate goes on".into()
-            );
+            return Err("the false-positive rate is too high; -allow_bad_fp_rate continues".into());
         }
         Ok(())
     }
