@@ -6,8 +6,8 @@
 //!  one call      create_families of all of them, into DIR/one-call
 //!  one by one    create_family for each of them, into DIR/one-by-one
 //! ```
-//! Each row has the seconds of the creation, the close and the next open, the bytes of the info log for each column family,
-//! and the resident bytes that each column family adds to the process.
+//! Each row has the seconds of the creation, the close and the next open. Then follow the bytes of the info log and the
+//! resident bytes that each column family adds.
 
 #![allow(clippy::disallowed_methods, reason = "a program")]
 

@@ -5,9 +5,10 @@
 //!
 //!  OPTIONS    RocksDB's option string, as "write_buffer_size=64M;max_background_jobs=4"
 //! ```
-//! Random keys of 16 bytes, from a fixed seed for each thread. A row has the writes of a second, the longest put, the slots of
-//! 100 ms in which no put ended, and the variation of the throughput by second (standard deviation divided by mean). If
-//! `IRONSTONE_PEER` names RocksDB's library, the same puts go to RocksDB first, in a directory of its own.
+//! Random keys of 16 bytes, from a fixed seed for each thread. A row has the writes of a second, the longest put, and
+//! the slots of 100 ms in which no put ended. The last column is the variation of the throughput by second: standard
+//! deviation divided by mean. If `IRONSTONE_PEER` names RocksDB's library, the same puts go to RocksDB first, in a
+//! directory of its own.
 //!
 //! On Linux a second line has the same times without the wait for a processor: a put that is ready to run, while the
 //! processors run other programs, waits in every engine. The kernel counts this wait for each thread. `TAILS_SLOW=MS` prints

@@ -118,15 +118,16 @@ impl Options {
     /// cache and the write buffer manager, and lowers buffer sizes that do not fit. All column families use the block cache of the
     /// budget. The database option `memory_budget_bytes` sets the same limit from text.
     ///
-    /// - The block cache has 13 sixteenths of the budget as its capacity. Memory of other holders takes room from the blocks. The rest is
-    ///   for memory that the allocator keeps free. Up to 1 GiB, jobs make glibc return its free memory to the system, at most four times
-    ///   in a second, and the open limits the arenas of glibc to one for each 64 MiB (`M_ARENA_MAX`, for the whole process: the limit of
-    ///   the first such open stays). An arena keeps the memory that was ever free in it.
-    /// - Memtables have a quarter. Writers wait while the memtables exceed the quarter.
-    /// - Blocks and memtables that idle iterators keep have a quarter. An iterator without room copies its entry, and its next move
-    ///   collects its sources again. Its answers do not change: flush and compaction keep what it needs. Such a step costs as much as a
-    ///   seek.
-    ///   Iterators with timestamps, with `pin_data`, with `table_filter`, of a column family with a compaction filter, with FIFO
+    /// - The block cache has 13 sixteenths of the budget as its capacity. Memory of other holders takes room from the
+    ///   blocks. The rest is for memory that the allocator keeps free. With a budget of at most 1 GiB, jobs make glibc
+    ///   return its free memory to the system, at most four times in a second. The open of such a database also limits
+    ///   glibc to one arena for each 64 MiB (`M_ARENA_MAX`). This limit is for the whole process, and the limit of the
+    ///   first such open stays. An arena keeps the memory that was ever free in it.
+    /// - Memtables have a quarter of the budget. Writers wait while the memtables exceed this quarter.
+    /// - The blocks and memtables that idle iterators keep have a quarter of the budget. An iterator without room
+    ///   copies its entry, and its next move collects its sources again. Its answers do not change: flush and
+    ///   compaction keep the entries that the iterator needs. Such a move costs as much as a seek. Iterators with
+    ///   timestamps, with `pin_data`, with `table_filter`, of a column family with a compaction filter, with FIFO
     ///   compaction or with in-place updates are not limited.
     /// - Pinned values that the application holds are not limited.
     ///

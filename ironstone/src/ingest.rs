@@ -196,11 +196,11 @@ impl Db {
     /// error. RocksDB's `IngestExternalFiles`.
     ///
     /// # Errors
-    /// InvalidArgument for options that contradict each other, files of another comparator or column family, files
-    /// without entries, and files that need a flush or a sequence number that the options forbid; Corruption and
-    /// NotSupported for files that are damaged, incomplete, or of a newer release; TryAgain with
-    /// `fail_if_not_bottommost_level`; the background error; IoError of the file system. Each error names the file. After
-    /// an error the database and the external files are as before.
+    /// InvalidArgument for options that contradict each other, and for files of another comparator or column family.
+    /// InvalidArgument also for files without entries, and for files that need a flush or a sequence number that the
+    /// options forbid. Corruption and NotSupported for files that are damaged, incomplete, or of a newer release.
+    /// TryAgain with `fail_if_not_bottommost_level`. The background error. IoError of the file system. Each error names
+    /// the file. After an error the database and the external files are as before.
     ///
     /// ```
     /// # use ironstone::{Db, IngestExternalFileArg, IngestExternalFileOptions, Options, SstFileWriter};

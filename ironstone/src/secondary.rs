@@ -7,11 +7,11 @@
 //!           ─► the MANIFEST grew: view 2: new edits and WALs read, open files taken over from view 1
 //! ```
 //! Invariant: a view never changes. All SST files of a view are open, so the writer may delete their names. Nothing on
-//! disk changes, and no lock is taken. Cost: if the writer wrote nothing, a catch-up looks at file sizes only. Between two
-//! changes of the MANIFEST, a catch-up reads the new records of the WALs only, as RocksDB does
-//! (`db/db_impl/db_impl_secondary.cc`). After a flush or a compaction, a catch-up reads the new edits of the MANIFEST, reads
-//! the WALs that are not flushed yet from the start, and opens only the SST files and blob files that are new. Not here:
-//! catching up by itself (`follower`).
+//! disk changes, and no lock is taken. Cost: if the writer wrote nothing, a catch-up looks at file sizes only. Between
+//! two changes of the MANIFEST, a catch-up reads the new records of the WALs only, as RocksDB does
+//! (`db/db_impl/db_impl_secondary.cc`). After a flush or a compaction, a catch-up reads the new edits of the MANIFEST,
+//! and reads the unflushed WALs from the start. It opens only the new SST files and blob files. Not here: catching up
+//! by itself (`follower`).
 
 use std::path::{Path, PathBuf};
 

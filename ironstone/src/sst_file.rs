@@ -71,10 +71,11 @@ impl SstFileWriter {
         Ok(SstFileWriter { inner: ExternalWriter::create(path.as_ref(), db, family)?, timestamp_size })
     }
 
-    /// Creates the file as [`SstFileWriter::create`] does, with embedded blobs: values of at least `embedded.min_blob_size`
-    /// bytes are stored between the blocks of the file, each with its own checksum and without compression. A reader of keys does
-    /// not read such values. Each column of an entity is looked at by itself. Merge operands are never embedded. RocksDB's
-    /// `SstFileWriter::OpenWithEmbeddedBlobs`; RocksDB reads the file from 11.6 on.
+    /// Creates the file as [`SstFileWriter::create`] does, with embedded blobs: values of at least
+    /// `embedded.min_blob_size` bytes are stored between the blocks of the file, each with its own checksum and without
+    /// compression. A reader of keys does not read such values. The limit applies to each column of an entity
+    /// separately. Merge operands are never embedded. RocksDB's `SstFileWriter::OpenWithEmbeddedBlobs`; RocksDB reads
+    /// the file from 11.6 on.
     ///
     /// # Errors
     /// The errors of [`SstFileWriter::create`]; InvalidArgument if the table is not block-based, or if its `format_version` is

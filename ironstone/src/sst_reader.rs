@@ -218,7 +218,7 @@ impl SstFileReader {
     }
 }
 
-/// A position in an SST file. Not valid until it is positioned. After a loop, ask [`SstFileIter::status`].
+/// A position in an SST file. Not valid until it is positioned. After a loop, check [`SstFileIter::status`].
 ///
 /// ```
 /// # use ironstone::{Options, SstFileReader, SstFileWriter};

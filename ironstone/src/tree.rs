@@ -138,8 +138,8 @@ impl Family {
     /// Moves all SST files of level 0 to `target_level`. The files do not change.
     ///
     /// # Errors
-    /// InvalidArgument for a level that does not exist, if files of level 0 overlap or are inputs of a running
-    /// compaction, and if a level from 1 to the target is not empty.
+    /// InvalidArgument in these cases: the level does not exist; files of level 0 overlap or are inputs of a running
+    /// compaction; a level from 1 to the target is not empty.
     ///
     /// ```
     /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;

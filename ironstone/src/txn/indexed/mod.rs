@@ -1,7 +1,9 @@
 //! [`WriteBatchWithIndex`]: a write batch that can be read before it is written.
 //!
-//! This file writes. `core` holds the batch and its index, `index` is the sorted index, `lookup` reads one key, `read`
-//! combines the batch with the database, `cursor` and `base_delta` iterate, `reads` has the public calls of these four. Not here: locks and conflicts (`txn::locks`, `txn::optimistic`), which use the batch.
+//! This file has the calls that write to the batch. `core` holds the batch and its index, and `index` is the sorted
+//! index. `lookup` reads one key, `read` combines the batch with the database, and `cursor` and `base_delta` iterate.
+//! `reads` has the public calls of these four modules. Not here: locks and conflicts (`txn::locks`, `txn::optimistic`),
+//! which use the batch.
 
 mod base_delta;
 mod core;

@@ -37,8 +37,8 @@ impl Transaction {
     /// ```
     ///
     /// # Errors
-    /// InvalidArgument for a name that is taken or is not 1 to 512 bytes long, if the transaction has a name or has left
-    /// the state `Started`, and in an optimistic transaction.
+    /// InvalidArgument for a name that is taken or is not 1 to 512 bytes long. InvalidArgument also if the transaction
+    /// has a name, has left the state `Started`, or is optimistic.
     pub fn set_name(&self, name: &[u8]) -> Result<()> {
         let (Some(pessimistic), Some(registry)) = (self.shared.pessimistic(), &self.registry) else {
             return Err(Error::invalid_argument("Optimistic transactions cannot be named."));

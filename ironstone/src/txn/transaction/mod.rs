@@ -1,8 +1,8 @@
 //! [`Transaction`]: the same calls for optimistic and for pessimistic transactions.
 //!
-//! `body` is the state, `track` takes locks and checks for conflicts, `write` and `read` are the operations, `finish`
-//! is prepare, commit and rollback, `unprepared` writes large batches before prepare, `info` returns information. One
-//! thread at a time uses a transaction; calls of other threads wait.
+//! `body` is the state, and `track` takes locks and checks for conflicts. `write` and `read` are the operations, and
+//! `finish` has prepare, commit and rollback. `unprepared` writes large batches before prepare, and `info` returns
+//! information. One thread at a time uses a transaction; calls of other threads wait.
 
 mod body;
 mod finish;
