@@ -352,8 +352,8 @@ impl WriteBatch {
     /// family. 0 means that the column family has no timestamps.
     ///
     /// # Errors
-    /// InvalidArgument if a record was added without a timestamp to a column family with timestamps, with a
-    /// timestamp to a column family without timestamps, or with a timestamp of another length.
+    /// InvalidArgument if a record of a column family with timestamps has no timestamp, or a timestamp of another
+    /// length. InvalidArgument also if a record of a column family without timestamps has a timestamp.
     pub(crate) fn check_timestamps(&self, family: FamilyId, size: usize, name: &str) -> Result<()> {
         match &self.timestamps {
             Some(timestamps) => timestamps.check(family, size, name),

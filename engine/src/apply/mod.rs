@@ -111,9 +111,9 @@ pub struct Applied {
 /// Checks everything that could fail after the batch is in the WAL: column families, timestamps, operators, ranges.
 ///
 /// # Errors
-/// InvalidArgument for a missing column family, for a record whose timestamp does not fit the column family, for a
-/// merge without a merge operator, and for a range that ends before its start. NotSupported for records of features
-/// that are not built.
+/// InvalidArgument for a missing column family, and for a record whose timestamp does not fit the column family.
+/// InvalidArgument also for a merge without a merge operator, and for a range that ends before its start. NotSupported
+/// for records of features that are not built.
 pub fn check(batch: &WriteBatch, families: &FamilySet, missing: Missing, markers: Markers) -> Result<()> {
     let mut family: Option<Arc<Family>> = None;
     for record in Batch::new(batch.bytes())?.records() {

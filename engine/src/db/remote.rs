@@ -44,10 +44,9 @@ pub struct WorkerOptions {
 /// files to `output_dir`, and deletes other SST files there. Returns the message for the primary.
 ///
 /// # Errors
-/// InvalidArgument if the input does not decode, or names SST files or a column family that the database does not have, or
-/// if `output_dir` is a directory of the database.
-/// Incomplete if `canceled` is set. NotSupported for blob files. The errors of [`Db::open_read_only`] and of the
-/// compaction.
+/// InvalidArgument if the input does not decode, or names SST files or a column family that the database does not have.
+/// InvalidArgument also if `output_dir` is a directory of the database. Incomplete if `canceled` is set. NotSupported
+/// for blob files. The errors of [`Db::open_read_only`] and of the compaction.
 pub fn open_and_compact(
     path: &Path,
     output_dir: &Path,

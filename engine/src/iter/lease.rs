@@ -7,12 +7,14 @@
 //!  open     the iterator keeps sources, blocks and super version; the budget has room for them
 //!  parked   the iterator has a copy of its entry, and a snapshot; the next move collects the sources of the newest super version
 //! ```
-//! Invariant: both states give the same answers. The iterator reads at a snapshot, which it takes when it is made: flush and
-//! compaction keep the entries that the snapshot needs in every newer version. A commit that changes what older snapshots show ends
-//! an era, and the iterator then moves to the last super version of its era: see [`crate::family::Era`]. A column family with a
-//! compaction filter, FIFO compaction, timestamps or in-place updates does not keep the entries of snapshots. There, for an iterator
-//! that counts hidden entries (`memtable_op_scan_flush_trigger`), and for options that ask for the sources of one super version or
-//! for entries under range tombstones, the iterator has no lease, and the budget does not limit what it pins.
+//! Invariant: both states give the same answers. The iterator reads at a snapshot, which it takes when it is made:
+//! flush and compaction keep the entries that the snapshot needs in every newer version. A commit that changes what
+//! older snapshots show ends an era, and the iterator then moves to the last super version of its era: see
+//! [`crate::family::Era`]. A column family with a compaction filter, FIFO compaction, timestamps or in-place updates
+//! does not keep the entries of snapshots. An iterator over such a column family has no lease, and the budget does not
+//! limit the memory that it pins. The same is true of an iterator that counts hidden entries
+//! (`memtable_op_scan_flush_trigger`), and of options that ask for the sources of one super version or for entries
+//! under range tombstones.
 
 use base::SequenceNumber;
 use mem::budget::{Holder, MemoryBudget, Share};

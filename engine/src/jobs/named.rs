@@ -211,7 +211,7 @@ impl ManualCompactions {
     /// Moves all SST files of level 0 to `target_level`, unchanged.
     ///
     /// # Errors
-    /// InvalidArgument if the level does not exist, if SST files of level 0 overlap or are being compacted, or if a
+    /// InvalidArgument in these cases: the level does not exist; SST files of level 0 overlap or are being compacted; a
     /// level from 1 to the target is not empty. Errors of the MANIFEST.
     pub fn promote_l0(&self, family: &Arc<Family>, target_level: usize) -> Result<()> {
         self.context.check_families(std::slice::from_ref(family))?;

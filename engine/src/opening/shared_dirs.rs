@@ -38,10 +38,11 @@ pub struct Owner<'a> {
 }
 
 impl Owner<'_> {
-    /// Removes from the files to delete what may be of another database, outside of the database directory: SST files of other
-    /// writers, SST files that cannot be read now, and, in a directory with an SST file of another database, also SST files of
-    /// unknown writers and blob files. Files for which `is_live` returns true are files of this database. Returns the SST files
-    /// that stay. Cost: opens each SST file outside of the database directory that is not live.
+    /// Removes the files that may belong to another database from the lists of files to delete. Only files outside of
+    /// the database directory are removed: SST files of other writers, and SST files that cannot be read now. In a
+    /// directory with an SST file of another database, SST files of unknown writers and blob files are removed too.
+    /// Files for which `is_live` returns true are files of this database. Returns the SST files that stay. Cost: opens
+    /// each SST file outside of the database directory that is not live.
     pub fn spare(
         &self,
         tables: &mut Vec<(FileNumber, PathBuf)>,

@@ -89,9 +89,9 @@ pub struct ReadOptions {
     /// An iterator with read-ahead asks the system for the next bytes of the file while it moves through its
     /// read-ahead buffer. Default false.
     pub async_io: bool,
-    /// A multi-get asks the system for the blocks of all SST files of one level before it waits for a read, so the reads of
-    /// the level are in flight together. With false, a multi-get reads one block after another. No effect with direct I/O,
-    /// and with a rate limiter, a deadline or a timeout of the read. Default: true.
+    /// A multi-get asks the system for the blocks of all SST files of one level before it waits for a read. So the
+    /// reads of the level run at the same time. With false, a multi-get reads one block after another. No effect with
+    /// direct I/O, and with a rate limiter, a deadline or a timeout of the read. Default: true.
     pub optimize_multiget_for_io: bool,
     /// Bytes that an iterator reads ahead. 0, the default: the read-ahead starts small and grows.
     pub readahead_size: usize,

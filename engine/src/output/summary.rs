@@ -71,8 +71,8 @@ pub fn level_summary(tools: &JobTools, family: &Family) -> String {
     out
 }
 
-/// Returns the rates and amplifications of a compaction. `files` has the numbers of its input files on other levels than
-/// the output level, of its input files on the output level, of its SST files and of its blob files.
+/// Returns the rates and amplifications of a compaction. `files` has four numbers: input files on other levels than the
+/// output level, input files on the output level, new SST files, and new blob files.
 pub fn rates(numbers: &LevelNumbers, output_level: usize, files: [usize; 4]) -> String {
     let mb = |bytes: u64| bytes as f64 / 1_048_576.0;
     let per_micro = |bytes: u64| if numbers.micros == 0 { 0.0 } else { bytes as f64 / numbers.micros as f64 };

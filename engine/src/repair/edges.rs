@@ -5,12 +5,12 @@
 //!  MANIFEST     F1: a..m          F2: m..z                       each deletes only within the bounds of its file
 //!  later        F1: a..m          bottom: q#60 became q#0        F2 is on a lower level, with its tombstone
 //! ```
-//! Without the MANIFEST the bounds of F1 are unknown. A range tombstone with its full written range would
-//! delete `q`, whose entry is newer but lost its sequence number. So if a newer SST file has such entries in
-//! the range of the tombstone, the tombstones of a compacted SST file only delete between the entries of the
-//! file, and up to the next SST file with the same tombstone. Entries that the tombstone deleted outside of
-//! this range may return. A flush does not cut range tombstones. Only a flush writes the property of the
-//! oldest key time, so this property identifies flushed files.
+//! Without the MANIFEST the bounds of F1 are unknown. A range tombstone with its full written range would delete `q`,
+//! whose entry is newer but lost its sequence number. So the range is narrowed if a newer SST file has such entries in
+//! the range of the tombstone. The tombstones of a compacted SST file then only delete between the entries of the file,
+//! and up to the next SST file with the same tombstone. Entries that the tombstone deleted outside of this range may
+//! return. A flush does not cut range tombstones. Only a flush writes the property of the oldest key time, so this
+//! property identifies flushed files.
 //!
 //! Facts: RocksDB `db/compaction/compaction_outputs.cc`.
 

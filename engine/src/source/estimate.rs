@@ -9,8 +9,9 @@ use table::sst::ReadCtx;
 use super::TableCache;
 use crate::family::Parts;
 
-/// SST files that overlap a key range only in part are not read if they have less than this share of the bytes of the
-/// SST files inside of the range. RocksDB: `files_size_error_margin` of flushes and compactions.
+/// An estimate does not read the SST files that overlap the key range only in part, if together they are small: if they
+/// have less than this share of the bytes of the SST files inside of the range. RocksDB: `files_size_error_margin` of
+/// flushes and compactions.
 const MARGIN: f64 = 0.1;
 
 /// Estimates the bytes of `[from, to)` in one SST file. `from` and `to` are internal keys.

@@ -35,13 +35,13 @@ impl<T> Mutex<T> {
 impl<T> Deref for MutexGuard<'_, T> {
     type Target = T;
     fn deref(&self) -> &T {
-        self.0.as_ref().expect("held but while it waits")
+        self.0.as_ref().expect("the guard holds its lock except during a wait")
     }
 }
 
 impl<T> DerefMut for MutexGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        self.0.as_mut().expect("held but while it waits")
+        self.0.as_mut().expect("the guard holds its lock except during a wait")
     }
 }
 
