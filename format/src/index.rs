@@ -32,9 +32,9 @@ mod tests;
 pub struct IndexLayout {
     /// Keys are user keys, without a trailer.
     pub user_keys: bool,
-    /// Whether values have no stored length, and are differences to the previous value if keys share bytes.
+    /// True if values have no stored length, and are differences to the previous value if keys share bytes.
     pub delta_values: bool,
-    /// Whether values contain the first key of their block.
+    /// True if values contain the first key of their block.
     pub first_keys: bool,
     /// The head order of the keys. `None` for a custom order.
     pub heads: Option<HeadOrder>,

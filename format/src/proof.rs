@@ -65,7 +65,7 @@ pub struct Proof {
     pub db_id: String,
     /// The time when the proof was written, in seconds since 1970.
     pub written_s: u64,
-    /// Whether the database was closed. If false, it was idle.
+    /// True if the database was closed. If false, it was idle.
     pub closed: bool,
     /// The MANIFEST. A proof is valid only while CURRENT names this MANIFEST.
     pub manifest: Extent,

@@ -407,7 +407,7 @@ struct Step {
     at: usize,
     shared: usize,
     is_restart: bool,
-    /// Whether the user key is the user key of the entry before.
+    /// True if the user key is the user key of the entry before.
     same_user_key: bool,
 }
 

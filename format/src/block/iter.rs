@@ -63,7 +63,7 @@ pub struct BlockIter {
     shape: Shape,
     rewrite: KeyRewrite,
     rewriting: bool,
-    /// Whether a decoded entry needs more work: a comparison with its checksum, or a change of its key.
+    /// True if a decoded entry needs more work: a comparison with its checksum, or a change of its key.
     dressed: bool,
     valid: bool,
     /// The offset of the current entry. `next` is the offset of the entry after it.

@@ -79,9 +79,9 @@ struct Shape {
     num_buckets: u16,
     separated: bool,
     uniform: bool,
-    /// Whether checksums of the entries are before the payload.
+    /// True if checksums of the entries are before the payload.
     protected: bool,
-    /// Whether the first restart point is the first entry, as it should be.
+    /// True if the first restart point is the first entry, as it should be.
     starts_at_zero: bool,
     anchors: anchors::Anchors,
 }

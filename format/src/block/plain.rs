@@ -12,7 +12,7 @@ pub struct PlainEntries<'a> {
     end: usize,
     next: usize,
     key: Vec<u8>,
-    /// Whether values have no stored length.
+    /// True if values have no stored length.
     unbounded: bool,
     pending: bool,
 }

@@ -8,7 +8,7 @@ pub struct CutPolicy {
     size: usize,
     /// A block above this size is nearly full. 0: blocks do not end early.
     nearly_full: usize,
-    /// Whether a block must never exceed `size`, trailer included (aligned blocks).
+    /// True if a block must never exceed `size`, trailer included (aligned blocks).
     align: bool,
 }
 

@@ -17,7 +17,7 @@ const RESTART_MAX: usize = 253;
 pub(super) struct HashIndexBuilder {
     buckets_per_key: f64,
     buckets: f64,
-    /// Whether all restart intervals have numbers that a bucket can store.
+    /// True if all restart intervals have numbers that a bucket can store.
     usable: bool,
     entries: Vec<(u32, u8)>,
 }

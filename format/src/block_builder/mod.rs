@@ -39,15 +39,15 @@ pub struct BlockConfig {
     pub restart_interval: usize,
     /// True if keys omit the bytes that they share with the previous key.
     pub delta_keys: bool,
-    /// Whether values have two forms, whose lengths are not stored (index blocks).
+    /// True if values have two forms, whose lengths are not stored (index blocks).
     pub delta_values: bool,
     /// Entries for each bucket of the hash index. `None`: no hash index.
     pub hash_util_ratio: Option<f64>,
     /// Number of timestamp bytes to remove from every key; 0 means none.
     pub strip_timestamp: usize,
-    /// Whether keys have no trailer.
+    /// True if keys have no trailer.
     pub user_keys: bool,
-    /// Whether values are stored after all keys.
+    /// True if values are stored after all keys.
     pub separated: bool,
     /// Blocks whose restart keys have a smaller coefficient of variation are marked as uniform. Negative:
     /// none is marked.

@@ -278,7 +278,7 @@ pub struct NewFile {
     pub compensated_range_deletion_size: u64,
     /// Bytes from the end of the data blocks to the end of the file; 0 means unknown.
     pub tail_size: u64,
-    /// Whether boundary keys are stored with their timestamps.
+    /// True if boundary keys are stored with their timestamps.
     pub user_defined_timestamps_persisted: bool,
     /// Bytes for a custom file system.
     pub file_open_metadata: Vec<u8>,

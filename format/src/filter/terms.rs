@@ -30,11 +30,11 @@ pub struct FilterConfig {
     pub whole_keys: bool,
     /// The prefix extractor whose prefixes are added too. `None`: no prefixes.
     pub prefix: Option<Arc<dyn PrefixExtractor>>,
-    /// Whether the number of probes is chosen for the real size of a filter instead of the requested size
+    /// True if the number of probes is chosen for the real size of a filter instead of the requested size
     /// (`optimize_filters_for_memory`). RocksDB also adapts sizes to its allocator. With the size classes of
     /// glibc this has no effect below 128 KiB, so it is not done here.
     pub fit_probes: bool,
-    /// Whether a check looks for memory that changed while a filter was built
+    /// True if a check looks for memory that changed while a filter was built
     /// (`detect_filter_construct_corruption`).
     pub verify: bool,
 }
@@ -44,7 +44,7 @@ pub struct FilterConfig {
 pub struct PartitionConfig {
     /// Size of a partition in bytes.
     pub size: u64,
-    /// Whether a partition ends when it is full. If false, it ends only where an index partition ends.
+    /// True if a partition ends when it is full. If false, it ends only where an index partition ends.
     pub decoupled: bool,
     /// The form of the index over the partitions, which is the form of the table's index.
     pub index: IndexConfig,

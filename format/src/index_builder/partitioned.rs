@@ -21,7 +21,7 @@ pub struct PartitionedIndex {
     partitions: VecDeque<(Vec<u8>, ShortenedIndex)>,
     keys_have_trailers: bool,
     cut_requested: bool,
-    /// Whether a partition has ended and the filter has not ended its partition yet.
+    /// True if a partition has ended and the filter has not ended its partition yet.
     cut_filter: bool,
     handle_scratch: Vec<u8>,
     finished_size: u64,

@@ -27,9 +27,9 @@ pub struct IndexConfig {
     pub order: InternalOrder,
     /// Number of entries between two restart points of an index block.
     pub restart_interval: usize,
-    /// Whether keys may be stored without trailers (format version 3 and later).
+    /// True if keys may be stored without trailers (format version 3 and later).
     pub user_keys: bool,
-    /// Whether handles may be stored as differences (format version 4 and later).
+    /// True if handles may be stored as differences (format version 4 and later).
     pub delta_values: bool,
     /// How far index keys are shortened.
     pub shortening: Shortening,

@@ -23,7 +23,7 @@ impl Source for &[u8] {
 pub struct ReaderOptions {
     /// The number of the WAL. Recyclable records with another number belong to an older WAL. Default 0.
     pub wal_number: FileNumber,
-    /// Whether checksums are verified. Default true.
+    /// True if checksums are verified. Default true.
     pub verify_checksums: bool,
     /// Makes the decompressor when the WAL announces a compression, with RocksDB's number of the compression.
     /// `None`: a compressed file is corruption, as in a MANIFEST.
@@ -90,6 +90,6 @@ pub struct Damage {
     pub dropped: u64,
     /// The reason, in RocksDB's words.
     pub reason: String,
-    /// Whether the WAL was written over an older WAL, so that the bytes may belong to the older WAL.
+    /// True if the WAL was written over an older WAL, so that the bytes may belong to the older WAL.
     pub recycled: bool,
 }

@@ -17,11 +17,11 @@
 //!        varint64 0, varint64 0, u32 2        this mark alone
 //!  4 bytes 'I' 'D' 'M' D1                     magic at the end: a record without marks is recognized at once
 //! ```
-//! RocksDB keeps log data in the WAL and does not insert log data into memtables, so RocksDB reads such a
-//! batch to the same entries (tried with 7.8 and 11.8). A batch from another source can end with the magic
-//! bytes: a batch of another WAL, or log data of the application. Such a batch must be followed by a record
-//! of empty log data, or a reader would take its end for marks of this WAL. The marks of a damaged WAL show
-//! which damage no crash can have caused.
+//! The marks are log data of the batch. RocksDB keeps log data in the WAL and does not insert it into memtables. So
+//! RocksDB reads the same entries from such a batch (tried with 7.8 and 11.8). A batch from another source can end with
+//! the magic bytes: a batch of another WAL, or log data of the application. Such a batch must be followed by a record
+//! of empty log data, or a reader would take its end for marks of this WAL. The marks of a damaged WAL show which
+//! damage no crash can have caused.
 //!
 //! The digest is computed from the checksums in the record headers, which cover the payloads. It costs one
 //! multiplication for each record, for the writer and for the reader. An empty WAL has digest 0.

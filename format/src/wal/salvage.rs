@@ -92,7 +92,7 @@ struct Run<'a> {
     plain: Vec<u8>,
     /// The zeros since the last record: their start, and how many of them a writer may have left.
     filler: Option<(u64, usize)>,
-    /// Whether a record of an older WAL was found.
+    /// True if a record of an older WAL was found.
     done: bool,
 }
 

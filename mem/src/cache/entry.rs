@@ -55,7 +55,7 @@ pub(super) struct Entry<V: Send + Sync + 'static, O: 'static> {
     number: AtomicU32,
     role: AtomicU8,
     priority: AtomicU8,
-    /// Whether the shard is an LRU shard.
+    /// True if the shard is an LRU shard.
     lru: AtomicBool,
     value: Cell<MaybeUninit<V>>,
 }

@@ -41,7 +41,7 @@ pub struct CacheOptions {
     /// MiB for each shard of a clock cache, at least 512 KiB for each shard of an LRU cache, and at most 64
     /// shards.
     pub num_shard_bits: i32,
-    /// Whether an insertion fails if the cache is full of entries in use. Default false: the cache then
+    /// True if an insertion fails if the cache is full of entries in use. Default false: the cache then
     /// exceeds its capacity.
     pub strict_capacity_limit: bool,
     /// Whether the memory that the cache uses for itself is charged to its capacity.

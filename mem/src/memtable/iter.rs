@@ -24,7 +24,7 @@ pub struct MemIter {
     entry: Entry<'static>,
     place: Ref,
     error: Option<Error>,
-    /// Whether searches and moves are checked; see `checked`.
+    /// True if searches and moves are checked; see `checked`.
     checked: bool,
     /// With in-place updates: a copy of the value, from the time when the iterator moved to the entry.
     copy: Vec<u8>,

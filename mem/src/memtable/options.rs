@@ -65,14 +65,14 @@ pub struct MemTableOptions {
     /// Share of `write_buffer_size` for a Bloom filter, from 0.0 to 0.25. Larger values count as 0.25.
     /// Default 0.0: no Bloom filter.
     pub prefix_bloom_size_ratio: f64,
-    /// Whether the Bloom filter contains whole keys. Prefixes are added if there is a prefix extractor.
+    /// True if the Bloom filter contains whole keys. Prefixes are added if there is a prefix extractor.
     /// Default false.
     pub whole_key_filtering: bool,
     /// The prefix extractor of the column family, if there is one.
     pub prefix_extractor: Option<Arc<dyn PrefixExtractor>>,
     /// Bytes of checksum for each entry: 0, 1, 2, 4 or 8. Readers verify the checksum. Default 0.
     pub protection_bytes_per_key: u8,
-    /// Whether searches and iterations check the order of the entries. Default false.
+    /// True if searches and iterations check the order of the entries. Default false.
     pub paranoid_checks: bool,
     /// True if searches verify the protection bytes of all entries in the leaf where the search ends. Default
     /// false.
@@ -83,7 +83,7 @@ pub struct MemTableOptions {
     /// True if the memtable records the newest timestamp of its keys, as a number. For orders with timestamps
     /// of 8 bytes. Default false.
     pub tracks_timestamps: bool,
-    /// Whether error texts may contain user keys. Default false.
+    /// True if error texts may contain user keys. Default false.
     pub allow_data_in_errors: bool,
 }
 

@@ -25,7 +25,7 @@ pub(crate) struct Entries {
     pub(crate) order: InternalOrder,
     /// Protection bytes of each entry: 0, 1, 2, 4 or 8.
     pub(crate) protection: usize,
-    /// Whether error texts may contain user keys.
+    /// True if error texts may contain user keys.
     pub(crate) shows_keys: bool,
 }
 

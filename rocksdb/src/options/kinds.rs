@@ -260,8 +260,8 @@ pub struct PlainTableFactoryOptions {
     pub huge_page_tlb_size: usize,
     /// How keys are stored.
     pub encoding_type: KeyEncodingType,
-    /// Whether the table has no index. Such a table can only be read from its begin to its end.
+    /// True if the table has no index. Such a table can only be read from its begin to its end.
     pub full_scan_mode: bool,
-    /// Whether the index is stored in the file. Otherwise an open of the table builds the index.
+    /// True if the index is stored in the file. Otherwise an open of the table builds the index.
     pub store_index_in_file: bool,
 }
