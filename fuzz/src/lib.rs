@@ -1,9 +1,9 @@
 //! Fuzz targets: one function for each decoder. Each target checks the same four promises.
 //!
-//! For any input, a target ends without a panic, takes a number of steps that is linear in the length of the input,
-//! and never holds more memory than four times this length and [`Target::room`] bytes. If a value decodes and has only
-//! one encoding, the value encodes to the same bytes. If a checksum protects bytes, [`repair`] corrects the checksum
-//! first, because an attacker would do so too.
+//! For any input, a target ends without a panic, and its number of steps is linear in the length of the input. The
+//! target never holds more memory than four times this length plus [`Target::room`] bytes. If a value decodes and has
+//! only one encoding, the value encodes to the same bytes. If a checksum protects bytes, [`repair`] corrects the
+//! checksum first, because an attacker would do so too.
 //!
 //! `runner` calls these functions from libFuzzer. `tests/replay.rs` calls them with the corpora in `fixtures/fuzz`,
 //! in a plain `cargo test`.

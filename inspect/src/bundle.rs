@@ -106,10 +106,11 @@ fn tail(env: &Env, dir: &Path, db: &Database) -> Result<Vec<String>> {
     Ok(lines[first..].iter().map(|line| without_keys(line)).collect())
 }
 
-/// Returns the text without parts that may be keys. All between the first and the last quote of the text is removed, because a key may
-/// contain a quote. Without a second quote, the rest of the text is removed. A word of hexadecimal digits is removed if it begins with
-/// `0x`, if it has at least 16 digits, or if it has at least 6 digits and one of them is a letter. In a text about keys, a word of 4 or
-/// more decimal digits is removed too, because the hexadecimal form of a key can have decimal digits only.
+/// Returns the text without parts that may be keys. All between the first and the last quote of the text is removed,
+/// because a key may contain a quote. Without a second quote, the rest of the text is removed. A word of hexadecimal
+/// digits is removed in three cases: the word begins with `0x`; it has at least 16 digits; it has at least 6 digits,
+/// and one digit is a letter. In a text about keys, a word of 4 or more decimal digits is removed too, because the
+/// hexadecimal form of a key can have decimal digits only.
 fn without_keys(text: &str) -> String {
     let is_quote = |c: char| c == '\'' || c == '"';
     let out = match (text.find(is_quote), text.rfind(is_quote)) {

@@ -83,8 +83,9 @@ struct Object {
     drop: unsafe fn(*mut ()),
 }
 
-// SAFETY: `object` is written only between `insert` taking the slot number and the store of the live word with Release,
-// and read only by users, who saw the live word with Acquire. `insert` accepts only `Send + Sync` objects.
+// SAFETY: `object` is written only after `insert` has taken the slot number and before it stores the live word with
+// Release. `object` is read only by users, and a user has loaded the live word with Acquire. `insert` accepts only
+// `Send + Sync` objects.
 unsafe impl Sync for Slot {}
 
 struct Table {

@@ -507,8 +507,8 @@ impl<'j> Java<'j> {
     }
 }
 
-/// Declares the calls on arrays of numbers. A row is the type of the array, the type of an item, its name in Java, the three calls
-/// (copy, make, write the first items) and the three functions of the JNI.
+/// Declares the calls on arrays of numbers. A row has the type of the array, the type of an item and the name of this
+/// type in Java. Then follow the three calls (copy, make, write the first items) and the three functions of the JNI.
 macro_rules! number_arrays {
     ($($array:ident $item:ty, $java_type:literal: $copy:ident $make:ident $set:ident, $get:ident $new:ident $put:ident;)*) => {
         impl<'j> Java<'j> {$(

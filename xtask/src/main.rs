@@ -16,8 +16,8 @@
 //! `tidy` prints a fault with file and line, and fails, in these cases:
 //! - A crate imports a crate of its own layer or of a higher layer ([`layers`]).
 //! - A module of `engine` imports a module of its own row or of a higher row ([`rooms`]).
-//! - A crate that must not have `unsafe` code does not forbid it, a file has no header, a file is too long and is not in
-//!   `long_files.txt`, or a file has a banned word ([`text`]).
+//! - A crate that must not have `unsafe` code does not forbid it; a file has no header or has a banned word; a file is
+//!   too long and is not in `long_files.txt` ([`text`]).
 //! - More than 3 % of the long sentences of a module are mostly pronouns ([`prose`]).
 //! - A type has too many methods or fields ([`sizes`]).
 //! - Files of a crate import each other in a circle ([`circles`]).

@@ -6,8 +6,8 @@
 //! ```
 //! Each campaign is a program in the directory of this program. Several campaigns run concurrently until each has
 //! reached its size, and this program collects the reports. The run fails if a campaign reports a lost, refused,
-//! silent, different, panicked or hung case, if a size was not reached in `--seconds`, or if RocksDB's library was
-//! missing without `--without-peer`.
+//! silent, different, panicked or hung case. It also fails if a size was not reached in `--seconds`, or if RocksDB's
+//! library is missing and `--without-peer` is not given.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]

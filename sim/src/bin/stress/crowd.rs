@@ -1,10 +1,9 @@
 //! Starts many threads once, before the measured part of a run, so that libraries allocate their tables for threads.
 //!
 //! The table of waiting places of `parking_lot` doubles with the largest number of threads that ever waited, and old
-//! tables are never freed: 2 KiB for 6 threads, 4 KiB for 11, 8 KiB for 22. A closed database leaves 148 KiB. An
-//! epoch that is the first to draw so many threads would thus show growth of 2.7 %, even in the last minutes of an
-//! hour (the 54th minute in one run). The table grows only once. So more threads than any epoch has wait once before
-//! the first epoch.
+//! tables are never freed: 2 KiB for 6 threads, 4 KiB for 11, 8 KiB for 22. A closed database leaves 148 KiB. So the
+//! first epoch with so many threads would show growth of 2.7 %, even in the last minutes of an hour (the 54th minute in
+//! one run). The table grows only once. So more threads than any epoch has wait once before the first epoch.
 
 use std::thread;
 
