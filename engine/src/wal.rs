@@ -445,10 +445,10 @@ impl WalSet {
                 written_over: old.written_over,
                 state,
             });
-            // The first batch of the new WAL names the written bytes of the closed WALs that are not synced. This
-            // is not needed if the old WAL is the only closed WAL, has records, and is durable up to its end. A reused file is
-            // always named: it ends at an old record, and the new WAL can begin behind a gap, because an ingestion takes a
-            // sequence number without a record.
+            // The first batch of the new WAL names the written bytes of the closed WALs that are not synced. This is
+            // not needed if the old WAL is the only closed WAL, has records, and is durable up to its end. A reused
+            // file is always named: it ends at an old record. The new WAL can then begin with a larger sequence number
+            // than the next number of the old WAL, because an ingestion takes a sequence number without a record.
             if size == 0 || old.durable.bytes < size || old.written_over || closed.len() > 1 {
                 let unsynced = closed.iter().filter(|wal| wal.is_unsynced());
                 active.written = unsynced.filter_map(|wal| mark(wal.number, &wal.whole)).collect();

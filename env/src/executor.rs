@@ -155,8 +155,8 @@ struct Panics {
 
 impl Panics {
     fn catch(&self, job: Job) {
-        // A job owns the data that it changes, or shares the data behind locks that do not poison. This
-        // function does not read the data after a panic.
+        // A job owns the data that it changes, or shares the data under locks that do not poison. This function does
+        // not read the data after a panic.
         if let Err(payload) = catch_unwind(AssertUnwindSafe(job)) {
             let words = payload
                 .downcast_ref::<&str>()

@@ -219,7 +219,7 @@ impl<H: Hook> Hooked<H> {
         &self.hook
     }
 
-    /// Returns the file system behind the hook.
+    /// Returns the inner file system, which the hook does not see.
     pub fn inner(&self) -> &Arc<dyn FileSystem> {
         &self.inner
     }

@@ -41,11 +41,11 @@ impl Db {
     ///
     /// The first batch is the batch that holds `seq`. If the WAL of this batch is deleted, the first batch is the
     /// oldest batch above `seq`. `next` returns `None` after the newest batch; a later call of `next` returns newer
-    /// batches. Writes with `disableWAL` are not in the WAL, and leave a gap.
+    /// batches. Writes with `disableWAL` are not in the WAL, and their sequence numbers are missing.
     ///
     /// # Errors
-    /// NotFound if `seq` was not written yet; errors of the file system. Corruption of a WAL comes as an item, and NotFound
-    /// for a gap in the sequence numbers.
+    /// NotFound if `seq` was not written yet; errors of the file system. Corruption of a WAL comes as an item, and
+    /// NotFound if sequence numbers are missing.
     ///
     /// ```
     /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;

@@ -1,4 +1,4 @@
-//! The table behind the `long` handles of the Java objects.
+//! The table of the objects that the `long` handles of Java objects name.
 //!
 //! A Java object holds a `long`. RocksDB keeps a pointer in the `long`, so a call on a closed object reads freed memory.
 //! Here the `long` is a slot number and a generation:

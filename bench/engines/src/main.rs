@@ -1,4 +1,4 @@
-//! `engines`: measures Ironstone beside fjall, redb, LMDB and RocksDB.
+//! `engines`: measures Ironstone and, for comparison, fjall, redb, LMDB and RocksDB.
 //!
 //! ```text
 //! engines [--pairs N] [--dir DIR] [--rocksdb LIBRARY] [ENGINE ...]

@@ -182,12 +182,13 @@ pub struct Update {
 /// The write batches of a database from a sequence number on.
 ///
 /// `next` returns `None` after the newest visible batch. A later call of `next` returns the batches that were written
-/// in the meantime. After the first batch there is no gap: if a WAL is deleted before its batches are read, `next`
+/// in the meantime. After the first batch, no batch is skipped: if a WAL is deleted before its batches are read, `next`
 /// returns NotFound.
 ///
 /// A prepared section, its commit and its rollback are batches with markers. With the policy `Committed`, a section
 /// takes no sequence numbers, and its commit takes the sequence numbers of the section. If the stream has not read the
-/// section, there may be a gap after the commit. With the other policies, each sub-batch takes one sequence number.
+/// section, the sequence numbers of the section are missing after the commit. With the other policies, each sub-batch
+/// takes one sequence number.
 pub struct Updates {
     db: Db,
     wanted: SequenceNumber,
@@ -309,7 +310,7 @@ impl Updates {
             (None, None) => self.db.wal_files()?.first().map(|file| file.number),
         };
         let Some(number) = number else { return Ok(Step::End) };
-        // If the file is deleted, the next batch shows the gap.
+        // If the file is deleted, the sequence number of the next batch shows that batches are missing.
         self.reading = self.db.open_wal(number)?.map(|(file, _)| reader(file, number));
         self.last_wal = Some(number);
         Ok(Step::Again)

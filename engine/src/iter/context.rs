@@ -17,7 +17,7 @@ pub struct IteratorContext {
     tools: Arc<IteratorTools>,
 }
 
-/// The parts of the engine that the iterators of all column families use. They are behind one reference count, because each
+/// The parts of the engine that the iterators of all column families use. They share one reference count, because each
 /// change of a count is a tenth of the creation of an iterator.
 pub struct IteratorTools {
     pub tables: Arc<TableCache>,

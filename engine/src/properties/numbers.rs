@@ -93,7 +93,7 @@ fn of_tree(context: &PropertyContext<'_>, family: &Family, short: &str) -> Optio
         "estimate-live-data-size" => live_data_size(&pinned),
         "total-sst-files-size" => total_size(family),
         "live-sst-files-size" => version.total_bytes(),
-        // RocksDB computes the level for the leveled style only. Before, the level is -1.
+        // RocksDB computes the base level for the leveled style only. For the other styles, the property is -1.
         "base-level" if pinned.parts.pick.style != Style::Level => u64::MAX,
         "base-level" => scores(context, &pinned).base_level as u64,
         "estimate-pending-compaction-bytes" => scores(context, &pinned).estimated_pending_bytes,

@@ -32,7 +32,8 @@ struct Missing {
     first: Option<(u64, SequenceNumber)>,
     /// The end of the last batch, and the sequence number that the next batch must have.
     due: Option<(u64, SequenceNumber)>,
-    /// Start and end offset of each gap, and the first and the last sequence number that no batch has.
+    /// For each place where batches are missing: its start and end offset, and the first and the last sequence number
+    /// that no batch has.
     gaps: Vec<(u64, u64, SequenceNumber, SequenceNumber)>,
 }
 

@@ -64,7 +64,7 @@ pub struct Schedule {
     errors: Arc<ErrorState>,
     controller: Arc<Controller>,
     atomic_flush: bool,
-    /// Set at the end of the open. Before, no job starts.
+    /// Set at the end of the open. No job starts before the end of the open.
     runner: OnceLock<Weak<dyn JobRunner>>,
     queues: RankedMutex<Queues>,
     open: AtomicBool,

@@ -521,7 +521,7 @@ fn an_error_of_a_shared_file_stops_all_families_although_one_is_stopped() {
         ["append *.log #1 EIO", "sync *.log #1 EIO", "sync MANIFEST-* #1 ENOSPC", "sync_dir c #1 ENOSPC"]
     {
         for first in [false, true] {
-            let what = format!("{plan}, beside a stopped family {first}");
+            let what = format!("{plan}, while family {first} is stopped");
             // If only the WAL makes the failed call, a resume clears the error also with `paranoid_checks = false`.
             let apart = Apart::new(|o| o.paranoid_checks = !plan.contains("EIO"));
             let db = apart.open(|_| ());

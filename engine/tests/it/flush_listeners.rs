@@ -64,7 +64,7 @@ impl Listener for Joins {
         std::thread::spawn(move || {
             put(&db, "b", "2");
             db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
-            // Nobody may be waiting any more.
+            // Ignore the error: no thread may be waiting any more.
             let _ = sender.send(());
         });
         // Only a bound for a run that would hang.

@@ -448,7 +448,7 @@ impl Hook for HeldSync {
     }
 }
 
-/// Before, the leader waited for this sync, up to a second on a busy disk, and all writers waited for the leader.
+/// If the leader waited for this sync, up to a second on a busy disk, all writers would wait for the leader.
 #[test]
 fn a_leader_begins_a_wal_while_a_flush_syncs_the_wal_before() {
     let (began, begun) = channel();

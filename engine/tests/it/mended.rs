@@ -54,7 +54,7 @@ fn in_mode(world: &World, mode: WalRecoveryMode) -> OpenRequest {
     request
 }
 
-/// Once, the OPTIONS file stored these settings. An application that loaded the file then skipped damage forever.
+/// If the OPTIONS file stored these settings, an application that loads the file would skip damage forever.
 #[test]
 fn the_replay_settings_of_a_repair_are_not_in_the_options_file() {
     let world = World::new();
@@ -74,7 +74,7 @@ fn the_replay_settings_of_a_repair_are_not_in_the_options_file() {
     assert!(get(&db, "a").is_none() && get(&db, "b").is_some() && get(&db, "c").is_some());
 }
 
-/// Before, records after the hole of a crash came back.
+/// With the settings of a repair of damage, records after the hole of a crash would come back.
 #[test]
 fn a_repair_of_a_sound_database_uses_the_recovery_mode_of_the_caller() {
     let mut torn = framed(&[batch(1, Some("a"))]);
@@ -111,8 +111,9 @@ fn skip_any_corrupted_records_skips_the_empty_batch_of_a_stopped_recovery() {
     assert!(error.is_corruption() && error.to_string().contains("go backwards"), "{error}");
 }
 
-/// The end of a recycled WAL at an old record is usual. But the newer WAL does not continue, so records are missing, and the SST file
-/// of another column family has later entries. Before, the open succeeded, and dropped the newer WALs without a message.
+/// The end of a recycled WAL at an old record is usual. But the newer WAL does not continue, so records are missing,
+/// and the SST file of another column family has later entries. Without the error, the open would drop the newer WALs
+/// without a message.
 #[test]
 fn a_wal_that_does_not_continue_a_recycled_wal_fails_the_open_if_sst_files_are_newer() {
     let world = World::new();

@@ -186,8 +186,8 @@ fn info_log_has_all_options_of_ten_families() {
     assert!(info_log().len() - opened.len() < 1024);
 }
 
-/// Before, the default limit of the WALs was four times the write buffers of all column families. An entry of one
-/// idle column family kept this many bytes.
+/// RocksDB's default limit of the WALs is four times the write buffers of all column families. With this limit, an
+/// entry of one idle column family would keep this many bytes.
 #[test]
 fn an_idle_family_among_many_keeps_a_bounded_number_of_wals() {
     let env = Env::memory(1);
@@ -214,7 +214,7 @@ fn options_file(env: &Env) -> (u64, usize) {
     (number.0, file.families.len())
 }
 
-/// Before, each creation wrote the options of all column families: 1,000 creations took 22 s.
+/// If each creation wrote the options of all column families, 1,000 creations would take 22 s.
 #[test]
 fn options_file_of_many_families_follows_their_creation() {
     let env = Env::memory(1);

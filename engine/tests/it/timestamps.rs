@@ -459,7 +459,7 @@ impl Listener for HoldsCompaction {
         }
         let waits = self.waits.lock().unwrap();
         while waits.try_recv().is_ok() {}
-        // Nobody receives the second message.
+        // Ignore the error: the receiver takes only the first message.
         let _ = self.begun.send(());
         waits.recv().unwrap();
     }

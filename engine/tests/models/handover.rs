@@ -233,7 +233,7 @@ fn a_resume_leads_while_the_leader_waits_for_its_room() {
             })
         };
         let Role::Lead(group, mut leader_state) = base.queue.join(entry(b"r")) else {
-            panic!("nobody else writes")
+            panic!("no other thread writes")
         };
         base.queue.hold_back(&mut leader_state, || {
             let mut there = room.0.lock();

@@ -389,8 +389,9 @@ fn an_ingestion_stays_above_files_that_move_to_another_level() {
     });
 }
 
-/// A prepare and a plain write sync the WAL. The first sync fails, and the system then takes all appended bytes for written. A second
-/// sync of the same file beside the first one would succeed, although the record of its writer is lost.
+/// A prepare and a plain write sync the WAL. The first sync fails, and the system then treats all appended bytes as
+/// written. A second sync of the same file, concurrent with the first sync, would succeed although the record of its
+/// writer is lost.
 #[test]
 fn a_synced_write_beside_a_failed_shared_sync_is_durable_or_refused() {
     explore(|| {

@@ -29,7 +29,7 @@ pub struct SalvageFault {
     pub at_end: bool,
 }
 
-/// What [`salvage`] found beside the records.
+/// The facts that [`salvage`] found in addition to the records.
 #[derive(Debug, Default)]
 pub struct Salvaged {
     /// In ascending order.

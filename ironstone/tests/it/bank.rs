@@ -1,6 +1,6 @@
 //! The example `bank`: one program on Ironstone, and its twin in C on RocksDB, on the same directory.
 //!
-//! `IRONSTONE_PEER` names RocksDB's library, and the headers are in `include` beside the library. Without the variable
+//! `IRONSTONE_PEER` names RocksDB's library, and the headers are in `include` next to the library. Without the variable
 //! the test of both programs prints that it was skipped.
 
 use std::path::{Path, PathBuf};

@@ -355,7 +355,8 @@ fn entries_are_visible_after_the_file_of_their_tombstones_is_deleted() {
     drop(snapshot);
 }
 
-/// A database with the keys 0 and 9, whose key 5 and the keys beside it are deleted, and an iterator that will convert the run.
+/// A database with the keys 0 and 9, in which key 5 and the keys next to key 5 are deleted, and an iterator that will
+/// convert the run.
 fn with_a_run(read: &ReadOptions) -> (Db, Iter, tempfile::TempDir, Options) {
     let mut options = Options::default();
     options.update("create_if_missing=true;min_tombstones_for_range_conversion=2").unwrap();

@@ -611,8 +611,8 @@ fn one_ingestion_is_behind_in_one_column_family_and_not_in_another() {
     assert_eq!(cold.get(b"a").unwrap().as_deref(), Some(&b"new"[..]));
 }
 
-/// The sequence number of an ingestion is in no WAL, so the next WAL begins behind a gap. If the older WAL is a reused file, it ends at
-/// an old record, and only the marks of the next WAL show that it is whole.
+/// The sequence number of an ingestion is in no WAL, so the next WAL begins after a missing sequence number. If the
+/// older WAL is a reused file, it ends at an old record, and only the marks of the next WAL show that it is whole.
 #[test]
 fn a_write_after_an_ingestion_survives_the_end_of_the_process_if_the_older_wal_is_a_reused_file() {
     let w = World::with("recycle_log_file_num=1;write_buffer_size=65536;max_write_buffer_number=4");

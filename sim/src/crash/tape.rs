@@ -126,7 +126,7 @@ impl Hook for Tape {
             let disk = self.disk.fork(self.clock.clone());
             disk.tear(&path, bytes);
             let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-            let what = format!("behind byte {bytes} of {} appended to {name}", call.bytes);
+            let what = format!("after byte {bytes} of {} appended to {name}", call.bytes);
             self.kept.lock().push(Place { call: self.writes.load(Ordering::Relaxed), disk, what });
         }
     }

@@ -186,7 +186,7 @@ fn rows(fixture: &Fixture, db: &Db) -> Verdict {
         if let Some(key) = wrong {
             judged = verdict(Class::WrongBeforeError, format!("{key}, before {}", judged.why));
         } else if let Some(key) = lie {
-            judged = verdict(Class::GetLie, format!("{key}, beside {}", judged.why));
+            judged = verdict(Class::GetLie, format!("{key}, in addition to {}", judged.why));
         }
         return judged;
     }

@@ -127,7 +127,7 @@ fn a_sound_table_reads_whole() {
     }
 }
 
-/// The bytes between the blocks are padding. Before, they counted as lost data.
+/// The bytes between the blocks are padding, and padding is not lost data.
 #[test]
 fn a_sound_table_with_aligned_blocks_reads_whole() {
     let aligned = BlockBasedTableOptions { block_align: true, ..BlockBasedTableOptions::default() };

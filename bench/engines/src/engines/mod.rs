@@ -1,4 +1,4 @@
-//! The engines behind one interface.
+//! The engines with one common interface.
 
 pub mod fjall;
 pub mod ironstone;

@@ -1,4 +1,4 @@
-//! Ingestion of external SST files beside other threads.
+//! Ingestion of external SST files concurrently with other threads.
 
 use ironstone::{DbOptions, IngestExternalFileOptions, SstFileWriter};
 

@@ -73,7 +73,7 @@ impl Series {
         let quarters = self.last_quarters();
         if let Some(few) = quarters.iter().find(|rests| rests.len() < RESTS_MIN) {
             return Err(format!(
-                "{} rests in a quarter of the run do not tell whether it is flat",
+                "{} rests in a quarter of the run are too few to decide whether the series is flat",
                 few.len()
             ));
         }

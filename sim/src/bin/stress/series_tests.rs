@@ -84,7 +84,7 @@ fn too_few_measurements_prove_nothing() {
     short.points.truncate(40);
     assert_eq!(
         short.flat(2.0),
-        Err("2 rests in a quarter of the run do not tell whether it is flat".to_string())
+        Err("2 rests in a quarter of the run are too few to decide whether the series is flat".to_string())
     );
     assert!(Series::default().flat(2.0).is_err());
     let mut killed = hour(|_, _| ());

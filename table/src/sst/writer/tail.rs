@@ -164,8 +164,8 @@ fn put_block_facts(writer: &Writer, properties: &mut Properties) {
     properties.compression_options = compression_text(&writer.options).into_bytes();
 }
 
-/// Returns the compression property. From format version 7 on, it has the name of the compression manager and
-/// the used type bytes. Before, it has the one compression type, also if every block was stored uncompressed.
+/// Returns the compression property. From format version 7 on, it has the name of the compression manager and the used
+/// type bytes. In older format versions, it has the one compression type, also if every block was stored uncompressed.
 fn compression_name(writer: &Writer) -> String {
     let kind = writer.blocks.data_kind();
     let mut used = writer.blocks.sink.types_used();
