@@ -45,7 +45,7 @@ struct State {
     /// `None` if the end is unknown, as for a pipe.
     total_bytes: Option<u64>,
     is_over: bool,
-    /// All of the work is done.
+    /// True if all of the work is done.
     is_whole: bool,
 }
 
@@ -86,7 +86,7 @@ impl Progress {
         Progress { over, whole, thread: thread.ok() }
     }
 
-    /// All of the work is done.
+    /// Records that all of the work is done. The last line then reports success.
     pub fn succeeded(&self) {
         self.whole.store(true, Ordering::SeqCst);
     }

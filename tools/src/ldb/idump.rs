@@ -1,4 +1,4 @@
-//! `idump`: prints every version of every key.
+//! `idump`: prints every entry of every key.
 
 use base::ValueType;
 use base::key::{MAX_SEQUENCE, parse, seek_key};

@@ -44,7 +44,7 @@ impl From<io::Error> for Failure {
             // The reader of the output has closed it, and needs no message.
             return Failure(String::new());
         }
-        Failure(format!("IO error: while writing what was asked for: {error}"))
+        Failure(format!("IO error: while writing the output: {error}"))
     }
 }
 

@@ -45,7 +45,7 @@ fn request(s: &mut Session, io: &mut Io<'_>) -> Result<OpenRequest, Failure> {
         Ok(settings) => settings,
         Err(Failure(text)) => {
             // The repair also replaces a damaged OPTIONS file.
-            writeln!(io.err, "{text}\nGoing on with default options.")?;
+            writeln!(io.err, "{text}\nContinuing with default options.")?;
             s.default_settings()?
         }
     };

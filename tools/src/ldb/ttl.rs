@@ -18,7 +18,7 @@ const TIME_MAX: i32 = i32::MAX;
 /// The flags of the command line for a time to live.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ttl {
-    /// The values of the database end with a time.
+    /// True if the values of the database end with a time.
     pub on: bool,
     /// True if each row starts with its time.
     timestamp: bool,
@@ -111,7 +111,9 @@ impl Buckets {
         let Some(seconds) = seconds.filter(|_| ttl.on) else { return Ok(None) };
         let buckets = (range as u64).div_ceil(seconds as u64) as i64;
         if buckets > BUCKETS_MAX {
-            return Err(Failure::new(format!("bucket: {buckets} buckets, and {BUCKETS_MAX} are the most")));
+            return Err(Failure::new(format!(
+                "bucket: {buckets} buckets, but at most {BUCKETS_MAX} are allowed"
+            )));
         }
         Ok(Some(Buckets { ttl, seconds, counts: vec![0; buckets as usize] }))
     }

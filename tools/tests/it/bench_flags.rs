@@ -67,7 +67,7 @@ fn undefok_ignores_only_the_listed_flags() {
     assert!(refused(&with("--undefok=future")).contains("unknown command line flag 'noother'"));
     // A known flag acts, although the list names the flag.
     assert!(ran(&["--undefok=num", "--benchmarks=fillseq", "--num=10"]).contains("Entries:    10\n"));
-    // A flag whose feature is not built is as good as undefined.
+    // `--undefok` treats a flag whose feature is not built as an undefined flag.
     let missing = ["--benchmarks=fillseq", "--num=10", "--compressed_cache_size=1000"];
     assert!(refused(&missing).contains("not built"));
     ran(&[&missing[..], &["--undefok=compressed_cache_size"]].concat());
