@@ -180,6 +180,34 @@ fn higher_lz4_levels_are_shorter() {
 }
 
 #[test]
+#[cfg(feature = "lz4")]
+fn another_decoder_reads_our_lz4_blocks() {
+    let dict = text(70_000);
+    let variants =
+        variants().into_iter().filter(|(kind, _)| matches!(kind, Compression::Lz4 | Compression::Lz4hc));
+    for (kind, options) in variants {
+        for len in [0, 5, 13, 100, 4096, 8191, 8192, 65_535, 65_536, 300_000] {
+            let block = text(len);
+            let mut payload = Vec::new();
+            Compressor::new(kind, &options, None).unwrap().compress_always(&block, &mut payload).unwrap();
+            assert_eq!(lz4_flex::block::decompress_size_prepended(&prefixed(&payload)).unwrap(), block);
+            let mut primed = Compressor::new(kind, &options, Some(&dict)).unwrap();
+            primed.compress_always(&block, &mut payload).unwrap();
+            let tail = &dict[dict.len() - 65_535..];
+            let back = lz4_flex::block::decompress_size_prepended_with_dict(&prefixed(&payload), tail);
+            assert_eq!(back.unwrap(), block, "{kind} {} {len}", options.level);
+        }
+    }
+}
+
+/// Writes the length before an LZ4 stream as four bytes instead of as a varint.
+#[cfg(feature = "lz4")]
+fn prefixed(payload: &[u8]) -> Vec<u8> {
+    let (len, prefix) = base::coding::get_varint64(payload).unwrap();
+    [&(len as u32).to_le_bytes(), &payload[prefix..]].concat()
+}
+
+#[test]
 #[cfg(feature = "zstd")]
 fn trained_dictionaries_serve_small_blocks() {
     let samples = text(200_000);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use base::Order;
 use base::SequenceNumber;
 use base::key::InternalOrder;
-use compress::{Compression, Dictionary};
+use compress::{Compression, CompressionOptions, Compressor, Dictionary};
 use format::block::{Block, BlockIter, HeadOrder, KeyRewrite, PlainEntries};
 use format::index::{Index, IndexLayout};
 use format::metaindex::Metaindex;
@@ -140,4 +140,35 @@ pub fn decompress(data: &[u8]) {
         }
         _ => {}
     }
+}
+
+/// The compression types and levels that [`compress`] uses: the encoders of LZ4 and of Snappy.
+const ENCODERS: [(Compression, i32); 7] = [
+    (Compression::Lz4, -1),
+    (Compression::Lz4, -2),
+    (Compression::Lz4, -70_000),
+    (Compression::Lz4hc, 1),
+    (Compression::Lz4hc, 9),
+    (Compression::Lz4hc, 12),
+    (Compression::Snappy, -1),
+];
+
+/// Compresses any bytes, with and without a dictionary: the payload decompresses to the bytes. The first three bytes of the input
+/// are the encoder, the length of the dictionary, and the number of copies of the other bytes, because blocks of 8 KiB and of
+/// 64 KiB take other paths.
+pub fn compress(data: &[u8]) {
+    let [encoder, dict_len, copies, rest @ ..] = data else { return };
+    let (kind, level) = ENCODERS[usize::from(*encoder) % ENCODERS.len()];
+    let options = CompressionOptions { level, ..CompressionOptions::default() };
+    let (dict, rest) = rest.split_at(rest.len().min(usize::from(*dict_len)));
+    let block = rest.repeat((usize::from(*copies) + 1).min((1 << 18) / rest.len().max(1)));
+    let dict = (!dict.is_empty()).then_some(dict);
+    let Ok(mut compressor) = Compressor::new(kind, &options, dict) else { return };
+    let digested = dict.map(|dict| Arc::new(Dictionary::new(dict.to_vec())));
+    let (mut payload, mut again) = (Vec::new(), Vec::new());
+    compressor.compress_always(&block, &mut payload).expect("every block has a compressed form");
+    let back = compress::decompress(compressor.stored_kind(), &payload, digested.as_deref());
+    assert!(back.is_ok_and(|back| back == block), "another block comes back");
+    compressor.compress_always(&block, &mut again).expect("as before");
+    assert!(payload == again, "the same block has two compressed forms");
 }

@@ -63,6 +63,8 @@ pub const ALL: &[Target] = &[
     target("filter", blocks::filter, 512),
     // A decompressed block is held as announced, up to 1 MiB.
     Target { name: "decompress", run: blocks::decompress, room: 16 << 20, len: 1024 },
+    // A block of up to 256 KiB, its payloads, and the tables of the encoder.
+    Target { name: "compress", run: blocks::compress, room: 16 << 20, len: 1024 },
     Target { name: "table", run: whole::table, room: WHOLE_ROOM, len: 8192 },
     // The target holds handles of two open databases, and the content of their memtables.
     Target { name: "c_calls", run: calls::c_calls, room: WHOLE_ROOM, len: 1024 },

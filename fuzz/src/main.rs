@@ -163,6 +163,11 @@ fn seed_file(
             match part {
                 "data" => {
                     let _ = keep("block", &at, content);
+                    for (encoder, copies) in [(0, 0), (0, 200), (3, 0), (6, 9)] {
+                        let name = format!("{at}-{encoder}-{copies}");
+                        let _ = keep("compress", &name, &[&[encoder, 0, copies], content].concat());
+                    }
+                    let _ = keep("compress", &format!("{at}-d"), &[&[0, 200, 3], content].concat());
                 }
                 "index" => {
                     for layout in [0, 1, 2, 3, 7, 11] {

@@ -1,4 +1,4 @@
-//! Decodes LZ4 blocks, with copies that may write past their end.
+//! Encodes and decodes LZ4 blocks. The decoder copies with writes past the end of a copy.
 //!
 //! ```text
 //! sequence   token  [literal length]  literals  offset u16 LE  [match length]
@@ -12,7 +12,10 @@
 //! Source: the block format of LZ4 (`doc/lz4_Block_format.md`), and the idea of `LZ4_wildCopy32` (`lib/lz4.c`). Large
 //! blocks of `db_bench`: 11 GB/s, the crate `lz4_flex` 7, the reference 11.7.
 
+mod encode;
+
 use crate::copies::copy;
+pub use encode::{Encoder, encoded_len_max};
 
 /// The shortest match.
 const MATCH_MIN: usize = 4;

@@ -6,8 +6,9 @@
 //! Run the program in the root of the repository: text, JSON and table content are files of the repository. Each content is
 //! cut into blocks. Both sides take turns, block by block. The time of a block is the shortest of several passes, so other
 //! work on the machine hardly changes the ratios. `compress` and `decompress` are the speed of Ironstone divided by the
-//! speed of the reference library; both sides decompress what Ironstone compressed. `size` is the size with Ironstone divided by the size with the reference library. A
-//! block that does not become smaller counts with its own size.
+//! speed of the reference library; both sides decompress what Ironstone compressed. `size` is the size with Ironstone divided by the
+//! size with the reference library, without the length that RocksDB and Ironstone store before an LZ4 stream. A block that does not
+//! become smaller counts with its own size.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a bench")]
 
@@ -145,7 +146,7 @@ fn measure(kind: Compression, reference: &Reference, content: &[u8], block_size:
     let mut sums = Sums::default();
     for block in content.chunks_exact(block_size) {
         let mut best = [[Duration::MAX; 2]; 2];
-        let (mut kept, mut len) = (false, 0);
+        let (mut kept, mut len, mut prefix) = (false, 0, 0);
         for _ in 0..PASSES {
             let took = &mut best;
             kept = timed(&mut took[0][0], || compressor.compress(black_box(block), &mut payload))
@@ -156,7 +157,7 @@ fn measure(kind: Compression, reference: &Reference, content: &[u8], block_size:
                     .expect("own");
                 assert!(out == block, "{kind}: another block comes back");
                 // Both sides decompress the same stream. Before an LZ4 stream, the payload has its length as a varint.
-                let prefix = match kind {
+                prefix = match kind {
                     Compression::Lz4 => 1 + payload.iter().take_while(|byte| **byte >= 0x80).count(),
                     _ => 0,
                 };
@@ -171,7 +172,7 @@ fn measure(kind: Compression, reference: &Reference, content: &[u8], block_size:
             sums.ours[1] += best[0][1];
             sums.theirs[1] += best[1][1];
         }
-        sums.sizes[0] += if kept { payload.len() } else { block_size };
+        sums.sizes[0] += if kept { payload.len() - prefix } else { block_size };
         sums.sizes[1] += len.min(block_size);
     }
     sums

@@ -1,5 +1,5 @@
-//! LZ4 blocks. `kernel` decodes; `lz4_flex` decodes with a dictionary, and encodes at acceleration 1 (the default). The
-//! match finders of this module encode at other accelerations and as LZ4HC, because no pure-Rust crate has them.
+//! LZ4 blocks. `kernel` encodes the fast levels and decodes; `lz4_flex` decodes with a dictionary. The match finder of this module
+//! encodes LZ4HC, because no pure-Rust crate has LZ4HC.
 //!
 //! ```text
 //! level ≤ 0   fast: one candidate per position, `-level` is the acceleration    stored as LZ4
@@ -8,7 +8,6 @@
 //! A dictionary is a prefix: its last 64 KiB are placed before the block, and matches may refer to them.
 
 mod emit;
-mod fast;
 mod hc;
 
 use base::Result;
@@ -21,12 +20,8 @@ use crate::{Compression, CompressionOptions, Dictionary};
 /// The largest distance of a match.
 const WINDOW: usize = 64 * 1024;
 
-const ACCELERATION_MAX: u32 = 65_537;
-
 enum Effort {
-    /// The encoder of `lz4_flex` and its table.
-    Library(block::CompressTable),
-    Fast(fast::Searcher),
+    Fast(kernel::lz4::Encoder),
     Hc(hc::Searcher),
 }
 
@@ -48,8 +43,7 @@ impl Encoder {
         let text = tail(dict.unwrap_or_default()).to_vec();
         let effort = match level {
             1.. => Effort::Hc(hc::Searcher::new(level.min(12) as u32)),
-            -1..=0 => Effort::Library(block::CompressTable::default()),
-            _ => Effort::Fast(fast::Searcher::new(level.unsigned_abs().min(ACCELERATION_MAX))),
+            _ => Effort::Fast(kernel::lz4::Encoder::with_prefix(level.unsigned_abs(), &text)),
         };
         Encoder { effort, dict_len: text.len(), text, scratch: Scratch::default() }
     }
@@ -62,27 +56,23 @@ impl Encoder {
     }
 
     pub(crate) fn encode(&mut self, input: &[u8], payload: &mut Vec<u8>, limit: usize) -> Result<bool> {
+        let text = if self.dict_len == 0 {
+            input
+        } else {
+            self.text.truncate(self.dict_len);
+            self.text.extend_from_slice(input);
+            &self.text
+        };
         match &mut self.effort {
-            Effort::Library(table) => {
-                let output = self.scratch.room(block::get_maximum_output_size(input.len()));
-                let done = if self.dict_len == 0 {
-                    block::compress_into_with_table(input, output, table)
-                } else {
-                    block::compress_into_with_dict(input, output, &self.text)
-                };
-                let Ok(len) = done else { return Ok(false) };
+            Effort::Fast(encoder) => {
+                // A longer output is not needed, so the encoder stops if the output becomes longer.
+                let room = limit.saturating_sub(payload.len()).min(kernel::lz4::encoded_len_max(input.len()));
+                let output = self.scratch.room(room);
+                let Some(len) = encoder.encode(text, output) else { return Ok(false) };
                 Ok(append(payload, &output[..len], limit))
             }
-            Effort::Fast(searcher) => {
-                self.text.truncate(self.dict_len);
-                self.text.extend_from_slice(input);
-                searcher.compress(&self.text, self.dict_len, self.scratch.bytes());
-                Ok(append(payload, self.scratch.bytes(), limit))
-            }
             Effort::Hc(searcher) => {
-                self.text.truncate(self.dict_len);
-                self.text.extend_from_slice(input);
-                searcher.compress(&self.text, self.dict_len, self.scratch.bytes());
+                searcher.compress(text, self.dict_len, self.scratch.bytes());
                 Ok(append(payload, self.scratch.bytes(), limit))
             }
         }
