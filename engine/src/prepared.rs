@@ -21,6 +21,7 @@ use format::batch::{Marker, Record, Records, append};
 
 use crate::sequence::Decision;
 use crate::sync::{Arc, Mutex};
+use crate::wal::WalPosition;
 
 /// Whether the database takes prepared transactions (`allow_2pc`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -228,20 +229,27 @@ struct Tracked {
 pub struct Outstanding {
     /// The oldest WAL that holds a part.
     pub wal: FileNumber,
+    /// The end of the record of the newest part. `None` if the part is durable: recovery read the part, or a resume wrote the
+    /// part again and synced it.
+    pub newest: Option<WalPosition>,
     /// The sequence number in the header of each part, in ascending order.
     pub parts: Vec<SequenceNumber>,
 }
 
 impl PreparedSections {
-    /// Adds a part of the transaction `name`. `wal` holds the part, and `first` is the sequence number in its header. With
-    /// the policy `Committed`, a transaction has one part, which replaces an earlier part.
-    pub fn add(&self, name: &[u8], wal: FileNumber, first: SequenceNumber, policy: Numbering) {
-        base::invariant!(wal > FileNumber::default(), "a section is added without its WAL");
+    /// Adds a part of the transaction `name`. `end` is the end of its record in the WAL, and `first` is the sequence number in its
+    /// header. With the policy `Committed`, a transaction has one part, which replaces an earlier part.
+    pub fn add(&self, name: &[u8], end: WalPosition, first: SequenceNumber, policy: Numbering) {
+        base::invariant!(end.number > FileNumber::default(), "a section is added without its WAL");
         let mut state = self.state.lock();
         match state.outstanding.get_mut(name) {
-            Some(known) if policy == Numbering::PerBatch => known.parts.push(first),
+            Some(known) if policy == Numbering::PerBatch => {
+                known.parts.push(first);
+                known.newest = Some(end);
+            }
             _ => {
-                state.outstanding.insert(name.to_vec(), Outstanding { wal, parts: vec![first] });
+                let section = Outstanding { wal: end.number, newest: Some(end), parts: vec![first] };
+                state.outstanding.insert(name.to_vec(), section);
             }
         }
     }
@@ -273,7 +281,8 @@ impl PreparedSections {
         for section in &sections {
             base::invariant!(!section.parts.is_empty(), "recovery found a section without parts");
             let parts = section.parts.iter().map(|part| part.first).collect();
-            state.outstanding.insert(section.name.clone(), Outstanding { wal: section.wal, parts });
+            let outstanding = Outstanding { wal: section.wal, newest: None, parts };
+            state.outstanding.insert(section.name.clone(), outstanding);
         }
         state.recovered.extend(sections);
     }
@@ -288,14 +297,16 @@ impl PreparedSections {
         self.state.lock().outstanding.clone()
     }
 
-    /// Records that `wal` holds all sections without commit or rollback: a resume has written them again. Returns the sections as
-    /// they were, for [`PreparedSections::move_back`].
+    /// Records that `wal` holds all sections without commit or rollback: a resume has written and synced them. Returns the sections
+    /// as they were, for [`PreparedSections::move_back`].
     pub fn move_to(&self, wal: FileNumber) -> BTreeMap<Vec<u8>, Outstanding> {
         let mut state = self.state.lock();
         let before = state.outstanding.clone();
         for section in state.outstanding.values_mut() {
             base::invariant!(section.wal <= wal, "a section moves from WAL {} to WAL {wal}", section.wal);
             section.wal = wal;
+            // A part that was written after the resume stays as it is.
+            section.newest = section.newest.filter(|end| end.number >= wal);
         }
         before
     }
@@ -306,6 +317,7 @@ impl PreparedSections {
         for (name, section) in &mut self.state.lock().outstanding {
             if let Some(before) = before.get(name) {
                 section.wal = section.wal.min(before.wal);
+                section.newest = section.newest.or(before.newest);
             }
         }
     }

@@ -1,12 +1,13 @@
 //! Large batches that become memtables of their own: the commit of a large transaction, and the ingestion of a batch.
 
-use base::{Error, FileNumber, Result, SequenceNumber};
+use base::{Error, Result, SequenceNumber};
 use format::batch::Marker;
 
 use super::{BeforeVisible, Db, PreparedName};
 use crate::batch::WriteBatch;
 use crate::options::WriteOptions;
 use crate::prepared::PreparedSections;
+use crate::wal::WalPosition;
 use crate::write::{FilledMemtables, Filler, Parts, WriteHook};
 
 /// Installs filled memtables. For a commit, keeps the WAL of the prepared section until the WAL of the commit is
@@ -27,9 +28,9 @@ impl WriteHook for Install<'_> {
         Some(&self.filled)
     }
 
-    fn logged(&self, wal: FileNumber, _first_seq: SequenceNumber, _seqs: u64) {
+    fn logged(&self, end: WalPosition, _first_seq: SequenceNumber, _seqs: u64) {
         if let Some((prepared, name)) = self.section {
-            prepared.committed(name, wal);
+            prepared.committed(name, end.number);
         }
     }
 
@@ -71,13 +72,13 @@ impl<'a> LargeBatches<'a> {
         };
         let mut front = commit_time.clone();
         front.marker(Marker::Commit(prepared.name));
-        let section = Some((self.db.inner.committer.prepared(), prepared.name));
-        let hook = Install { filled, section, before_visible };
+        let sections = self.db.inner.committer.prepared();
+        let hook = Install { filled, section: Some((sections, prepared.name)), before_visible };
         filler.write(&mut front, &hook.filled, options, &hook)?;
         if options.disableWAL {
             // After a crash, recovery restores the transaction as prepared. Until then no reader needs the WAL of its
             // section.
-            hook.logged(self.db.inner.wals.active_number(), SequenceNumber::ZERO, 0);
+            sections.committed(prepared.name, self.db.inner.wals.active_number());
         }
         Ok(Some(front.sequence()))
     }

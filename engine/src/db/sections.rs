@@ -17,6 +17,7 @@ use crate::options::WriteOptions;
 use crate::prepared::{self, Numbering, PreparedSections, SectionKind};
 use crate::sequence::{Decision, Snapshots};
 use crate::sync::{Arc, Mutex};
+use crate::wal::WalPosition;
 use crate::write::{Parts, WriteHook};
 
 /// A section that is in the WAL and in the memtables.
@@ -55,16 +56,16 @@ impl WriteHook for Write<'_> {
         true
     }
 
-    fn logged(&self, wal: FileNumber, first: SequenceNumber, seqs: u64) {
+    fn logged(&self, end: WalPosition, first: SequenceNumber, seqs: u64) {
         // The WAL of the oldest section keeps all later WALs.
-        self.prepared.add(self.owner.name, wal, first, Numbering::PerBatch);
+        self.prepared.add(self.owner.name, end, first, Numbering::PerBatch);
         base::invariant!(
             first > SequenceNumber::ZERO && seqs > 0,
             "a section has {seqs} sequence numbers from {first} on"
         );
         let last = (first + seqs).previous();
         Snapshots::add_undecided(self.snapshots, first, last, self.owner.decision);
-        *self.written.lock() = Some(WrittenSection { wal, first, last });
+        *self.written.lock() = Some(WrittenSection { wal: end.number, first, last });
     }
 }
 
@@ -86,13 +87,14 @@ impl WriteHook for Decide<'_> {
         self.before_visible.is_none()
     }
 
-    fn logged(&self, wal: FileNumber, _first_seq: SequenceNumber, _seqs: u64) {
+    fn logged(&self, end: WalPosition, _first_seq: SequenceNumber, _seqs: u64) {
         base::invariant!(
-            self.wal <= wal,
-            "a decision is in WAL {wal}, and its section is in the newer WAL {}",
+            self.wal <= end.number,
+            "a decision is in WAL {}, and its section is in the newer WAL {}",
+            end.number,
             self.wal
         );
-        self.prepared.committed(self.name, wal);
+        self.prepared.committed(self.name, end.number);
     }
 
     fn before_visible(&self, last_seq: SequenceNumber) -> Result<()> {

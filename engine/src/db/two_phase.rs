@@ -15,6 +15,7 @@ use crate::options::WriteOptions;
 use crate::prepared::{self, Numbering, PreparedSections, Section};
 use crate::sequence::{OwnRanges, Snapshot, Snapshots};
 use crate::sync::{Arc, AtomicFileNumber};
+use crate::wal::WalPosition;
 use crate::write::{Parts, WriteHook};
 
 /// A prepared transaction.
@@ -52,7 +53,7 @@ impl PreparedName<'_> {
         if options.disableWAL {
             // After a crash, recovery restores the transaction as prepared. Until then no reader needs the WAL of its
             // section.
-            hook.logged(db.inner.wals.active_number(), SequenceNumber::ZERO, 0);
+            hook.committed(db.inner.wals.active_number());
         }
         Ok(whole.sequence())
     }
@@ -77,9 +78,9 @@ impl WriteHook for Prepare<'_> {
         true
     }
 
-    fn logged(&self, wal: FileNumber, first_seq: SequenceNumber, _seqs: u64) {
-        self.prepared.add(self.name, wal, first_seq, Numbering::PerEntry);
-        self.wal.swap(wal);
+    fn logged(&self, end: WalPosition, first_seq: SequenceNumber, _seqs: u64) {
+        self.prepared.add(self.name, end, first_seq, Numbering::PerEntry);
+        self.wal.swap(end.number);
     }
 }
 
@@ -91,6 +92,18 @@ struct Commit<'a> {
     before_visible: Option<BeforeVisible<'a>>,
 }
 
+impl Commit<'_> {
+    /// Records that the commit record is in the WAL `wal`.
+    fn committed(&self, wal: FileNumber) {
+        base::invariant!(
+            self.of.wal <= wal,
+            "a commit is in WAL {wal}, and its section was written to the newer WAL {}",
+            self.of.wal
+        );
+        self.prepared.committed(self.of.name, wal);
+    }
+}
+
 impl WriteHook for Commit<'_> {
     fn parts(&self) -> Parts {
         self.parts
@@ -100,13 +113,8 @@ impl WriteHook for Commit<'_> {
         self.before_visible.is_none()
     }
 
-    fn logged(&self, wal: FileNumber, _first_seq: SequenceNumber, _seqs: u64) {
-        base::invariant!(
-            self.of.wal <= wal,
-            "a commit is in WAL {wal}, and its section was written to the newer WAL {}",
-            self.of.wal
-        );
-        self.prepared.committed(self.of.name, wal);
+    fn logged(&self, end: WalPosition, _first_seq: SequenceNumber, _seqs: u64) {
+        self.committed(end.number);
     }
 
     fn before_visible(&self, last_seq: SequenceNumber) -> Result<()> {
@@ -142,7 +150,7 @@ impl WriteHook for Rollback<'_> {
 
     // Before the write is published. A resume waits for the publication, so it never writes a section again whose rollback is
     // durable.
-    fn logged(&self, _wal: FileNumber, _first_seq: SequenceNumber, _seqs: u64) {
+    fn logged(&self, _end: WalPosition, _first_seq: SequenceNumber, _seqs: u64) {
         self.prepared.rolled_back(self.name);
     }
 }
@@ -205,7 +213,7 @@ impl Db {
         if options.disableWAL {
             // After a crash, recovery restores the transaction as prepared. Until then no reader needs the WAL of its
             // section.
-            hook.logged(self.inner.wals.active_number(), SequenceNumber::ZERO, 0);
+            hook.committed(self.inner.wals.active_number());
         }
         Ok(whole.sequence())
     }

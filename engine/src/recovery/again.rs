@@ -8,10 +8,14 @@
 //! and 7, the first commit would end x, and the second decision would find no section. So no recovery may read a failed
 //! WAL after the resume: its last records were not acknowledged. A failed WAL can also lose sections of acknowledged prepares
 //! that were not synced. So the resume writes all sections without commit or rollback to a new WAL.
+//!
+//! A WAL can lose records at its end: a file system that buffers appends, as for direct writes, loses them with a failed write. A
+//! name can be used again after a rollback, and an older section of the name can have the same sequence number. So the WAL
+//! must read up to the end of the newest section.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use base::{Error, Result, SequenceNumber};
+use base::{Error, FileNumber, Result, SequenceNumber};
 use env::{Env, ReadHints};
 use format::batch::{Batch, Marker, Record};
 use format::wal::{Item, Reader, Source, without_marks};
@@ -20,7 +24,7 @@ use super::durable::options;
 use super::prepared::section_records;
 use crate::manifest::FileSource;
 use crate::prepared::{Numbering, Outstanding, encode};
-use crate::wal::{ClosedWal, WalSet, closed_from};
+use crate::wal::{ClosedWal, WalPosition, WalSet, closed_from};
 
 /// The sections of these transactions, as batches for a new WAL, in the order of their sequence numbers. `wals` has all WALs
 /// that hold a section, and no WAL is active. `next_seq` is the next sequence number.
@@ -36,9 +40,8 @@ pub fn sections_again(
     next_seq: SequenceNumber,
 ) -> Result<Vec<(SequenceNumber, Vec<u8>)>> {
     let Some(oldest) = transactions.values().map(|section| section.wal).min() else { return Ok(Vec::new()) };
-    let batches = BTreeMap::new();
-    let mut found =
-        Found { transactions, numbering, next_seq, batches, decided: BTreeSet::new(), is_short: false };
+    let (batches, read_up_to) = (BTreeMap::new(), BTreeMap::new());
+    let mut found = Found { transactions, numbering, next_seq, batches, read_up_to };
     for wal in closed_from(wals, oldest) {
         let path = wals.path(wal.number);
         found.read(env, wals, &wal).map_err(|e| e.doing("reading prepared transactions").file(&path))?;
@@ -80,12 +83,8 @@ struct Found<'a> {
     /// Each part, by its transaction and by the sequence number in its header. With one sequence number for each entry, a
     /// transaction has one part, and the newest section of the name counts.
     batches: BTreeMap<(Vec<u8>, SequenceNumber), (SequenceNumber, Vec<u8>)>,
-    /// The transactions with a decision after the newest section that was found. The decision failed, or the section belongs to an
-    /// older transaction of the name.
-    decided: BTreeSet<Vec<u8>>,
-    /// True if a WAL has lost records at its end. A file system that buffers appends, as for direct writes, loses them with a
-    /// failed write.
-    is_short: bool,
+    /// The end of the last whole record of each WAL.
+    read_up_to: BTreeMap<FileNumber, u64>,
 }
 
 impl Found<'_> {
@@ -101,30 +100,15 @@ impl Found<'_> {
                 _ => break,
             }
         }
-        self.is_short |= reader.whole_end() < wal.size;
+        self.read_up_to.insert(wal.number, reader.whole_end());
         Ok(())
     }
 
     fn record(&mut self, bytes: &[u8]) -> Result<()> {
         let batch = Batch::new(bytes)?;
-        let mut has_section = false;
-        for record in batch.records() {
-            match record {
-                Ok(Record::Marker(Marker::EndPrepare(name))) => {
-                    has_section = true;
-                    self.decided.remove(name);
-                }
-                Ok(Record::Marker(
-                    Marker::Commit(name)
-                    | Marker::Rollback(name)
-                    | Marker::CommitWithTimestamp { xid: name, .. },
-                )) => {
-                    self.decided.insert(name.to_vec());
-                }
-                _ => {}
-            }
-        }
-        if !has_section {
+        let ends_section =
+            |record: &Result<Record<'_>>| matches!(record, Ok(Record::Marker(Marker::EndPrepare(_))));
+        if !batch.records().any(|record| ends_section(&record)) {
             return Ok(());
         }
         match self.numbering {
@@ -181,17 +165,11 @@ impl Found<'_> {
     fn finish(self) -> Result<Vec<(SequenceNumber, Vec<u8>)>> {
         for (name, section) in self.transactions {
             let parts = if self.numbering == Numbering::PerEntry { 1 } else { section.parts.len() };
-            // Sections of one name can share a sequence number only with one number for each entry. The lost records may have
-            // held the newest section.
-            let is_doubtful =
-                self.is_short && self.numbering == Numbering::PerEntry && self.decided.contains(name);
-            if is_doubtful
-                || section
-                    .parts
-                    .iter()
-                    .take(parts)
-                    .any(|part| !self.batches.contains_key(&(name.clone(), *part)))
-            {
+            let is_read = |end: WalPosition| {
+                self.read_up_to.get(&end.number).is_some_and(|read_up_to| end.bytes <= *read_up_to)
+            };
+            let is_found = |part: &SequenceNumber| self.batches.contains_key(&(name.clone(), *part));
+            if !section.newest.is_none_or(is_read) || !section.parts.iter().take(parts).all(is_found) {
                 return Err(Error::corruption(format!(
                     "the WALs from {} on do not have the prepared section of the transaction {}",
                     section.wal,

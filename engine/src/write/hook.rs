@@ -3,9 +3,10 @@
 //! A write with a hook has a write group of its own. A synced write of a transaction can overlap other writes
 //! ([`WriteHook::overlaps`]).
 
-use base::{FileNumber, Result, SequenceNumber};
+use base::{Result, SequenceNumber};
 
 use super::FilledMemtables;
+use crate::wal::WalPosition;
 
 /// Functions that the leader calls around one write.
 pub trait WriteHook: Send + Sync {
@@ -37,9 +38,9 @@ pub trait WriteHook: Send + Sync {
         Ok(())
     }
 
-    /// Called after the write is in the WAL `wal`, before the memtables. Not called with `disableWAL`. The write
-    /// takes `seqs` sequence numbers, and `first_seq` is the first.
-    fn logged(&self, _wal: FileNumber, _first_seq: SequenceNumber, _seqs: u64) {}
+    /// Called after the write is in the WAL, before the memtables. Not called with `disableWAL`. `end` is the end of the
+    /// record of the write. The write takes `seqs` sequence numbers, and `first_seq` is the first.
+    fn logged(&self, _end: WalPosition, _first_seq: SequenceNumber, _seqs: u64) {}
 
     /// Called after the write is in the WAL and in the memtables, before it is visible. `last_seq` is its last sequence
     /// number.

@@ -58,7 +58,7 @@ pub(super) fn finish(
     writer.queue.hand_over(leader_state);
     let applied = sync(writer, end).and_then(|()| {
         if let Some(hook) = hook {
-            hook.logged(end.number, first, last.next().saturating_since(first));
+            hook.logged(end, first, last.next().saturating_since(first));
         }
         writer.memtables(group, first, batch, &[], hook)
     });

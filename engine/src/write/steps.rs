@@ -116,7 +116,7 @@ impl Writer {
             if let Some(hook) = hook
                 && !overlaps
             {
-                hook.logged(self.switcher.wals.active_number(), first, seqs);
+                hook.logged(self.switcher.wals.end(), first, seqs);
             }
         }
         let _time = PerfTimer::start(PerfCounter::WritePreAndPostProcessTime);

@@ -1,7 +1,7 @@
 //! Failures that a resume clears: of the WAL and of flushes, and what a thread reports after another thread has resumed.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::thread::ThreadId;
 
@@ -19,8 +19,8 @@ use ironstone::{
 struct Broken {
     /// The operation and the end of the file name.
     call: Mutex<Option<(Op, &'static str)>>,
-    /// If set, the next append to a WAL returns success and writes nothing, as a file system that buffers and then fails.
-    loses_append: AtomicBool,
+    /// This number of appends to WALs return success and write nothing, as a file system that buffers and then fails.
+    lost_appends: AtomicUsize,
 }
 
 impl Hook for Broken {
@@ -30,8 +30,12 @@ impl Hook for Broken {
 
     fn before(&self, call: &Call<'_>) -> Verdict {
         let ends_with = |end: &str| call.path.to_str().is_some_and(|path| path.ends_with(end));
-        if call.op == Op::Append && ends_with(".log") && self.loses_append.swap(false, Ordering::SeqCst) {
-            return Verdict::Skip;
+        if call.op == Op::Append && ends_with(".log") {
+            let lost = self.lost_appends.load(Ordering::SeqCst);
+            if lost > 0 {
+                self.lost_appends.store(lost - 1, Ordering::SeqCst);
+                return Verdict::Skip;
+            }
         }
         match *self.call.lock().unwrap() {
             // ENOSPC: a resume can clear the error.
@@ -267,7 +271,7 @@ fn resume_keeps_a_prepared_transaction_if_the_failed_wal_lost_later_bytes() {
         let db = world.open();
         db.put(b"k", b"old").unwrap();
         let transaction = prepare(&db).unwrap();
-        world.broken.loses_append.store(true, Ordering::SeqCst);
+        world.broken.lost_appends.store(1, Ordering::SeqCst);
         world.fail_and_resume(&db);
         let reopened = world.reopened(Survivors::Synced);
         let recovered = reopened.transaction_by_name(b"x");
@@ -281,23 +285,37 @@ fn resume_keeps_a_prepared_transaction_if_the_failed_wal_lost_later_bytes() {
 }
 
 /// A name is used again after a rollback that took no sequence number. If the failed WAL lost the newer section, the resume must not
-/// take the older section of the name.
+/// take the older section of the name. The WAL can lose the rollback too.
 #[test]
 fn resume_does_not_prepare_a_section_that_was_rolled_back() {
-    let world = World::new("");
-    let db = world.open();
-    prepare(&db).unwrap().rollback().unwrap();
-    let transaction = db.begin();
-    transaction.set_name(b"x").unwrap();
-    transaction.put(b"other key", b"new").unwrap();
-    world.broken.loses_append.store(true, Ordering::SeqCst);
-    // The prepare is not synced, so it is acknowledged, and the file system loses it.
-    transaction.prepare().unwrap();
-    world.broken.set(Some((Op::Append, ".log")));
-    db.put(b"failed", b"failed").unwrap_err();
-    world.broken.set(None);
-    let error = db.resume().unwrap_err();
-    assert!(error.is_corruption(), "{error}");
+    for lost in [0, 1, 2] {
+        let world = World::new("");
+        let db = world.open();
+        let older = prepare(&db).unwrap();
+        let lose = |appends| world.broken.lost_appends.store(appends, Ordering::SeqCst);
+        lose(lost / 2);
+        older.set_write_options(WriteOptions::default());
+        older.rollback().unwrap();
+        let newer = db.begin();
+        newer.set_name(b"x").unwrap();
+        newer.put(b"other key", b"new").unwrap();
+        lose(lost.min(1));
+        // The rollback and the prepare are not synced, so they are acknowledged, and the file system can lose them.
+        newer.prepare().unwrap();
+        world.broken.set(Some((Op::Append, ".log")));
+        db.put(b"failed", b"failed").unwrap_err();
+        world.broken.set(None);
+        if lost > 0 {
+            let error = db.resume().unwrap_err();
+            assert!(error.is_corruption(), "{lost} records are lost: {error}");
+            continue;
+        }
+        db.resume().unwrap();
+        let reopened = world.reopened(Survivors::Synced);
+        reopened.transaction_by_name(b"x").unwrap().commit().unwrap();
+        assert_eq!(reopened.get(b"other key").unwrap().as_deref(), Some(&b"new"[..]));
+        assert_eq!(reopened.get(b"k").unwrap(), None);
+    }
 }
 
 /// A recycled WAL keeps its file and its name until its reuse. Without the MANIFEST, a repair cannot know that a resume ended, and
