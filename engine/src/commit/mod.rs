@@ -289,11 +289,18 @@ impl Committer {
         Ok(Committed { min_wal_to_keep: self.min_wal_to_keep(), flushes: Vec::new() })
     }
 
-    /// Records synced sizes of closed WALs (`track_and_verify_wals_in_manifest`).
+    /// Records synced sizes of closed WALs (`track_and_verify_wals_in_manifest`). Skips WALs that are not needed: after the
+    /// caller synced them, another job may have committed their deletion. RocksDB fails the open if an addition without a
+    /// deletion names a missing WAL.
+    ///
+    /// # Errors
+    /// An error of the file system.
     pub fn track_wals(&self, synced: &[(FileNumber, u64)]) -> Result<()> {
+        let mut manifest = self.manifest.lock();
+        let min_wal = self.min_wal_to_keep();
         let wal_additions: Vec<_> = synced
             .iter()
-            .filter(|(_, size)| *size > 0)
+            .filter(|(number, size)| *number >= min_wal && *size > 0)
             .map(|(number, size)| WalAddition { number: *number, synced_size_bytes: Some(*size) })
             .collect();
         if wal_additions.is_empty() {
@@ -307,7 +314,8 @@ impl Committer {
             "the synced size of a WAL falls: {wal_additions:?}"
         );
         self.tracked_wals.lock().extend(wal_additions.iter().map(|w| (w.number, w.synced_size_bytes)));
-        self.commit_records(vec![VersionEdit { wal_additions, ..VersionEdit::default() }], || {}).map(|_| ())
+        let edit = VersionEdit { wal_additions, ..VersionEdit::default() };
+        self.write(&mut manifest, vec![(self.complete(edit, SequenceNumber::ZERO), 0)])
     }
 
     /// Starts a new MANIFEST with a snapshot of all column families, whatever the size of the old MANIFEST.

@@ -3,15 +3,21 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock, Weak};
 
-use base::{Error, FileNumber, SequenceNumber};
+use base::{Error, FamilyId, FileNumber, SequenceNumber};
 use env::Env;
 use env::hook::{Call, Hook, Hooked, Op, Verdict};
 use env::memory::Survivors;
+use format::edit::VersionEdit;
 use format::wal::{Item, Mark, Marks, Reader, ReaderOptions, marks_of, put_marks};
 use ironstone_engine::batch::WriteBatch;
+use ironstone_engine::commit::Committer;
 use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, OpenRequest};
+use ironstone_engine::family::FamilySet;
+use ironstone_engine::files::{Numbers, Obsolete};
+use ironstone_engine::manifest::{Manifest, ManifestSettings};
 use ironstone_engine::options::{DbOptions, FamilyOptions, FlushOptions, WriteOptions};
+use ironstone_engine::sequence::LastSequence;
 use ironstone_engine::wal::{WalSet, WalSettings};
 use parking_lot::Mutex;
 
@@ -233,6 +239,40 @@ fn a_manifest_is_deleted_after_any_commit_replaces_it() {
     rolled("a flush");
     db.drop_family(&other).unwrap();
     rolled("a family dropped");
+}
+
+/// A thread synced WALs 5 and 9, and another thread committed meanwhile that no WAL below 8 is needed.
+#[test]
+fn manifest_does_not_track_a_wal_after_its_deletion() {
+    let env = Env::memory(1);
+    env.fs.create_dir_all(Path::new("/db")).unwrap();
+    let settings = ManifestSettings {
+        dir: "/db".into(),
+        preallocate_bytes: 0,
+        max_file_size: 1 << 20,
+        max_space_amp_pct: 500,
+        use_fsync: false,
+    };
+    let manifest = Manifest::new(env.clone(), settings, FileNumber(1));
+    let families = Arc::new(FamilySet::new(Vec::new(), FamilyId::DEFAULT));
+    let sequence = Arc::new(LastSequence::new(SequenceNumber::new(1)));
+    let obsolete = Arc::new(Obsolete::new(Arc::default()));
+    let numbers = Numbers::new(FileNumber(10));
+    let committer = Committer::new(manifest, numbers, families, sequence, obsolete, None, FileNumber(8));
+    committer.track_wals(&[(FileNumber(5), 100), (FileNumber(9), 100)]).unwrap();
+    committer.track_wals(&[(FileNumber(5), 100)]).unwrap();
+    committer.track_wals(&[(FileNumber(9), 200)]).unwrap();
+    let path = format!("/db/{}", format::names::manifest(committer.manifest_number()));
+    let bytes = env.fs.read_all(Path::new(&path), 1 << 20).unwrap();
+    let mut reader = Reader::new(&bytes[..], ReaderOptions::default());
+    let mut added = Vec::new();
+    while let Item::Record { bytes, .. } = reader.next().unwrap() {
+        let edit = VersionEdit::decode(bytes).unwrap();
+        added.extend(edit.wal_additions.iter().map(|wal| (wal.number, wal.synced_size_bytes)));
+    }
+    // The first record begins a new MANIFEST, whose snapshot has the WAL too.
+    added.dedup();
+    assert_eq!(added, [(FileNumber(9), Some(100)), (FileNumber(9), Some(200))]);
 }
 
 /// The record of the predecessor stands before the first batch of a WAL. Any thread can sync this record.
