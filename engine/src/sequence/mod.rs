@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, VecDeque};
 use base::SequenceNumber;
 use lsm::stripes::Stripes;
 
-use crate::sync::{Arc, AtomicU64, Mutex, OnceLock, Ordering};
+use crate::sync::{Arc, AtomicU64, Mutex, OnceLock, Ordering, Weak};
 pub use times::{SEQNOS_BEFORE_CREATION, WriteTimes};
 pub use undecided::{Decision, OwnRanges, Undecided, UndecidedRange, Visibility};
 
@@ -313,7 +313,7 @@ impl Snapshots {
         let mut live = owner.live.lock();
         ends.iter().for_each(|end| add_holder(&mut live.ends, *end));
         drop(live);
-        let keeps = Box::new(RangeEnds { ends, owner: owner.clone() });
+        let keeps = Box::new(RangeEnds { ends, owner: Arc::downgrade(owner) });
         owner.sequence.undecided.add(UndecidedRange::new(first, last, decision.clone(), keeps));
     }
 
@@ -394,16 +394,19 @@ impl Snapshots {
 /// The ends of an undecided range, which compactions respect like snapshots.
 struct RangeEnds {
     ends: [SequenceNumber; 2],
-    owner: Arc<Snapshots>,
+    /// Weak, because the owner holds the list of the undecided ranges. With a strong reference, a database that closes with an
+    /// undecided transaction would never free them. Without an owner there is no compaction.
+    owner: Weak<Snapshots>,
 }
 
 impl Drop for RangeEnds {
     fn drop(&mut self) {
-        let mut live = self.owner.live.lock();
+        let Some(owner) = self.owner.upgrade() else { return };
+        let mut live = owner.live.lock();
         self.ends.iter().for_each(|end| remove_holder(&mut live.ends, *end));
-        self.owner.released(&live);
+        owner.released(&live);
         drop(live);
-        self.owner.notify_if_past();
+        owner.notify_if_past();
     }
 }
 
@@ -503,7 +506,28 @@ impl std::fmt::Debug for Snapshot {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::{LiveSnapshots, SequenceNumber};
+    use super::{Decision, LastSequence, LiveSnapshots, SequenceNumber, Snapshots};
+    use crate::sync::Arc;
+
+    /// A database can close with undecided transactions. Their ranges must not keep the list of the ranges.
+    #[test]
+    fn undecided_ranges_are_freed_with_their_database() {
+        let sequence = Arc::new(LastSequence::new(SequenceNumber::new(9)));
+        sequence.undecided().enable();
+        let snapshots = Arc::new(Snapshots::new(sequence.clone()));
+        let decision = Arc::new(Decision::default());
+        let range = |seq| (SequenceNumber::new(seq), SequenceNumber::new(seq + 1));
+        for (first, last) in [range(2), range(6)] {
+            Snapshots::add_undecided(&snapshots, first, last, &decision);
+        }
+        assert_eq!((Arc::strong_count(&decision), snapshots.stripes().as_slice().len()), (3, 4));
+        let (weak_sequence, weak_snapshots) = (Arc::downgrade(&sequence), Arc::downgrade(&snapshots));
+        let view = sequence.view();
+        drop((snapshots, sequence));
+        assert_eq!((weak_snapshots.strong_count(), weak_sequence.strong_count()), (0, 0));
+        assert!(view.1.is_some_and(|view| !view.sees(SequenceNumber::new(3))), "a reader keeps the ranges");
+        assert_eq!(Arc::strong_count(&decision), 1);
+    }
 
     /// A tree of sequence numbers is the specification.
     #[test]
