@@ -156,7 +156,9 @@ impl ManualCompactions {
 
     /// Drops one SST file without writing an SST file. All entries of the file are gone, also entries that a snapshot
     /// sees. Only the last level that holds files may lose a file, because the tombstones of a file hide entries of
-    /// lower levels; in level 0, only the oldest file may be dropped. A file that a job reads stays, without an error.
+    /// lower levels; in level 0, only the oldest file may be dropped. In other levels, the last user key of the file must have no
+    /// older entries in the next file, because a deletion of this key would end. RocksDB drops such a file. A file that a job
+    /// reads stays, without an error.
     ///
     /// # Errors
     /// InvalidArgument if no column family has the file, or if the file is not a file that may be dropped. Errors of the
@@ -182,6 +184,12 @@ impl ManualCompactions {
             if level == 0 && version.level(0).iter().next_back().is_some_and(|oldest| oldest.number != number)
             {
                 return invalid("File in level 0, but not oldest");
+            }
+            let mut pairs = version.level(level).as_slice().windows(2);
+            if level > 0
+                && pairs.any(|pair| pair[0].number == number && version.share_key(&pair[0], &pair[1]))
+            {
+                return invalid("File shares its last user key with the next file of the level");
             }
             file.set_being_compacted(true);
             (family, file, Edit { deleted: vec![(level, number)], ..Edit::default() })
@@ -231,11 +239,8 @@ impl ManualCompactions {
             if files.iter().any(|f| f.being_compacted()) {
                 return invalid("PromoteL0 called during L0 compaction");
             }
-            let overlap = |a: &TableFile, b: &TableFile| {
-                let ends = order.user.compare_without_timestamp(a.largest_user_key(), b.smallest_user_key());
-                ends.is_gt() || ends.is_eq() && !a.largest_is_exclusive()
-            };
-            if files.windows(2).any(|w| overlap(&w[0], &w[1])) {
+            // Files that share a user key do not overlap if their internal keys do not.
+            if files.windows(2).any(|pair| order.compare(&pair[0].largest, &pair[1].smallest).is_ge()) {
                 return invalid("L0 has overlapping files");
             }
             let written_to = |level| state.running_of(family.id()).iter().any(|r| r.output_level == level);

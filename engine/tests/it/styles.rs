@@ -437,11 +437,63 @@ fn level_0_is_promoted_if_the_target_level_is_empty() {
         db.promote_l0(&family, 3).unwrap_err().message(),
         "All levels up to target_level must be empty"
     );
+    put(&db, "b", "1");
     table(&db, "a");
     assert_eq!(db.promote_l0(&family, 1).unwrap_err().message(), "L0 has overlapping files");
     drop((db, family));
     let db = open(&env, plain());
     assert_eq!(scan(&db).len(), 3);
+}
+
+/// Creates two SST files in level 2. The first file ends with the deletion of `b`, and the second file begins with the older value
+/// of `b`.
+fn deletion_before_its_value(env: &Env) -> Db {
+    let db = open(env, FamilyOptions { disable_auto_compactions: true, ..plain() });
+    put(&db, "b", "older");
+    table(&db, "c");
+    put(&db, "a", "1");
+    let family = db.default_family().unwrap();
+    db.delete(&family, b"b", &WriteOptions::default()).unwrap();
+    flush(&db);
+    db.promote_l0(&family, 2).unwrap();
+    assert_eq!(tree(&db), [level(2, &["a-b", "b-c"])]);
+    db
+}
+
+#[test]
+fn level_0_files_that_share_only_a_user_key_are_promoted() {
+    let env = Env::memory(10);
+    let db = deletion_before_its_value(&env);
+    assert_eq!((get(&db, "b"), scan(&db).len()), (None, 2));
+    drop(db);
+    let db = open(&env, plain());
+    assert_eq!((get(&db, "b"), scan(&db).len()), (None, 2));
+    compact(&db, &CompactRangeOptions::default()).unwrap();
+    assert_eq!((get(&db, "b"), scan(&db).len()), (None, 2));
+}
+
+#[test]
+fn deletion_of_a_file_brings_no_older_value_of_the_next_file_back() {
+    let env = Env::memory(10);
+    let db = deletion_before_its_value(&env);
+    let refused = "File shares its last user key with the next file of the level";
+    assert_eq!((delete_file_of(&db, "a").as_str(), get(&db, "b")), (refused, None));
+    assert_eq!((delete_file_of(&db, "b").as_str(), get(&db, "b")), ("ok", None));
+    assert_eq!((delete_file_of(&db, "a").as_str(), tree(&db)), ("ok", Vec::new()));
+}
+
+/// Without the end of the range, the second file stays. It holds an older value of the last key of the first file.
+#[test]
+fn deletion_of_the_files_in_a_range_brings_no_older_value_back() {
+    let env = Env::memory(10);
+    let db = deletion_before_its_value(&env);
+    let family = db.default_family().unwrap();
+    let range: (Option<&[u8]>, Option<&[u8]>) = (Some(b"a"), Some(b"c"));
+    db.delete_files_in_ranges(&family, &[range], false).unwrap();
+    assert_eq!((tree(&db), get(&db, "b")), (vec![level(2, &["a-b", "b-c"])], None));
+    let second: (Option<&[u8]>, Option<&[u8]>) = (Some(b"a"), Some(b"d"));
+    db.delete_files_in_ranges(&family, &[range, second], false).unwrap();
+    assert_eq!((tree(&db), get(&db, "b")), (Vec::new(), None));
 }
 
 #[test]

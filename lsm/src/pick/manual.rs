@@ -348,7 +348,8 @@ impl Picker<'_> {
 /// Returns the files that `DeleteFilesInRanges` deletes: SST files below level 0 that are completely inside
 /// one of the ranges of user keys and that no job uses. The ends belong to the ranges. Without `include_end`,
 /// a file whose last key is the end stays. Files that share a user key with a neighbour outside of the range
-/// stay too.
+/// stay too. A file also stays if the next file stays and has older entries of its last user key: a deletion of this key would
+/// end. RocksDB deletes such a file.
 pub fn files_in_ranges(
     view: &View<'_>,
     options: &Options,
@@ -358,6 +359,7 @@ pub fn files_in_ranges(
     let picker = Picker::new(view, options, 0);
     let order = &view.version.order().user;
     let mut found: Vec<(usize, Arc<TableFile>)> = Vec::new();
+    let mut numbers = BTreeSet::new();
     for (begin, end) in ranges {
         let smallest = begin.map(|user| seek_key(user, MAX_SEQUENCE));
         let largest = end.map(|user| {
@@ -370,8 +372,7 @@ pub fn files_in_ranges(
             for file in picker.within(level, extent) {
                 let ends_there = end
                     .is_some_and(|end| order.compare_without_timestamp(file.largest_user_key(), end).is_eq());
-                let known = found.iter().any(|(_, f)| f.number == file.number);
-                if !file.being_compacted() && !known && (include_end || !ends_there) {
+                if !file.being_compacted() && (include_end || !ends_there) && numbers.insert(file.number) {
                     found.push((level, file));
                 }
             }
@@ -381,6 +382,14 @@ pub fn files_in_ranges(
         found.iter().all(|(level, _)| *level > 0),
         "a level-0 file is deleted for its key range"
     );
+    for level in 1..view.version.num_levels() {
+        for pair in view.version.level(level).as_slice().windows(2).rev() {
+            if !numbers.contains(&pair[1].number) && view.version.share_key(&pair[0], &pair[1]) {
+                numbers.remove(&pair[0].number);
+            }
+        }
+    }
+    found.retain(|(_, file)| numbers.contains(&file.number));
     found
 }
 

@@ -187,9 +187,9 @@ impl Version {
         start..end
     }
 
-    /// Returns true if `left` ends with an entry of the user key with which `right` begins. A file with an
-    /// exclusive end has no entry of its last user key.
-    fn share_key(&self, left: &TableFile, right: &TableFile) -> bool {
+    /// Returns true if `left` ends with an entry of the user key with which `right` begins. `right` is the next file of a sorted
+    /// level, so its entries of the key are older. A file with an exclusive end has no entry of its last user key.
+    pub fn share_key(&self, left: &TableFile, right: &TableFile) -> bool {
         compare_boundaries(&self.order, &left.largest, &right.smallest).is_eq()
     }
 
