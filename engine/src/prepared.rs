@@ -18,10 +18,10 @@ use std::collections::BTreeMap;
 
 use base::{FamilyId, FileNumber, Result, SequenceNumber};
 use format::batch::{Marker, Record, Records, append};
+use format::wal::WalPosition;
 
 use crate::sequence::Decision;
 use crate::sync::{Arc, Mutex};
-use crate::wal::WalPosition;
 
 /// Whether the database takes prepared transactions (`allow_2pc`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

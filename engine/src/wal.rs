@@ -73,14 +73,6 @@ pub struct WalSet {
     manifest_mark_due: AtomicBool,
 }
 
-/// The end of a record in a WAL.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WalPosition {
-    pub number: FileNumber,
-    /// The offset after the record.
-    pub bytes: u64,
-}
-
 /// The records of a closed WAL.
 #[derive(Clone, Debug)]
 pub struct ClosedWal {

@@ -2,12 +2,12 @@
 
 use base::{Error, Result, SequenceNumber};
 use format::batch::Marker;
+use format::wal::WalPosition;
 
 use super::{BeforeVisible, Db, PreparedName};
 use crate::batch::WriteBatch;
 use crate::options::WriteOptions;
 use crate::prepared::PreparedSections;
-use crate::wal::WalPosition;
 use crate::write::{FilledMemtables, Filler, Parts, WriteHook};
 
 /// Installs filled memtables. For a commit, keeps the WAL of the prepared section until the WAL of the commit is

@@ -10,6 +10,7 @@
 
 use base::{Error, FileNumber, Result, SequenceNumber};
 use format::batch::Marker;
+use format::wal::WalPosition;
 
 use super::{BeforeVisible, Db};
 use crate::batch::WriteBatch;
@@ -17,7 +18,6 @@ use crate::options::WriteOptions;
 use crate::prepared::{self, Numbering, PreparedSections, SectionKind};
 use crate::sequence::{Decision, Snapshots};
 use crate::sync::{Arc, Mutex};
-use crate::wal::WalPosition;
 use crate::write::{Parts, WriteHook};
 
 /// A section that is in the WAL and in the memtables.

@@ -8,6 +8,7 @@
 
 use base::{FileNumber, Result, SequenceNumber};
 use format::batch::Marker;
+use format::wal::WalPosition;
 
 use super::Db;
 use crate::batch::WriteBatch;
@@ -15,7 +16,6 @@ use crate::options::WriteOptions;
 use crate::prepared::{self, Numbering, PreparedSections, Section};
 use crate::sequence::{OwnRanges, Snapshot, Snapshots};
 use crate::sync::{Arc, AtomicFileNumber};
-use crate::wal::WalPosition;
 use crate::write::{Parts, WriteHook};
 
 /// A prepared transaction.

@@ -2,9 +2,9 @@
 
 use base::FileNumber;
 use base::SequenceNumber;
+use format::wal::WalPosition;
 
 use super::{Numbering, PreparedSections};
-use crate::wal::WalPosition;
 
 /// The section of x is in WAL 5. A resume writes it again to WAL 9, and its commit fails. The next commit of a flush must not release
 /// WAL 5: recovery reads WAL 9 only if the MANIFEST needs no older WAL.

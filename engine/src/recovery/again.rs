@@ -18,13 +18,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use base::{Error, FileNumber, Result, SequenceNumber};
 use env::{Env, ReadHints};
 use format::batch::{Batch, Marker, Record};
-use format::wal::{Item, Reader, Source, without_marks};
+use format::wal::{Item, Reader, Source, WalPosition, without_marks};
 
 use super::durable::options;
 use super::prepared::section_records;
 use crate::manifest::FileSource;
 use crate::prepared::{Numbering, Outstanding, encode};
-use crate::wal::{ClosedWal, WalPosition, WalSet, closed_from};
+use crate::wal::{ClosedWal, WalSet, closed_from};
 
 /// The sections of these transactions, as batches for a new WAL, in the order of their sequence numbers. `wals` has all WALs
 /// that hold a section, and no WAL is active. `next_seq` is the next sequence number.

@@ -5,11 +5,12 @@
 use base::{Error, FileNumber, Result};
 use env::fs::Syncer;
 use format::proof::Extent;
+use format::wal::WalPosition;
 
+use super::WalSet;
 use super::active::Active;
 use super::closed::{Closed, ClosedState, Unsynced};
 use super::shared::Shared;
-use super::{WalPosition, WalSet};
 use crate::sync::{Arc, Ordering};
 
 /// The outcome of [`WalSet::sync_up_to`] and [`WalSet::sync_together`].

@@ -4,9 +4,9 @@
 //! ([`WriteHook::overlaps`]).
 
 use base::{Result, SequenceNumber};
+use format::wal::WalPosition;
 
 use super::FilledMemtables;
-use crate::wal::WalPosition;
 
 /// Functions that the leader calls around one write.
 pub trait WriteHook: Send + Sync {

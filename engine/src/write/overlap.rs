@@ -21,13 +21,14 @@
 
 use base::stats::{Cause, HistogramKind, Step, Ticker};
 use base::{Result, SequenceNumber};
+use format::wal::WalPosition;
 
 use super::Writer;
 use super::group::{Group, LeaderState};
 use super::hook::{Parts, WriteHook};
 use crate::batch::WriteBatch;
 use crate::stats::DatabaseCounter;
-use crate::wal::{SharedSync, WalPosition};
+use crate::wal::SharedSync;
 
 /// Returns true if the leader of the group hands the lead over before the sync. Without concurrent inserts, only a write that
 /// inserts nothing may overlap others.

@@ -104,6 +104,15 @@ pub trait StreamDecompressor: Send {
     fn decompress(&mut self, fragment: &[u8], out: &mut Vec<u8>) -> Result<()>;
 }
 
+/// The end of a record in a WAL.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WalPosition {
+    /// The number in the name of the WAL.
+    pub number: FileNumber,
+    /// The offset after the record.
+    pub bytes: u64,
+}
+
 /// The end of the previous WAL, as the writer of this WAL knew it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Predecessor {
