@@ -7,6 +7,7 @@
 //!           entities      wide columns, attribute groups, iterators over several column families
 //!           aging         databases with a time to live
 //!           copies        checkpoints, backups, exports, SST files, secondaries, the WAL as a stream
+//!           stamped       column families with timestamps
 //! ```
 //! A world runs on a disk in memory without faults. Not here: crashes (`crash`, `prepared`, `crate::copies`).
 
@@ -15,6 +16,7 @@ mod copies;
 mod entities;
 mod indexed;
 mod overlay;
+mod stamped;
 mod transactions;
 
 use std::sync::Arc;
@@ -29,6 +31,9 @@ use testkit::chance::Chance;
 
 use crate::random::Ran;
 use crate::sample::{self, Fixed};
+
+/// The number of worlds. The transactions have four of them.
+const WORLDS: u64 = 9;
 
 /// The column families of each world.
 const FAMILIES: [&str; 2] = ["default", "second"];
@@ -59,14 +64,15 @@ fn run(seed: u64, len: usize) -> Result<Ran, String> {
     let chance = &mut Chance::new(seed ^ 0x6361_6c6c);
     let setting = Setting::draw(seed, chance);
     let failed = |at: usize, words: String| {
-        format!("seed {seed}, world {}, operation {at}: {words}\noptions: {}", seed % 8, setting.text)
+        format!("seed {seed}, world {}, operation {at}: {words}\noptions: {}", seed % WORLDS, setting.text)
     };
-    let mut world: Box<dyn World> = match seed % 8 {
+    let mut world: Box<dyn World> = match seed % WORLDS {
         0..=3 => Box::new(transactions::Transactions::new(seed, &setting).map_err(|w| failed(0, w))?),
         4 => Box::new(indexed::Indexed::new(&setting).map_err(|w| failed(0, w))?),
         5 => Box::new(entities::Entities::new(&setting).map_err(|w| failed(0, w))?),
         6 => Box::new(aging::Aging::new(&setting).map_err(|w| failed(0, w))?),
-        _ => Box::new(copies::Copies::new(&setting).map_err(|w| failed(0, w))?),
+        7 => Box::new(copies::Copies::new(&setting).map_err(|w| failed(0, w))?),
+        _ => Box::new(stamped::Stamped::new(&setting).map_err(|w| failed(0, w))?),
     };
     for at in 1..=len {
         world.step(chance).map_err(|words| failed(at, words))?;

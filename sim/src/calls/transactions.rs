@@ -26,7 +26,7 @@ use self::facts::Stamped;
 use self::own::{Own, Use};
 use super::indexed::rows_equal;
 use super::overlay::{Change, Key, State, columns};
-use super::{FAMILIES, Setting, World, key, same, told, walk};
+use super::{FAMILIES, Setting, WORLDS, World, key, same, told, walk};
 
 /// The database of a world.
 enum Base {
@@ -86,7 +86,7 @@ impl Transactions {
     /// # Errors
     /// The error of the open, as text.
     pub fn new(seed: u64, setting: &Setting) -> Result<Transactions, String> {
-        let flavor = match seed / 8 % 5 {
+        let flavor = match seed / WORLDS % 5 {
             0 => Flavor::Policy(TxnDbWritePolicy::WriteCommitted),
             1 => Flavor::Policy(TxnDbWritePolicy::WritePrepared),
             2 => Flavor::Policy(TxnDbWritePolicy::WriteUnprepared),
