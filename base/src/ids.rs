@@ -11,9 +11,15 @@ macro_rules! id {
         ///
         /// The compiler rejects a plain number, and a number of another type, in the place of this number.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(pub $repr);
+        pub struct $name($repr);
 
         impl $name {
+            /// Makes the number from the plain number.
+            #[inline]
+            pub const fn new(number: $repr) -> $name {
+                $name(number)
+            }
+
             /// Returns the plain number, for an interface or a text that holds plain numbers.
             #[inline]
             pub const fn get(self) -> $repr {
@@ -82,11 +88,23 @@ impl FamilyId {
 
 /// A level of the SST files, at most 63. Files in level 0 may overlap, and are ordered newest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Level(pub u8);
+pub struct Level(u8);
 
 impl Level {
     /// Level 0.
     pub const ZERO: Level = Level(0);
+
+    /// Makes a level from its number.
+    #[inline]
+    pub const fn new(number: u8) -> Level {
+        Level(number)
+    }
+
+    /// Makes a level from an index of an array. An index above 255 becomes 255: only a damaged MANIFEST has such a level.
+    #[inline]
+    pub const fn from_index(index: usize) -> Level {
+        Level(if index > u8::MAX as usize { u8::MAX } else { index as u8 })
+    }
 
     /// Returns the plain number, for an interface or a text that holds plain numbers.
     #[inline]

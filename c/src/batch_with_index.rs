@@ -266,7 +266,7 @@ c_api! {
         wbwi: mut rocksdb_writebatch_wi_t, ts: bytes, state: raw(*mut c_void), get_ts_size: call rocksdb_ts_size_cb, err
     ) {
         let sizes = TimestampSizes::new(state, get_ts_size)?;
-        wbwi.batch.update_timestamps(ts, |family| sizes.of(base::FamilyId(family)))
+        wbwi.batch.update_timestamps(ts, |family| sizes.of(base::FamilyId::new(family)))
     }
 
     /// Returns a copy of the value of a key in the batch, or null. Does not read the database.

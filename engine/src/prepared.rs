@@ -123,7 +123,7 @@ impl SectionKind {
 impl Section {
     /// Makes a section without parts.
     pub fn new(name: &[u8]) -> Self {
-        let (wal, parts, decision) = (FileNumber(0), Vec::new(), Arc::default());
+        let (wal, parts, decision) = (FileNumber::ZERO, Vec::new(), Arc::default());
         Section { name: name.to_vec(), wal, parts, decision }
     }
 

@@ -12,27 +12,27 @@ pub struct AtomicFileNumber {
 
 impl AtomicFileNumber {
     /// Makes the shared number.
-    pub fn new(FileNumber(number): FileNumber) -> Self {
-        AtomicFileNumber { number: AtomicU64::new(number) }
+    pub fn new(number: FileNumber) -> Self {
+        AtomicFileNumber { number: AtomicU64::new(number.get()) }
     }
 
     /// Returns the number.
     pub fn load(&self) -> FileNumber {
-        FileNumber(self.number.load(Ordering::Acquire))
+        FileNumber::new(self.number.load(Ordering::Acquire))
     }
 
     /// Replaces the number. Returns the old number.
-    pub fn swap(&self, FileNumber(number): FileNumber) -> FileNumber {
-        FileNumber(self.number.swap(number, Ordering::AcqRel))
+    pub fn swap(&self, number: FileNumber) -> FileNumber {
+        FileNumber::new(self.number.swap(number.get(), Ordering::AcqRel))
     }
 
     /// Raises the number to `number`, if it is smaller.
-    pub fn raise(&self, FileNumber(number): FileNumber) {
-        self.number.fetch_max(number, Ordering::AcqRel);
+    pub fn raise(&self, number: FileNumber) {
+        self.number.fetch_max(number.get(), Ordering::AcqRel);
     }
 
     /// Returns the number, and advances to the next number.
     pub fn take(&self) -> FileNumber {
-        FileNumber(self.number.fetch_add(1, Ordering::AcqRel))
+        FileNumber::new(self.number.fetch_add(1, Ordering::AcqRel))
     }
 }

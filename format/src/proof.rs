@@ -192,7 +192,7 @@ fn extent(out: &mut String, word: &str, extent: &Extent) {
 
 fn parse_extent(rest: &str) -> Option<Extent> {
     let mut words = rest.split(' ');
-    let (number, bytes) = (FileNumber(words.next()?.parse().ok()?), words.next()?.parse().ok()?);
+    let (number, bytes) = (FileNumber::new(words.next()?.parse().ok()?), words.next()?.parse().ok()?);
     let digest = match words.next()? {
         "-" => None,
         hex => Some(u32::from_str_radix(hex, 16).ok()?),
@@ -202,7 +202,7 @@ fn parse_extent(rest: &str) -> Option<Extent> {
 
 fn parse_options(rest: &str) -> Option<OptionsExtent> {
     let mut words = rest.split(' ');
-    let (number, bytes) = (FileNumber(words.next()?.parse().ok()?), words.next()?.parse().ok()?);
+    let (number, bytes) = (FileNumber::new(words.next()?.parse().ok()?), words.next()?.parse().ok()?);
     let sectors = words.map(|w| u32::from_str_radix(w, 16).ok()).collect::<Option<Vec<_>>>()?;
     Some(OptionsExtent { number, bytes, sectors })
 }

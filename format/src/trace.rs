@@ -96,7 +96,7 @@ pub fn write_payload(batch: &[u8]) -> Vec<u8> {
 /// Returns the payload of a read of one key.
 pub fn get_payload(family: FamilyId, key: &[u8]) -> Vec<u8> {
     let mut bytes = payload(&[2, 3]);
-    put_u32(&mut bytes, family.0);
+    put_u32(&mut bytes, family.get());
     put_slice(&mut bytes, key);
     bytes
 }
@@ -106,7 +106,7 @@ pub fn seek_payload(family: FamilyId, key: &[u8], bounds: [&[u8]; 2]) -> Vec<u8>
     let mut parts = vec![4, 5];
     parts.extend([6, 7].into_iter().zip(bounds).filter(|(_, bound)| !bound.is_empty()).map(|(part, _)| part));
     let mut bytes = payload(&parts);
-    put_u32(&mut bytes, family.0);
+    put_u32(&mut bytes, family.get());
     put_slice(&mut bytes, key);
     bounds.into_iter().filter(|bound| !bound.is_empty()).for_each(|bound| put_slice(&mut bytes, bound));
     bytes
@@ -117,7 +117,7 @@ pub fn multi_get_payload<'a>(keys: impl Iterator<Item = (FamilyId, &'a [u8])>) -
     let (mut count, mut families, mut texts) = (0, Vec::new(), Vec::new());
     for (family, key) in keys {
         count += 1;
-        put_u32(&mut families, family.0);
+        put_u32(&mut families, family.get());
         put_slice(&mut texts, key);
     }
     let mut bytes = payload(&[8, 9, 10]);
@@ -374,7 +374,7 @@ fn several<'a>(count: u32, families: &'a [u8], keys: &'a [u8]) -> Result<Vec<(Fa
         let family = families.u32();
         let family = families.need("the column families of a trace record", family)?;
         let key = keys.slice();
-        pairs.push((FamilyId(family), keys.need("the keys of a trace record", key)?));
+        pairs.push((FamilyId::new(family), keys.need("the keys of a trace record", key)?));
     }
     Ok(pairs)
 }
@@ -411,7 +411,7 @@ impl<'a> Parts<'a> {
     }
 
     fn family(&mut self, part: u8) -> Result<FamilyId> {
-        self.u32(part).map(FamilyId)
+        self.u32(part).map(FamilyId::new)
     }
 
     /// Returns no bytes if the part is left out.

@@ -39,7 +39,7 @@ const DIAGNOSED_LEN_MAX: usize = 300;
 
 fn read_log(data: &[u8], mut each: impl FnMut(&[u8])) {
     let mut reader =
-        Reader::new(data, ReaderOptions { wal_number: FileNumber(4), ..ReaderOptions::default() });
+        Reader::new(data, ReaderOptions { wal_number: FileNumber::new(4), ..ReaderOptions::default() });
     let mut diagnosed = false;
     for _ in 0..=data.len() + 1 {
         match reader.next() {
@@ -138,7 +138,7 @@ pub fn proof(data: &[u8]) {
             assert_eq!(proof.encode(), bytes);
         }
     }
-    assert_eq!(OptionsExtent::of(FileNumber(1), data).difference(data), None);
+    assert_eq!(OptionsExtent::of(FileNumber::new(1), data).difference(data), None);
     let _ = marks_of(data);
     if let Some(marks) = parse_marks(data) {
         let mut batch = vec![0; format::batch::HEADER_LEN];

@@ -56,8 +56,8 @@ impl LogKind {
     /// Returns the file name.
     pub fn name(self, number: u64) -> String {
         match self {
-            LogKind::Wal => names::wal(FileNumber(number)),
-            LogKind::Manifest => names::manifest(FileNumber(number)),
+            LogKind::Wal => names::wal(FileNumber::new(number)),
+            LogKind::Manifest => names::manifest(FileNumber::new(number)),
         }
     }
 }
@@ -126,7 +126,7 @@ fn open_log(env: &Env, dir: &Path, (kind, number): (LogKind, u64), from: u64) ->
     let is_compressed = file.read_at(0, &mut head)? == head.len() && head[6] == record_type::SET_COMPRESSION;
     let options = match kind {
         LogKind::Wal => ReaderOptions {
-            wal_number: FileNumber(number),
+            wal_number: FileNumber::new(number),
             decompressor: Some(Box::new(engine::wal::compression::decompressor)),
             ..ReaderOptions::default()
         },
@@ -374,7 +374,7 @@ impl Sst {
     /// # Errors
     /// Corruption for a file that is not a complete table; errors of the file system.
     pub fn open(env: &Env, dir: &Path, number: u64) -> Result<Sst> {
-        let path = dir.join(names::table(FileNumber(number)));
+        let path = dir.join(names::table(FileNumber::new(number)));
         open_table(env, &path).map(|(reader, order)| Sst { reader, order })
     }
 

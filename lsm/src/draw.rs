@@ -97,7 +97,7 @@ pub fn parse_file(text: &str) -> Result<TableFile> {
     let (range, attributes) = rest.split_once(']').ok_or_else(bad)?;
     let (smallest, largest) = range.split_once('-').ok_or_else(bad)?;
     let (smallest, largest) = (parse_key(smallest)?, parse_key(largest)?);
-    let number = FileNumber(number.parse().map_err(|_| bad())?);
+    let number = FileNumber::new(number.parse().map_err(|_| bad())?);
     let mut file = FileMetaData::new(number, 1, &smallest, &largest);
     (file.smallest_seq, file.largest_seq) = seqs_of_keys(&smallest, &largest);
     let mut compacting = false;
@@ -110,7 +110,7 @@ pub fn parse_file(text: &str) -> Result<TableFile> {
             "time" => file.oldest_ancester_time = number()?,
             "created" => file.file_creation_time = number()?,
             "path" => file.path_id = number()? as u32,
-            "blob" => file.oldest_blob_file = Some(FileNumber(number()?)),
+            "blob" => file.oldest_blob_file = Some(FileNumber::new(number()?)),
             "temperature" => file.temperature = number()? as u8,
             "marked" => file.marked_for_compaction = true,
             "compacting" => compacting = true,

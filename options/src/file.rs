@@ -202,7 +202,7 @@ pub fn load_latest(env: &Env, db_path: &Path, config: &ReadConfig) -> Result<(Fi
     let newest = numbers(&env.fs.list(db_path).or_else(none_if_missing)?).into_iter().max();
     let Some(newest) = newest else {
         if !config.accept_changed {
-            unchanged(env, db_path, FileNumber(0), &db_path.join(names::options(FileNumber(0))))?;
+            unchanged(env, db_path, FileNumber::ZERO, &db_path.join(names::options(FileNumber::ZERO)))?;
         }
         return Err(no_file(db_path));
     };

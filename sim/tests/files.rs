@@ -141,7 +141,7 @@ fn they_read_a_file_that_was_copied_to_change_its_temperature() {
         .unwrap();
     let ours = Db::open(&path, options).unwrap();
     let numbers = |db: &Db| -> Vec<u64> {
-        let mut numbers: Vec<u64> = db.live_files().iter().map(|file| file.number.0).collect();
+        let mut numbers: Vec<u64> = db.live_files().iter().map(|file| file.number.get()).collect();
         numbers.sort_unstable();
         numbers
     };

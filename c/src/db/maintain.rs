@@ -68,7 +68,7 @@ fn number_of(path: &Path) -> FileNumber {
     let end = name.iter().rposition(|&byte| byte == b'.').unwrap_or(0);
     let start = name[..end].iter().rposition(|byte| !byte.is_ascii_digit()).map_or(0, |at| at + 1);
     let digits = std::str::from_utf8(&name[start..end]).unwrap_or_default();
-    FileNumber(digits.parse().unwrap_or_default())
+    FileNumber::new(digits.parse().unwrap_or_default())
 }
 
 /// Returns the paths of the output files to the caller.

@@ -197,7 +197,7 @@ fn collection(t: &CompactionTools<'_>, job: &Job, counts: &Arc<BlobReadCounts>) 
         return None;
     }
     let first_kept = (cutoff * blobs.len() as f64) as usize;
-    let cutoff = blobs.keys().nth(first_kept).copied().unwrap_or(FileNumber(u64::MAX));
+    let cutoff = blobs.keys().nth(first_kept).copied().unwrap_or(FileNumber::new(u64::MAX));
     Some(BlobCollection { cutoff, blobs: Box::new(blobs_ahead(t, job, counts)) })
 }
 

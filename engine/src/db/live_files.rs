@@ -178,7 +178,7 @@ impl Db {
         let manifest = plain(names::manifest(number), dir, number, LiveFileKind::Manifest, size);
         let content = format!("{}\n", names::manifest(number)).into_bytes();
         let size = content.len() as u64;
-        let current = plain(names::CURRENT.to_string(), dir, FileNumber(0), LiveFileKind::Current, size);
+        let current = plain(names::CURRENT.to_string(), dir, FileNumber::ZERO, LiveFileKind::Current, size);
         [
             LiveFileStorageInfo { trim_to_size: true, ..manifest },
             LiveFileStorageInfo { replacement_contents: Some(content), ..current },

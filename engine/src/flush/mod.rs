@@ -341,7 +341,7 @@ fn started(t: &FlushTools<'_>, job: JobId, part: &Part, reason: FlushReason) {
         num_range_deletes: counts.iter().map(|c| c.range_deletes).sum(),
         reason,
         stall: stall_of(part.family.state().version.level(0).len(), &part.family.parts().pick),
-        path: part.family.parts().table_path(FileNumber(0), 0),
+        path: part.family.parts().table_path(FileNumber::ZERO, 0),
     };
     count_start(t.tools, &event);
     t.tools.events.emit(&Event::FlushStarted(event));

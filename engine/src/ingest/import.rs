@@ -220,7 +220,7 @@ fn read(tools: &JobTools, parts: &Parts, file: &ImportFile, number: FileNumber) 
         },
     };
     let session = std::str::from_utf8(&properties.db_session_id).unwrap_or_default();
-    let id = UniqueId::new(&properties.db_id, session, FileNumber(properties.original_file_number));
+    let id = UniqueId::new(&properties.db_id, session, FileNumber::new(properties.original_file_number));
     let mut meta = FileMetaData::new(number, size, &smallest, &largest);
     (meta.smallest_seq, meta.largest_seq) = (smallest_seq, largest_seq);
     meta.temperature = file.temperature;

@@ -4,7 +4,7 @@
 
 use base::iter::InternalIterator;
 use base::key::{self, InternalOrder, MAX_SEQUENCE};
-use base::{Result, SequenceNumber};
+use base::Result;
 use lsm::version::Version;
 use mem::memtable::MemTable;
 use mem::range_del::FragmentedTombstones;
@@ -37,7 +37,7 @@ impl UserRange {
         let size = order.user.timestamp_size();
         let (start, limit) = (start.to_vec(), limit.to_vec());
         let first = key::with_newest_timestamp(&start, size);
-        let seek = key::seek_key(&first, MAX_SEQUENCE as SequenceNumber);
+        let seek = key::seek_key(&first, MAX_SEQUENCE);
         UserRange { start, limit, seek }
     }
 

@@ -164,7 +164,7 @@ fn writer_options(env: &Env, db: &DbOptions, family: &FamilyOptions, parts: &Par
             "__hostname__" => env.fs.host_name(),
             other => other.to_string(),
         },
-        file_number: FileNumber(1),
+        file_number: FileNumber::new(1),
         collectors: parts.collectors.clone(),
         context_seed: env.rng.next_u64() as u32 & 0x7fff_ffff,
         statistics: db.statistics.clone(),

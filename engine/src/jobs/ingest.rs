@@ -456,7 +456,7 @@ fn meta_of(file: &PreparedFile, place: &Placement, keeps_seq: bool) -> FileMetaD
 /// id.
 pub(super) fn unique_id_of(properties: &format::properties::Properties) -> [u64; 2] {
     let session = std::str::from_utf8(&properties.db_session_id).unwrap_or_default();
-    let id = UniqueId::new(&properties.db_id, session, FileNumber(properties.original_file_number));
+    let id = UniqueId::new(&properties.db_id, session, FileNumber::new(properties.original_file_number));
     id.map_or([0, 0], UniqueId::short)
 }
 

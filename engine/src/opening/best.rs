@@ -97,7 +97,7 @@ impl Opening {
         let options = OpenOptions {
             order: descriptor.options.comparator.clone(),
             file_number: file.number,
-            level: Level(file.level.min(u32::from(u8::MAX)) as u8),
+            level: Level::from_index(file.level as usize),
             largest_seqno: Some(file.largest_seqno.min(MAX_SEQUENCE)),
             unique_id: verify.then_some(file.unique_id),
             ..OpenOptions::default()

@@ -194,7 +194,7 @@ impl Opening {
         let reads = self.reads(&shared, Arc::default());
         let Shared { tools, families, tables, release_notifier } = shared;
         let settings = manifest_settings(&self.options, &self.paths);
-        let manifest = Manifest::new(self.env.clone(), settings, FileNumber(0));
+        let manifest = Manifest::new(self.env.clone(), settings, FileNumber::ZERO);
         let obsolete = Arc::new(Obsolete::new(release_notifier.clone()));
         let committer = Committer::new(
             manifest,

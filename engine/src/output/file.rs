@@ -632,6 +632,7 @@ fn writer_options(s: &OutputSettings, file_number: FileNumber, now_s: u64) -> Wr
     let parts = &s.parts;
     base::invariant!(s.level < lsm::version::MAX_LEVELS, "an SST file is written for level {}", s.level);
     let last_level = s.level + 1 == parts.pick.num_levels;
+    let level = Level::from_index(s.level);
     WriterOptions {
         table: parts.table.clone(),
         other: parts.other.clone(),
@@ -643,12 +644,8 @@ fn writer_options(s: &OutputSettings, file_number: FileNumber, now_s: u64) -> Wr
         merge_operator_name: parts.merge_operator.as_ref().map(|m| m.name().to_string()),
         family: s.family,
         family_name: s.family_name.clone(),
-        level: Some(Level(s.level.min(usize::from(u8::MAX)) as u8)),
-        filter_level: if s.is_flush {
-            FilterLevel::Flush
-        } else {
-            FilterLevel::Level(s.level.min(255) as u8)
-        },
+        level: Some(level),
+        filter_level: if s.is_flush { FilterLevel::Flush } else { FilterLevel::Level(level) },
         skip_filter: parts.optimize_filters_for_hits && last_level && !s.is_flush,
         sample_for_compression: s.sample_for_compression,
         target_file_size: s.target_file_size,

@@ -163,7 +163,7 @@ impl JobTools {
 
     /// Returns the id of a new job. Ids ascend, and no id is assigned twice during an open.
     pub fn take_job_id(&self) -> JobId {
-        JobId(self.next_job.fetch_add(1, Ordering::Relaxed))
+        JobId::new(self.next_job.fetch_add(1, Ordering::Relaxed))
     }
 
     /// Returns the settings for SST files of `family` on `level`. The job itself sets the other fields.

@@ -10,10 +10,10 @@ use crate::files::{Directory, Paths};
 use crate::manifest::write_current;
 
 /// The file number of the first MANIFEST of a new database.
-const FIRST_MANIFEST: FileNumber = FileNumber(1);
+const FIRST_MANIFEST: FileNumber = FileNumber::new(1);
 
 /// The next file number that the first MANIFEST of a new database stores.
-const FIRST_FREE: FileNumber = FileNumber(2);
+const FIRST_FREE: FileNumber = FileNumber::new(2);
 
 /// Returns true if the database with this next file number has written no file except its first MANIFEST. SST files in
 /// its `db_paths` and `cf_paths` are then not files of this database.

@@ -125,7 +125,7 @@ impl Input {
             db_id: fields.string("db_id")?,
             begin: bound("has_begin", "begin")?,
             end: bound("has_end", "end")?,
-            options_file: FileNumber(fields.number("options_file_number")?),
+            options_file: FileNumber::new(fields.number("options_file_number")?),
         })
     }
 }

@@ -55,7 +55,7 @@ impl OrphanFile {
     /// Returns the column family that the properties name.
     pub(super) fn id(&self) -> Option<FamilyId> {
         let id = self.properties.as_ref()?.column_family_id;
-        u32::try_from(id).ok().filter(|_| id < COLUMN_FAMILY_ID_UNKNOWN).map(FamilyId)
+        u32::try_from(id).ok().filter(|_| id < COLUMN_FAMILY_ID_UNKNOWN).map(FamilyId::new)
     }
 
     /// Returns true if the SST file was written outside of a database. The column family in its properties

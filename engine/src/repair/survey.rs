@@ -71,7 +71,7 @@ pub(super) fn look(scope: &Scope) -> Result<Survey> {
 }
 
 /// The largest file number that leaves numbers for new files.
-const NUMBER_MAX: FileNumber = FileNumber(1 << 60);
+const NUMBER_MAX: FileNumber = FileNumber::new(1 << 60);
 
 impl Survey {
     /// Reads the sizes that were durable when the database was last closed or idle, if the proof is for this

@@ -16,7 +16,7 @@ pub(super) fn table_options(order: &Order, record: &NewFile) -> OpenOptions {
     OpenOptions {
         order: order.clone(),
         file_number: record.number,
-        level: Level(record.level.min(u32::from(u8::MAX)) as u8),
+        level: Level::from_index(record.level as usize),
         largest_seqno: Some(record.largest_seqno),
         ..OpenOptions::default()
     }

@@ -348,7 +348,7 @@ impl TableCache {
                 other: parts.other.clone(),
                 cache: parts.block_cache.clone().filter(|_| how.uses_block_cache),
                 file_number: file.number,
-                level: Level(level.min(u8::MAX as usize) as u8),
+                level: Level::from_index(level),
                 last_level: level + 1 == parts.pick.num_levels,
                 temperature: file.temperature,
                 largest_seqno: Some(file.largest_seq),

@@ -85,7 +85,7 @@ impl Active {
         );
         self.durable = upto;
         self.marks.clear();
-        self.marks.extend(mark(FileNumber(0), &upto));
+        self.marks.extend(mark(FileNumber::ZERO, &upto));
         if !std::mem::replace(&mut self.closed_told, true) {
             self.marks.extend(closed.iter().filter_map(|of| mark(of.number, of)));
         }

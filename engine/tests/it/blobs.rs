@@ -39,7 +39,7 @@ fn compact(db: &Db, more: CompactRangeOptions) {
 /// Blob files of the current version: number, blobs, garbage.
 fn files(db: &Db) -> Vec<(u64, u64, u64)> {
     let version = db.default_family().unwrap().pin().version.clone();
-    version.blobs().values().map(|b| (b.number.0, b.total_count, b.garbage_count)).collect()
+    version.blobs().values().map(|b| (b.number.get(), b.total_count, b.garbage_count)).collect()
 }
 
 /// Blob files in the directory, after the jobs that delete files have run.
@@ -399,7 +399,7 @@ fn references_to_blob_files_are_rejected_in_batches_and_in_wals() {
     let db = open(&env, blobs(""));
     let mut bytes = Vec::new();
     format::batch::begin(&mut bytes);
-    format::batch::put_blob_index(&mut bytes, base::FamilyId(0), b"k", b"\x01\x05\x64\x02\x00");
+    format::batch::put_blob_index(&mut bytes, base::FamilyId::DEFAULT, b"k", b"\x01\x05\x64\x02\x00");
     format::batch::set_count(&mut bytes, 1);
     let mut batch = WriteBatch::from_bytes(&bytes).unwrap();
     let error = db.write(&mut batch, &WriteOptions::default()).unwrap_err();

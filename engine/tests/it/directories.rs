@@ -226,7 +226,7 @@ fn an_import_and_an_ingestion_replace_no_file_that_has_the_number_of_theirs() {
         let path = request.files[0].path.clone();
         // The next numbers are taken by files that this database does not know.
         let strangers: Vec<_> =
-            (20..60).map(|number| Path::new(MAIN).join(format::names::table(FileNumber(number)))).collect();
+            (20..60).map(|number| Path::new(MAIN).join(format::names::table(FileNumber::new(number)))).collect();
         strangers.iter().for_each(|stranger| env.fs.write_all(stranger, b"stranger", false).unwrap());
         for _ in 0..30 {
             let new = FamilyDescriptor::new("new", FamilyOptions::default());
@@ -356,7 +356,7 @@ fn stray_file_numbers_do_not_wrap_the_counter() {
         ["{}.sst", "{}.dbtmp", "{}.log", "OPTIONS-{}", "MANIFEST-{}"]
             .map(|name| name.replace("{}", &number.to_string()))
     };
-    let (largest, end) = (format::names::FILE_NUMBER_MAX, FileNumber(u64::MAX));
+    let (largest, end) = (format::names::FILE_NUMBER_MAX, FileNumber::new(u64::MAX));
     for stray in names(largest).into_iter().chain(names(largest.next())).chain(names(end)) {
         let env = Env::memory(9);
         let db = open_at("/db", options(&env), FamilyOptions::default()).unwrap();
@@ -393,13 +393,13 @@ fn a_flush_does_not_replace_a_file_that_has_its_number() {
     put(&db, "a", "1");
     // The next file numbers: another program created these files after the open.
     for number in 1..40 {
-        let path = Path::new("/db").join(format::names::table(base::FileNumber(number)));
+        let path = Path::new("/db").join(format::names::table(base::FileNumber::new(number)));
         env.fs.write_all(&path, b"theirs", true).unwrap();
     }
     let failed = db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap_err();
     assert!(failed.to_string().contains("creating a new file"), "{failed}");
     for number in 1..40 {
-        let path = Path::new("/db").join(format::names::table(base::FileNumber(number)));
+        let path = Path::new("/db").join(format::names::table(base::FileNumber::new(number)));
         assert_eq!(env.fs.read_all(&path, 100).unwrap(), b"theirs");
     }
     assert_eq!(get(&db, "a").as_deref(), Some("1"));

@@ -262,7 +262,7 @@ fn the_number_of_level_0_files_is_that_of_the_version() {
     let family = db.default_family().unwrap();
     let names = world.env.fs.list(Path::new("/db")).unwrap();
     let numbers = names.iter().filter_map(|name| name.strip_suffix(".sst")?.parse().ok());
-    let oldest = base::FileNumber(numbers.min().unwrap());
+    let oldest = base::FileNumber::new(numbers.min().unwrap());
     db.compact_files(&family, &[oldest], 1, None, &Default::default()).unwrap();
     assert_eq!(*world.recorder.level_0.lock().unwrap(), [3]);
     assert_eq!(world.reports().last().unwrap().lsm_state[0], 2);

@@ -54,7 +54,7 @@ fn calls(db: &Db, f: &Arc<Family>) -> Vec<(&'static str, Option<Kind>)> {
     let code = |outcome: base::Result<()>| outcome.err().map(|error| error.kind());
     let write = WriteOptions::default();
     let range: [(Option<&[u8]>, Option<&[u8]>); 1] = [(None, None)];
-    let number = FileNumber(f.pin_owned().version.files().next().map_or(1, |(_, file)| file.number.0));
+    let number = f.pin_owned().version.files().next().map_or(FileNumber::new(1), |(_, file)| file.number);
     let keys: [&[u8]; 1] = [&[1]];
     let mut multi = db.multi_get(f, &keys, &ReadOptions::default());
     vec![

@@ -130,7 +130,7 @@ fn a_wal_that_does_not_continue_a_recycled_wal_fails_the_open_if_sst_files_are_n
     world.crash(db, Survivors::Everything);
     let number = |path: &str| path.trim_start_matches("/db/").trim_end_matches(".log").parse().unwrap();
     let recycled = |wal_number: u64, record: &[u8]| {
-        let framing = Framing::Recyclable { wal_number: FileNumber(wal_number) };
+        let framing = Framing::Recyclable { wal_number: FileNumber::new(wal_number) };
         let (mut wal, mut writer) = (Vec::new(), Writer::new(framing));
         writer.append(&mut wal, record).unwrap();
         wal
@@ -155,7 +155,7 @@ fn a_wal_that_does_not_continue_a_recycled_wal_fails_the_open_if_sst_files_are_n
 /// Returns an edit that adds a column family. `left`: the number of edits of its atomic group after it.
 fn adding(id: u32, left: Option<u32>) -> VersionEdit {
     VersionEdit {
-        column_family: FamilyId(id),
+        column_family: FamilyId::new(id),
         column_family_add: Some(format!("family {id}")),
         remaining_entries: left,
         ..VersionEdit::default()
@@ -174,13 +174,13 @@ fn found(edits: &[VersionEdit]) -> (Vec<u32>, usize) {
         })
         .collect();
     env.fs.write_all(Path::new("/MANIFEST-000001"), &framed(&records), true).unwrap();
-    let read = recover_leniently(&env, Path::new("/MANIFEST-000001"), FileNumber(1)).unwrap();
-    (read.recovered.families.into_keys().map(|id| id.0).collect(), read.faults.len())
+    let read = recover_leniently(&env, Path::new("/MANIFEST-000001"), FileNumber::new(1)).unwrap();
+    (read.recovered.families.into_keys().map(base::FamilyId::get).collect(), read.faults.len())
 }
 
 #[test]
 fn a_seal_in_a_damaged_atomic_group_proves_no_loss() {
-    let seal = VersionEdit::seal(EditMark { number: Some(FileNumber(1)), offset: 0, digest: 0 });
+    let seal = VersionEdit::seal(EditMark { number: Some(FileNumber::new(1)), offset: 0, digest: 0 });
     assert_eq!(found(&[adding(1, Some(1)), seal.clone(), adding(2, Some(0))]), (vec![0, 1, 2], 0));
     // The last edit of the group is lost. Only the next edit is rejected because of this.
     let edits = [adding(1, Some(1)), seal, adding(2, None), adding(3, None), adding(4, Some(0))];

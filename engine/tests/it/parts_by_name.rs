@@ -211,7 +211,7 @@ fn an_idle_family_among_many_keeps_a_bounded_number_of_wals() {
 /// Returns the number of the newest OPTIONS file, and the column families that the file names.
 fn options_file(env: &Env) -> (u64, usize) {
     let (number, file) = load_latest(env, Path::new("/db"), &ReadConfig::default()).unwrap();
-    (number.0, file.families.len())
+    (number.get(), file.families.len())
 }
 
 /// If each creation wrote the options of all column families, 1,000 creations would take 22 s.

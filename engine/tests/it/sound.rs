@@ -98,7 +98,7 @@ fn log_data_that_looks_like_a_mark_belongs_to_the_user() {
     put_marks(
         &mut record,
         &Marks {
-            durable: vec![Mark { wal_number: FileNumber(9999), bytes: 100, digest: 1 }],
+            durable: vec![Mark { wal_number: FileNumber::new(9999), bytes: 100, digest: 1 }],
             ..Marks::default()
         },
     );
@@ -113,7 +113,7 @@ fn log_data_that_looks_like_a_mark_belongs_to_the_user() {
     // The open reads the mark of the WAL, which is after the log data of the user.
     let own: Vec<_> =
         batches(&world).iter().filter_map(|batch| marks_of(batch)).flat_map(|marks| marks.durable).collect();
-    assert!(own.len() == 1 && own[0].wal_number == FileNumber(0), "{own:?}");
+    assert!(own.len() == 1 && own[0].wal_number == FileNumber::ZERO, "{own:?}");
     world.crash(db, Survivors::Everything);
     assert_eq!(get(&world.open().unwrap(), "a").as_deref(), Some("1"));
 }
@@ -159,8 +159,8 @@ fn a_flush_after_a_sync_of_the_wals_syncs_the_wal_directory() {
     let env = Env { fs: Arc::new(Hooked::new(memory.fs.clone(), hook.clone())), ..memory };
     let wals = Arc::new(WalSet::new(env, WalSettings::plain("/db".into())));
     hook.wals.set(Arc::downgrade(&wals)).unwrap();
-    [4, 5].into_iter().for_each(|number| wals.roll(FileNumber(number), None, 0).unwrap());
-    assert_eq!(wals.sync_closed().unwrap(), [(FileNumber(4), 0)]);
+    [4, 5].into_iter().for_each(|number| wals.roll(FileNumber::new(number), None, 0).unwrap());
+    assert_eq!(wals.sync_closed().unwrap(), [(FileNumber::new(4), 0)]);
     assert_eq!(hook.second.get(), Some(&true));
 }
 
@@ -253,15 +253,15 @@ fn manifest_does_not_track_a_wal_after_its_deletion() {
         max_space_amp_pct: 500,
         use_fsync: false,
     };
-    let manifest = Manifest::new(env.clone(), settings, FileNumber(1));
+    let manifest = Manifest::new(env.clone(), settings, FileNumber::new(1));
     let families = Arc::new(FamilySet::new(Vec::new(), FamilyId::DEFAULT));
     let sequence = Arc::new(LastSequence::new(SequenceNumber::new(1)));
     let obsolete = Arc::new(Obsolete::new(Arc::default()));
-    let numbers = Numbers::new(FileNumber(10));
-    let committer = Committer::new(manifest, numbers, families, sequence, obsolete, None, FileNumber(8));
-    committer.track_wals(&[(FileNumber(5), 100), (FileNumber(9), 100)]).unwrap();
-    committer.track_wals(&[(FileNumber(5), 100)]).unwrap();
-    committer.track_wals(&[(FileNumber(9), 200)]).unwrap();
+    let numbers = Numbers::new(FileNumber::new(10));
+    let committer = Committer::new(manifest, numbers, families, sequence, obsolete, None, FileNumber::new(8));
+    committer.track_wals(&[(FileNumber::new(5), 100), (FileNumber::new(9), 100)]).unwrap();
+    committer.track_wals(&[(FileNumber::new(5), 100)]).unwrap();
+    committer.track_wals(&[(FileNumber::new(9), 200)]).unwrap();
     let path = format!("/db/{}", format::names::manifest(committer.manifest_number()));
     let bytes = env.fs.read_all(Path::new(&path), 1 << 20).unwrap();
     let mut reader = Reader::new(&bytes[..], ReaderOptions::default());
@@ -272,7 +272,7 @@ fn manifest_does_not_track_a_wal_after_its_deletion() {
     }
     // The first record begins a new MANIFEST, whose snapshot has the WAL too.
     added.dedup();
-    assert_eq!(added, [(FileNumber(9), Some(100)), (FileNumber(9), Some(200))]);
+    assert_eq!(added, [(FileNumber::new(9), Some(100)), (FileNumber::new(9), Some(200))]);
 }
 
 /// The record of the predecessor stands before the first batch of a WAL. Any thread can sync this record.
@@ -282,7 +282,7 @@ fn a_sync_before_the_first_batch_keeps_the_mark_of_repeated_sections() {
     env.fs.create_dir_all(Path::new("/db")).unwrap();
     let settings = WalSettings { note_predecessor: true, ..WalSettings::plain("/db".into()) };
     let wals = WalSet::new(env.clone(), settings);
-    [4, 5].into_iter().for_each(|number| wals.roll(FileNumber(number), None, 0).unwrap());
+    [4, 5].into_iter().for_each(|number| wals.roll(FileNumber::new(number), None, 0).unwrap());
     wals.mark_repeats();
     wals.sync().unwrap();
     let mut batch = Vec::new();

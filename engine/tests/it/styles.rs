@@ -316,7 +316,7 @@ fn named_files_are_compacted_to_the_level_of_the_caller() {
     let newest = numbers(&db)[0];
     let kinds = [
         by(plain(), &[], 1).unwrap_err().kind(),
-        by(plain(), &[FileNumber(999)], 1).unwrap_err().kind(),
+        by(plain(), &[FileNumber::new(999)], 1).unwrap_err().kind(),
         by(plain(), &[newest], 9).unwrap_err().kind(),
         db.compact_files(&family, &[newest], 1, Some(3), &plain()).unwrap_err().kind(),
     ];
@@ -387,7 +387,7 @@ fn delete_file_of(db: &Db, key: &str) -> String {
     let family = db.default_family().unwrap();
     let version = family.pin().version.clone();
     let (_, file) = version.files().find(|(_, file)| file.smallest_user_key() == key.as_bytes()).unwrap();
-    let name = format!("/{:06}.sst", file.number.0);
+    let name = format!("/{:06}.sst", file.number.get());
     delete_file(db, &name).map_or_else(|error| error.message().to_string(), |()| "ok".to_string())
 }
 

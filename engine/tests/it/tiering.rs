@@ -88,7 +88,7 @@ fn levels(db: &Db, env: &Env) -> BTreeMap<usize, Vec<String>> {
     let version = db.default_family().unwrap().pin().version.clone();
     let mut levels: BTreeMap<usize, Vec<String>> = BTreeMap::new();
     for (level, file) in version.files() {
-        let path = format!("/db/{:06}.sst", file.number.0);
+        let path = format!("/db/{:06}.sst", file.number.get());
         let handle = env.fs.open_random(Path::new(&path), &Default::default()).unwrap();
         let reader = Arc::new(Reader::open(handle, file.size, &OpenOptions::default()).unwrap());
         let mut rows = reader.iter(&Default::default());

@@ -21,7 +21,7 @@ fn order() -> InternalOrder {
 }
 
 fn file(number: u64) -> Arc<TableFile> {
-    Arc::new(TableFile::new(FileMetaData::new(FileNumber(number), 1, b"a", b"b")))
+    Arc::new(TableFile::new(FileMetaData::new(FileNumber::new(number), 1, b"a", b"b")))
 }
 
 /// Works like `family::Family`: readers pin without a lock, and jobs install under the lock.
@@ -181,7 +181,7 @@ impl Purge {
     fn run(&self, used: &Cell) -> usize {
         self.due.swap(false, Ordering::AcqRel);
         let free = self.obsolete.take_free();
-        assert!(free.iter().all(|waiting| waiting.number == FileNumber(7)));
+        assert!(free.iter().all(|waiting| waiting.number == FileNumber::new(7)));
         free.iter().for_each(|_| used.set(0));
         free.len()
     }

@@ -122,7 +122,7 @@ fn tag(out: &mut Vec<u8>, family: FamilyId, plain: ValueType, in_family: ValueTy
         out.push(plain as u8);
     } else {
         out.push(in_family as u8);
-        put_varint32(out, family.0);
+        put_varint32(out, family.get());
     }
 }
 

@@ -241,7 +241,7 @@ impl<'a> Records<'a> {
             | FamilyBlobIndex
             | FamilyWideColumnEntity
             | FamilyValuePreferredSeqno => {
-                FamilyId(self.cursor.varint32().ok_or_else(|| bad("column family", at))?)
+                FamilyId::new(self.cursor.varint32().ok_or_else(|| bad("column family", at))?)
             }
             _ => FamilyId::DEFAULT,
         };

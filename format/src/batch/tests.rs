@@ -43,7 +43,7 @@ fn shown(record: Record<'_>, tag: u8) -> Value {
     fields["op"] = json!(op);
     fields["tag"] = json!(tag);
     if let Some(family) = record.family() {
-        fields["cf"] = json!(family.0);
+        fields["cf"] = json!(family.get());
     }
     fields
 }
@@ -98,8 +98,8 @@ fn damaged_batches_give_records_or_errors() {
 #[test]
 fn family_tags_are_written_only_for_other_families() {
     let mut out = Vec::new();
-    put(&mut out, FamilyId(0), b"k", b"", b"v");
-    put(&mut out, FamilyId(200), b"k", b"", b"v");
+    put(&mut out, FamilyId::DEFAULT, b"k", b"", b"v");
+    put(&mut out, FamilyId::new(200), b"k", b"", b"v");
     assert_eq!(out, b"\x01\x01k\x01v\x05\xc8\x01\x01k\x01v");
 }
 
@@ -107,13 +107,13 @@ fn family_tags_are_written_only_for_other_families() {
 fn timestamps_follow_the_keys() {
     let mut out = Vec::new();
     begin(&mut out);
-    put(&mut out, FamilyId(1), b"k", b"TTTTTTTT", b"v");
-    delete_range(&mut out, FamilyId(1), b"a", b"b", b"TTTTTTTT");
+    put(&mut out, FamilyId::new(1), b"k", b"TTTTTTTT", b"v");
+    delete_range(&mut out, FamilyId::new(1), b"a", b"b", b"TTTTTTTT");
     let records: Vec<_> = Batch::new(&out).unwrap().records().map(Result::unwrap).collect();
-    assert_eq!(records[0], Record::Put { family: FamilyId(1), key: b"kTTTTTTTT", value: b"v" });
+    assert_eq!(records[0], Record::Put { family: FamilyId::new(1), key: b"kTTTTTTTT", value: b"v" });
     assert_eq!(
         records[1],
-        Record::DeleteRange { family: FamilyId(1), begin: b"aTTTTTTTT", end: b"bTTTTTTTT" }
+        Record::DeleteRange { family: FamilyId::new(1), begin: b"aTTTTTTTT", end: b"bTTTTTTTT" }
     );
 }
 
@@ -121,7 +121,7 @@ fn timestamps_follow_the_keys() {
 fn wrong_count_is_corruption() {
     let mut out = Vec::new();
     begin(&mut out);
-    put(&mut out, FamilyId(0), b"k", b"", b"v");
+    put(&mut out, FamilyId::DEFAULT, b"k", b"", b"v");
     let error = Batch::new(&out).unwrap().verify().unwrap_err();
     assert!(error.is_corruption() && error.message().starts_with("WriteBatch has wrong count"));
     set_count(&mut out, 1);
@@ -151,7 +151,7 @@ proptest! {
             prop::collection::vec(any::<u8>(), 8..300)), 0..20)
     ) {
         let records: Vec<Record<'_>> = entries.iter().map(|(kind, family, key, value)| {
-            let family = FamilyId(*family);
+            let family = FamilyId::new(*family);
             match kind {
                 0 => Record::Put { family, key, value },
                 1 => Record::Delete { family, key },

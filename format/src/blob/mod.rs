@@ -64,7 +64,7 @@ impl Header {
     pub fn encode(&self, out: &mut Vec<u8>) {
         put_u32(out, MAGIC);
         put_u32(out, VERSION);
-        put_u32(out, self.family.0);
+        put_u32(out, self.family.get());
         out.push(u8::from(self.has_ttl));
         out.push(self.compression);
         put_u64(out, self.expiration.0);
@@ -88,7 +88,7 @@ impl Header {
         if version != VERSION {
             return Err(Error::corruption(format!("blob file header: unknown version {version}")).at(4));
         }
-        let family = c.u32().map(FamilyId);
+        let family = c.u32().map(FamilyId::new);
         let flags = c.u8();
         let compression = c.u8();
         let expiration = c.u64().zip(c.u64());
@@ -309,7 +309,7 @@ impl BlobRef {
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        put_varint64(out, self.file_number.0);
+        put_varint64(out, self.file_number.get());
         put_varint64(out, self.offset);
         put_varint64(out, self.size);
         out.push(self.compression);
@@ -318,7 +318,7 @@ impl BlobRef {
     fn decode(c: &mut Cursor<'_>) -> Result<Self> {
         match (c.varint64(), c.varint64(), c.varint64(), c.u8(), c.is_empty()) {
             (Some(file_number), Some(offset), Some(size), Some(compression), true) => {
-                Ok(BlobRef { file_number: FileNumber(file_number), offset, size, compression })
+                Ok(BlobRef { file_number: FileNumber::new(file_number), offset, size, compression })
             }
             _ => Err(Error::corruption("blob index: corrupted blob offset").at(c.offset() as u64)),
         }

@@ -11,7 +11,7 @@ fn rocksdb_blob_files_read_and_write_alike() {
         let file = hex(&vector["hex"]);
         let decoded = &vector["decoded"];
         let header = Header::decode(&file).unwrap();
-        assert_eq!(u64::from(header.family.0), decoded["header"]["cf"]);
+        assert_eq!(u64::from(header.family.get()), decoded["header"]["cf"]);
         assert_eq!(u64::from(header.compression), decoded["header"]["compression"]);
         let mut again = Vec::new();
         header.encode(&mut again);
@@ -52,7 +52,7 @@ fn rocksdb_blob_indexes_read_and_write_alike() {
                 );
             }
             BlobIndex::Blob(blob) | BlobIndex::BlobTtl { blob, .. } => {
-                assert_eq!(blob.file_number.0, decoded["file_number"]);
+                assert_eq!(blob.file_number.get(), decoded["file_number"]);
                 assert_eq!(blob.offset, decoded["offset"]);
                 assert_eq!(blob.size, decoded["size"]);
                 assert_eq!(blob.compression, decoded["compression"]);
@@ -67,7 +67,7 @@ fn rocksdb_blob_indexes_read_and_write_alike() {
 #[test]
 fn a_blob_index_ends_with_its_compression_type() {
     let mut bytes = Vec::new();
-    BlobRef { file_number: FileNumber(1), offset: 2, size: 3, compression: 0 }.encode(&mut bytes);
+    BlobRef { file_number: FileNumber::new(1), offset: 2, size: 3, compression: 0 }.encode(&mut bytes);
     bytes.push(0);
     assert!(BlobIndex::decode(&bytes).unwrap_err().is_corruption());
     assert!(BlobIndex::decode(&[3]).unwrap_err().is_corruption());

@@ -38,7 +38,7 @@ impl VersionEdit {
             tag::PREV_LOG_NUMBER => self.prev_log_number = Some(file_number("previous log number", c)?),
             tag::NEXT_FILE_NUMBER => self.next_file_number = Some(file_number("next file number", c)?),
             tag::MAX_COLUMN_FAMILY => {
-                self.max_column_family = Some(FamilyId(need("max column family", c.varint32())?));
+                self.max_column_family = Some(FamilyId::new(need("max column family", c.varint32())?));
             }
             tag::MIN_LOG_NUMBER_TO_KEEP => {
                 self.min_log_number_to_keep = Some(file_number("min log number to keep", c)?);
@@ -74,9 +74,9 @@ impl VersionEdit {
                 self.wal_additions.push(WalAddition::decode(&mut Cursor::new(inner))?);
             }
             tag::WAL_DELETION => self.wal_deletion = Some(file_number("WAL log number", c)?),
-            tag::WAL_DELETION2 => self.wal_deletion = Some(FileNumber(nested_number("WalDeletion", c)?)),
+            tag::WAL_DELETION2 => self.wal_deletion = Some(FileNumber::new(nested_number("WalDeletion", c)?)),
             tag::COLUMN_FAMILY => {
-                self.column_family = FamilyId(need("set column family id", c.varint32())?);
+                self.column_family = FamilyId::new(need("set column family id", c.varint32())?);
             }
             tag::COLUMN_FAMILY_ADD => self.column_family_add = Some(string("column family add", c.slice())?),
             tag::COLUMN_FAMILY_DROP => self.column_family_drop = true,
@@ -139,7 +139,7 @@ impl NewFile {
             let field = need("new-file4 custom field length prefixed slice error", c.slice())?;
             if tag == file_tag::MIN_LOG_NUMBER_TO_KEEP {
                 let number = need("deleted log number malformatted", Cursor::new(field).u64())?;
-                min_wal = Some(FileNumber(number));
+                min_wal = Some(FileNumber::new(number));
             } else {
                 file.read_field(tag, field)?;
             }
@@ -168,7 +168,7 @@ impl NewFile {
                 self.marked_for_compaction = one_byte("need_compaction field", Some(field))? == 1;
             }
             file_tag::OLDEST_BLOB_FILE_NUMBER => {
-                let blob = FileNumber(number("invalid oldest blob file number")?);
+                let blob = FileNumber::new(number("invalid oldest blob file number")?);
                 self.oldest_blob_file_number = (blob != FileNumber::default()).then_some(blob);
             }
             file_tag::TEMPERATURE => {
@@ -292,7 +292,7 @@ pub(super) fn need<T>(what: &str, value: Option<T>) -> Result<T> {
 
 /// Reads a file number, a varint64.
 fn file_number(what: &str, c: &mut Cursor<'_>) -> Result<FileNumber> {
-    need(what, c.varint64()).map(FileNumber)
+    need(what, c.varint64()).map(FileNumber::new)
 }
 
 fn string(what: &str, bytes: Option<&[u8]>) -> Result<String> {

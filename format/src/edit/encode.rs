@@ -28,7 +28,7 @@ impl VersionEdit {
         file_number(out, tag::LOG_NUMBER, self.wal_number);
         file_number(out, tag::PREV_LOG_NUMBER, self.prev_log_number);
         file_number(out, tag::NEXT_FILE_NUMBER, self.next_file_number);
-        number(out, tag::MAX_COLUMN_FAMILY, self.max_column_family.map(|id| u64::from(id.0)));
+        number(out, tag::MAX_COLUMN_FAMILY, self.max_column_family.map(|id| u64::from(id.get())));
         file_number(out, tag::MIN_LOG_NUMBER_TO_KEEP, self.min_log_number_to_keep);
         number(out, tag::LAST_SEQUENCE, self.last_sequence.map(SequenceNumber::get));
         for (level, cursor) in &self.compact_cursors {
@@ -41,10 +41,10 @@ impl VersionEdit {
             put_varint32(out, tag::WAL_ADDITION2);
             nested(out, |inner| wal.encode(inner));
         }
-        nested_number(out, tag::WAL_DELETION2, self.wal_deletion.map(|wal| wal.0));
+        nested_number(out, tag::WAL_DELETION2, self.wal_deletion.map(FileNumber::get));
         if self.column_family != FamilyId::DEFAULT {
             put_varint32(out, tag::COLUMN_FAMILY);
-            put_varint32(out, self.column_family.0);
+            put_varint32(out, self.column_family.get());
         }
         if let Some(name) = &self.column_family_add {
             text(out, tag::COLUMN_FAMILY_ADD, name.as_bytes());
@@ -71,7 +71,7 @@ impl VersionEdit {
                 put_varint64(inner, mark.offset);
                 put_u32(inner, mark.digest);
                 if let Some(number) = mark.number {
-                    put_varint64(inner, number.0);
+                    put_varint64(inner, number.get());
                 }
             });
         }
@@ -85,7 +85,7 @@ impl VersionEdit {
         for (level, file) in deleted {
             put_varint32(out, tag::DELETED_FILE);
             put_varint32(out, level);
-            put_varint64(out, file.0);
+            put_varint64(out, file.get());
         }
         for (i, file) in self.new_files.iter().enumerate() {
             let min_wal = if i == 0 { self.min_log_number_to_keep } else { None };
@@ -122,7 +122,7 @@ impl NewFile {
         }
         put_varint32(out, tag::NEW_FILE4);
         put_varint32(out, self.level);
-        put_varint64(out, self.number.0);
+        put_varint64(out, self.number.get());
         put_varint64(out, self.file_size);
         let strip = if self.user_defined_timestamps_persisted { 0 } else { timestamp_size };
         put_boundary(out, &self.smallest, strip)?;
@@ -152,9 +152,9 @@ impl NewFile {
             text(out, file_tag::NEED_COMPACTION, &[1]);
         }
         if let Some(number) = min_log_number_to_keep {
-            text(out, file_tag::MIN_LOG_NUMBER_TO_KEEP, &number.0.to_le_bytes());
+            text(out, file_tag::MIN_LOG_NUMBER_TO_KEEP, &number.get().to_le_bytes());
         }
-        let blob = self.oldest_blob_file_number.map_or(0, |blob| blob.0);
+        let blob = self.oldest_blob_file_number.map_or(0, |blob| blob.get());
         nested_number(out, file_tag::OLDEST_BLOB_FILE_NUMBER, set(blob));
         if self.unique_id != [0, 0] {
             put_varint32(out, file_tag::UNIQUE_ID);
@@ -185,7 +185,7 @@ impl NewFile {
 impl BlobFileAddition {
     /// Encodes `varint64 number | varint64 count | varint64 bytes | slice method | slice value | varint32 0`.
     fn encode(&self, out: &mut Vec<u8>) {
-        put_varint64(out, self.blob_file_number.0);
+        put_varint64(out, self.blob_file_number.get());
         put_varint64(out, self.total_blob_count);
         put_varint64(out, self.total_blob_bytes);
         put_slice(out, &self.checksum_method);
@@ -197,7 +197,7 @@ impl BlobFileAddition {
 impl BlobFileGarbage {
     /// Encodes `varint64 number | varint64 count | varint64 bytes | varint32 0`.
     fn encode(&self, out: &mut Vec<u8>) {
-        put_varint64(out, self.blob_file_number.0);
+        put_varint64(out, self.blob_file_number.get());
         put_varint64(out, self.garbage_blob_count);
         put_varint64(out, self.garbage_blob_bytes);
         put_varint32(out, 0);
@@ -215,14 +215,14 @@ pub(super) mod wal_tag {
 impl WalAddition {
     /// Encodes `varint64 number | [varint32 2 | varint64 size] | varint32 1`.
     fn encode(&self, out: &mut Vec<u8>) {
-        put_varint64(out, self.number.0);
+        put_varint64(out, self.number.get());
         number(out, wal_tag::SYNCED_SIZE, self.synced_size_bytes);
         put_varint32(out, wal_tag::TERMINATE);
     }
 }
 
 fn file_number(out: &mut Vec<u8>, tag: u32, value: Option<FileNumber>) {
-    number(out, tag, value.map(|number| number.0));
+    number(out, tag, value.map(|number| number.get()));
 }
 
 fn number(out: &mut Vec<u8>, tag: u32, value: Option<u64>) {

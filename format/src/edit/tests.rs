@@ -29,8 +29,8 @@ fn file(f: &NewFile, min_wal: Option<FileNumber>) -> Value {
     add(f.path_id != 0, json!(["path_id", f.path_id]));
     add(f.temperature != 0, json!(["temperature", f.temperature]));
     add(f.marked_for_compaction, json!(["need_compaction", 1]));
-    add(min_wal.is_some(), json!(["min_log_number_to_keep_hack", min_wal.map(|wal| wal.0)]));
-    let blob = f.oldest_blob_file_number.map(|blob| blob.0);
+    add(min_wal.is_some(), json!(["min_log_number_to_keep_hack", min_wal.map(|wal| wal.get())]));
+    let blob = f.oldest_blob_file_number.map(FileNumber::get);
     add(blob.is_some(), json!(["oldest_blob_file_number", blob]));
     add(f.unique_id != [0, 0], json!(["unique_id", f.unique_id]));
     let size = f.compensated_range_deletion_size;
@@ -41,7 +41,7 @@ fn file(f: &NewFile, min_wal: Option<FileNumber>) -> Value {
     add(!f.max_timestamp.is_empty(), json!(["max_timestamp", to_hex(&f.max_timestamp)]));
     add(!f.file_open_metadata.is_empty(), json!(["file_open_metadata", to_hex(&f.file_open_metadata)]));
     json!({
-        "level": f.level, "number": f.number.0, "file_size": f.file_size,
+        "level": f.level, "number": f.number.get(), "file_size": f.file_size,
         "smallest": ikey(&f.smallest), "largest": ikey(&f.largest),
         "smallest_seqno": f.smallest_seqno.get(), "largest_seqno": f.largest_seqno.get(), "custom": custom,
     })
@@ -53,17 +53,17 @@ fn shown(e: &VersionEdit) -> Vec<Value> {
     let mut add = |name: &str, value: Option<Value>| out.extend(value.map(|v| json!([name, v])));
     add("db_id", e.db_id.as_ref().map(|v| json!(v)));
     add("comparator", e.comparator.as_ref().map(|v| json!(v)));
-    add("log_number", e.wal_number.map(|v| json!(v.0)));
-    add("prev_log_number", e.prev_log_number.map(|v| json!(v.0)));
-    add("next_file_number", e.next_file_number.map(|v| json!(v.0)));
-    add("max_column_family", e.max_column_family.map(|v| json!(v.0)));
-    add("min_log_number_to_keep", e.min_log_number_to_keep.map(|v| json!(v.0)));
+    add("log_number", e.wal_number.map(|v| json!(v.get())));
+    add("prev_log_number", e.prev_log_number.map(|v| json!(v.get())));
+    add("next_file_number", e.next_file_number.map(|v| json!(v.get())));
+    add("max_column_family", e.max_column_family.map(|v| json!(v.get())));
+    add("min_log_number_to_keep", e.min_log_number_to_keep.map(|v| json!(v.get())));
     add("last_sequence", e.last_sequence.map(|v| json!(v.get())));
     for (level, key) in &e.compact_cursors {
         add("compact_cursor", Some(json!({"level": level, "key": ikey(key)})));
     }
     for (level, number) in &e.deleted_files {
-        add("deleted_file", Some(json!({"level": level, "number": number.0})));
+        add("deleted_file", Some(json!({"level": level, "number": number.get()})));
     }
     for (i, f) in e.new_files.iter().enumerate() {
         let min_wal = if i == 0 { e.min_log_number_to_keep } else { None };
@@ -73,7 +73,7 @@ fn shown(e: &VersionEdit) -> Vec<Value> {
         add(
             "blob_file_addition",
             Some(json!({
-                "number": b.blob_file_number.0, "total_blob_count": b.total_blob_count,
+                "number": b.blob_file_number.get(), "total_blob_count": b.total_blob_count,
                 "total_blob_bytes": b.total_blob_bytes,
                 "checksum_method": String::from_utf8(b.checksum_method.clone()).unwrap(),
                 "checksum_value": to_hex(&b.checksum_value), "custom": [],
@@ -84,20 +84,20 @@ fn shown(e: &VersionEdit) -> Vec<Value> {
         add(
             "blob_file_garbage",
             Some(json!({
-                "number": b.blob_file_number.0, "garbage_blob_count": b.garbage_blob_count,
+                "number": b.blob_file_number.get(), "garbage_blob_count": b.garbage_blob_count,
                 "garbage_blob_bytes": b.garbage_blob_bytes, "custom": [],
             })),
         );
     }
     for w in &e.wal_additions {
-        let mut fields = json!({"number": w.number.0});
+        let mut fields = json!({"number": w.number.get()});
         if let Some(size) = w.synced_size_bytes {
             fields["synced_size"] = json!(size);
         }
         add("wal_addition2", Some(fields));
     }
-    add("wal_deletion2", e.wal_deletion.map(|v| json!(v.0)));
-    add("column_family", (e.column_family.0 != 0).then(|| json!(e.column_family.0)));
+    add("wal_deletion2", e.wal_deletion.map(|v| json!(v.get())));
+    add("column_family", (e.column_family.get() != 0).then(|| json!(e.column_family.get())));
     add("column_family_add", e.column_family_add.as_ref().map(|v| json!(v)));
     add("column_family_drop", e.column_family_drop.then_some(Value::Null));
     add("in_atomic_group", e.remaining_entries.map(|v| json!(v)));
@@ -160,24 +160,24 @@ fn old_tags_and_future_tags_read_as_rocksdb_reads_them() {
         match name {
             "new_file tag7" => {
                 let f = &edit.new_files[0];
-                assert_eq!((f.level, f.number, f.file_size), (1, FileNumber(5), 100));
+                assert_eq!((f.level, f.number, f.file_size), (1, FileNumber::new(5), 100));
                 assert_eq!((f.smallest_seqno, f.largest_seqno), (MAX_SEQUENCE, SequenceNumber::ZERO));
             }
             "new_file2" | "new_file3" => {
                 let f = &edit.new_files[0];
                 assert_eq!(
                     (f.number, f.file_size, f.smallest_seqno, f.largest_seqno),
-                    (FileNumber(5), 100, SequenceNumber::new(1), SequenceNumber::new(2))
+                    (FileNumber::new(5), 100, SequenceNumber::new(1), SequenceNumber::new(2))
                 );
                 assert_eq!(f.path_id, if name == "new_file3" { 2 } else { 0 });
             }
             "wal_addition old" => {
                 assert_eq!(
                     edit.wal_additions,
-                    [WalAddition { number: FileNumber(9), synced_size_bytes: Some(77) }]
+                    [WalAddition { number: FileNumber::new(9), synced_size_bytes: Some(77) }]
                 );
             }
-            "wal_deletion old" => assert_eq!(edit.wal_deletion, Some(FileNumber(9))),
+            "wal_deletion old" => assert_eq!(edit.wal_deletion, Some(FileNumber::new(9))),
             "blob add deprecated" => assert_eq!(edit.blob_file_additions[0].total_blob_bytes, 99),
             "blob garbage deprecated" => assert_eq!(edit.blob_file_garbages[0].garbage_blob_count, 2),
             "ignorable 9000" => assert_eq!(edit.last_sequence, Some(SequenceNumber::new(5))),
@@ -230,7 +230,7 @@ fn a_boundary_may_be_of_the_kind_before_all_kinds_and_of_none_above() {
         let mut largest = b"b".to_vec();
         largest.extend_from_slice(&(9 << 8 | 1u64).to_le_bytes());
         let file =
-            NewFile { number: FileNumber(5), epoch_number: 1, smallest, largest, ..NewFile::default() };
+            NewFile { number: FileNumber::new(5), epoch_number: 1, smallest, largest, ..NewFile::default() };
         VersionEdit { new_files: vec![file], ..VersionEdit::default() }
     };
     for kind in [0x0f, 0x1a] {
@@ -253,14 +253,14 @@ fn a_file_without_epoch_is_not_written() {
 #[test]
 fn deleted_files_are_written_sorted_and_once() {
     let edit = VersionEdit {
-        deleted_files: [(1, 9), (0, 7), (1, 9), (1, 2)].map(|(level, n)| (level, FileNumber(n))).to_vec(),
+        deleted_files: [(1, 9), (0, 7), (1, 9), (1, 2)].map(|(level, n)| (level, FileNumber::new(n))).to_vec(),
         ..VersionEdit::default()
     };
     let mut out = Vec::new();
     edit.encode(0, &mut out).unwrap();
     assert_eq!(
         VersionEdit::decode(&out).unwrap().deleted_files,
-        [(0, 7), (1, 2), (1, 9)].map(|(level, n)| (level, FileNumber(n)))
+        [(0, 7), (1, 2), (1, 9)].map(|(level, n)| (level, FileNumber::new(n)))
     );
 }
 
@@ -282,9 +282,9 @@ proptest! {
         key::append_internal(&mut key.clone(), b"", SequenceNumber::ZERO, base::ValueType::Value);
         key.extend_from_slice(&key::pack(SequenceNumber::new(numbers[0] >> 8), 1).to_le_bytes());
         let file = NewFile {
-            level, number: FileNumber(numbers[1]), path_id, file_size: numbers[2], smallest: key.clone(), largest: key,
+            level, number: FileNumber::new(numbers[1]), path_id, file_size: numbers[2], smallest: key.clone(), largest: key,
             smallest_seqno: SequenceNumber::new(numbers[3]), largest_seqno: SequenceNumber::new(numbers[4]), marked_for_compaction: marked,
-            oldest_blob_file_number: Some(FileNumber(numbers[5].max(1))), oldest_ancester_time: numbers[6],
+            oldest_blob_file_number: Some(FileNumber::new(numbers[5].max(1))), oldest_ancester_time: numbers[6],
             file_creation_time: numbers[7], epoch_number: numbers[8].max(1),
             file_checksum: bytes.clone(), file_checksum_func_name: "f".into(), temperature,
             min_timestamp: bytes.clone(), max_timestamp: bytes.clone(), unique_id: [numbers[9], numbers[10]],
@@ -292,9 +292,9 @@ proptest! {
             user_defined_timestamps_persisted: persisted, file_open_metadata: bytes,
         };
         let edit = VersionEdit {
-            new_files: vec![file.clone(), file], wal_number: Some(FileNumber(numbers[0])),
-            min_log_number_to_keep: Some(FileNumber(numbers[1])), last_sequence: Some(SequenceNumber::new(numbers[2])),
-            column_family: FamilyId(level), remaining_entries: Some(path_id), ..VersionEdit::default()
+            new_files: vec![file.clone(), file], wal_number: Some(FileNumber::new(numbers[0])),
+            min_log_number_to_keep: Some(FileNumber::new(numbers[1])), last_sequence: Some(SequenceNumber::new(numbers[2])),
+            column_family: FamilyId::new(level), remaining_entries: Some(path_id), ..VersionEdit::default()
         };
         let mut out = Vec::new();
         edit.encode(0, &mut out).unwrap();

@@ -25,16 +25,16 @@ pub const IDENTITY_TEMP: &str = "000000.dbtmp";
 /// The largest file number. No RocksDB database can have a larger number: the upper two bits of a packed file
 /// number hold the path id (`kFileNumberMask` in `db/version_edit.h`). If a larger number were accepted from
 /// a stray file, the counter of file numbers could wrap, and new files would replace old files.
-pub const FILE_NUMBER_MAX: FileNumber = FileNumber((1 << 62) - 1);
+pub const FILE_NUMBER_MAX: FileNumber = FileNumber::new((1 << 62) - 1);
 
 /// File numbers that stay free after an open.
 pub const FILE_NUMBERS_LEFT: u64 = 1 << 32;
 
 /// The largest file number in a MANIFEST. It leaves [`FILE_NUMBERS_LEFT`] numbers for new files.
-pub const MANIFEST_NUMBER_MAX: FileNumber = FileNumber(FILE_NUMBER_MAX.0 - FILE_NUMBERS_LEFT);
+pub const MANIFEST_NUMBER_MAX: FileNumber = FileNumber::new(FILE_NUMBER_MAX.get() - FILE_NUMBERS_LEFT);
 
 /// Half of [`FILE_NUMBER_MAX`]. A larger number in a file name is doubtful: no database has written so many files.
-pub const FILE_NUMBER_PLAUSIBLE_MAX: FileNumber = FileNumber(FILE_NUMBER_MAX.0 / 2);
+pub const FILE_NUMBER_PLAUSIBLE_MAX: FileNumber = FileNumber::new(FILE_NUMBER_MAX.get() / 2);
 
 const MANIFEST_PREFIX: &str = "MANIFEST-";
 const OPTIONS_PREFIX: &str = "OPTIONS-";
@@ -159,18 +159,18 @@ impl std::fmt::Display for FileName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         use FileName::*;
         match *self {
-            Wal(n) => write!(f, "{:06}.log", n.0),
-            ArchivedWal(n) => write!(f, "{ARCHIVE_DIR}/{:06}.log", n.0),
-            Table(n) => write!(f, "{:06}.sst", n.0),
-            LegacyTable(n) => write!(f, "{:06}.ldb", n.0),
-            Blob(n) => write!(f, "{:06}.blob", n.0),
-            Manifest(n) => write!(f, "{MANIFEST_PREFIX}{:06}", n.0),
+            Wal(n) => write!(f, "{n:06}.log"),
+            ArchivedWal(n) => write!(f, "{ARCHIVE_DIR}/{n:06}.log"),
+            Table(n) => write!(f, "{n:06}.sst"),
+            LegacyTable(n) => write!(f, "{n:06}.ldb"),
+            Blob(n) => write!(f, "{n:06}.blob"),
+            Manifest(n) => write!(f, "{MANIFEST_PREFIX}{n:06}"),
             Current => f.write_str(CURRENT),
             Identity => f.write_str(IDENTITY),
             Lock => f.write_str(LOCK),
-            Options(n) => write!(f, "{OPTIONS_PREFIX}{:06}", n.0),
-            Temp(n) => write!(f, "{:06}{TEMP_SUFFIX}", n.0),
-            OptionsTemp(n) => write!(f, "{OPTIONS_PREFIX}{:06}{TEMP_SUFFIX}", n.0),
+            Options(n) => write!(f, "{OPTIONS_PREFIX}{n:06}"),
+            Temp(n) => write!(f, "{n:06}{TEMP_SUFFIX}"),
+            OptionsTemp(n) => write!(f, "{OPTIONS_PREFIX}{n:06}{TEMP_SUFFIX}"),
             InfoLog => f.write_str(INFO_LOG),
             OldInfoLog(0) => write!(f, "{INFO_LOG}.old"),
             OldInfoLog(us) => write!(f, "{INFO_LOG}.old.{us}"),
@@ -295,7 +295,7 @@ pub fn parse_identity(content: &[u8]) -> Result<String> {
 
 /// Reads a file number. Returns `None` for a number above [`FILE_NUMBER_MAX`].
 fn file_number(digits: &str) -> Option<FileNumber> {
-    number(digits).map(FileNumber).filter(|n| *n <= FILE_NUMBER_MAX)
+    number(digits).map(FileNumber::new).filter(|n| *n <= FILE_NUMBER_MAX)
 }
 
 /// Reads a number of 64 bits that consists of decimal digits only.

@@ -5,7 +5,7 @@ use crate::test_vectors::db_vectors;
 
 #[test]
 fn file_names_parse_to_their_parts() {
-    let n = FileNumber(12);
+    let n = FileNumber::new(12);
     for (name, file) in [
         ("000012.log", FileName::Wal(n)),
         ("archive/000012.log", FileName::ArchivedWal(n)),
@@ -25,7 +25,7 @@ fn file_names_parse_to_their_parts() {
         ("COMPACTION_PROGRESS-17", FileName::CompactionProgress(17)),
         ("COMPACTION_PROGRESS-17.dbtmp", FileName::CompactionProgressTemp(17)),
         ("METADB-3", FileName::MetaDb(3)),
-        ("123456789.sst", FileName::Table(FileNumber(123_456_789))),
+        ("123456789.sst", FileName::Table(FileNumber::new(123_456_789))),
     ] {
         assert_eq!(FileName::parse(name), Some(file), "{name}");
         assert_eq!(file.to_string(), name);
@@ -34,8 +34,8 @@ fn file_names_parse_to_their_parts() {
 
 #[test]
 fn any_count_of_digits_is_read() {
-    assert_eq!(FileName::parse("7.sst"), Some(FileName::Table(FileNumber(7))));
-    assert_eq!(FileName::parse("/0000000000007.sst"), Some(FileName::Table(FileNumber(7))));
+    assert_eq!(FileName::parse("7.sst"), Some(FileName::Table(FileNumber::new(7))));
+    assert_eq!(FileName::parse("/0000000000007.sst"), Some(FileName::Table(FileNumber::new(7))));
     assert_eq!(FileName::parse("4611686018427387903.log"), Some(FileName::Wal(FILE_NUMBER_MAX)));
 }
 

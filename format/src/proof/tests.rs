@@ -5,12 +5,12 @@ fn sample() -> Proof {
         db_id: "3d1a0b9e-3a5b-4c3e-9d6e-0e1f2a3b4c5d".to_string(),
         written_s: 1_700_000_000,
         closed: true,
-        manifest: Extent { number: FileNumber(5), bytes: 461, digest: Some(0x0abc_def0) },
+        manifest: Extent { number: FileNumber::new(5), bytes: 461, digest: Some(0x0abc_def0) },
         wals: vec![
-            Extent { number: FileNumber(4), bytes: 1121, digest: Some(7) },
-            Extent { number: FileNumber(9), bytes: 0, digest: None },
+            Extent { number: FileNumber::new(4), bytes: 1121, digest: Some(7) },
+            Extent { number: FileNumber::new(9), bytes: 0, digest: None },
         ],
-        options: Some(OptionsExtent::of(FileNumber(7), &[b'x'; 1300])),
+        options: Some(OptionsExtent::of(FileNumber::new(7), &[b'x'; 1300])),
     }
 }
 
@@ -39,7 +39,7 @@ fn a_proof_with_any_bit_flipped_or_cut_anywhere_is_none() {
 #[test]
 fn a_changed_options_file_is_detected_by_its_byte_or_its_sector() {
     let content: Vec<u8> = (0..1300u32).map(|i| (i % 251) as u8).collect();
-    let extent = OptionsExtent::of(FileNumber(7), &content);
+    let extent = OptionsExtent::of(FileNumber::new(7), &content);
     assert_eq!(extent.difference(&content), None);
     for at in [0, 511, 512, 1299] {
         let mut changed = content.clone();

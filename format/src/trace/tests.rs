@@ -14,7 +14,7 @@ fn decoded(kind: RecordType, payload: &[u8]) -> Query<'_> {
 
 #[test]
 fn a_record_has_the_bytes_of_rocksdb() {
-    let bytes = record(RecordType::Get, &get_payload(FamilyId(7), b"ab"));
+    let bytes = record(RecordType::Get, &get_payload(FamilyId::new(7), b"ab"));
     let expected: [&[u8]; 6] = [
         &[2, 1, 0, 0, 0, 0, 0, 0],
         &[4],
@@ -28,27 +28,27 @@ fn a_record_has_the_bytes_of_rocksdb() {
 
 #[test]
 fn an_empty_bound_is_left_out() {
-    let all = seek_payload(FamilyId(0), b"k", [b"a", b"z"]);
+    let all = seek_payload(FamilyId::DEFAULT, b"k", [b"a", b"z"]);
     assert_eq!((all[0], &all[12..]), (0xf0, &b"\x01k\x01a\x01z"[..]));
-    let upper = seek_payload(FamilyId(0), b"k", [b"", b"z"]);
+    let upper = seek_payload(FamilyId::DEFAULT, b"k", [b"", b"z"]);
     assert_eq!((upper[0], &upper[12..]), (0xb0, &b"\x01k\x01z"[..]));
 }
 
 #[test]
 fn many_keys_are_two_lists() {
-    let bytes = multi_get_payload([(FamilyId(1), &b"a"[..]), (FamilyId(2), &b"b"[..])].into_iter());
+    let bytes = multi_get_payload([(FamilyId::new(1), &b"a"[..]), (FamilyId::new(2), &b"b"[..])].into_iter());
     assert_eq!(bytes[..2], [0, 7]);
     assert_eq!(bytes[8..], *b"\x02\0\0\0\x08\x01\0\0\0\x02\0\0\0\x04\x01a\x01b");
 }
 
 #[test]
 fn each_call_decodes_to_itself() {
-    let pairs = vec![(FamilyId(1), &b"a"[..]), (FamilyId(2), &b""[..])];
-    let seek = Seek { family: FamilyId(3), key: b"k", lower: b"", upper: b"z", is_for_prev: true };
+    let pairs = vec![(FamilyId::new(1), &b"a"[..]), (FamilyId::new(2), &b""[..])];
+    let seek = Seek { family: FamilyId::new(3), key: b"k", lower: b"", upper: b"z", is_for_prev: true };
     let payload = write_payload(b"batch");
     assert_eq!(decoded(RecordType::Write, &payload), Query::Write(b"batch"));
-    let payload = get_payload(FamilyId(9), b"key");
-    assert_eq!(decoded(RecordType::Get, &payload), Query::Get(FamilyId(9), b"key"));
+    let payload = get_payload(FamilyId::new(9), b"key");
+    assert_eq!(decoded(RecordType::Get, &payload), Query::Get(FamilyId::new(9), b"key"));
     let payload = seek_payload(seek.family, seek.key, [seek.lower, seek.upper]);
     assert_eq!(decoded(RecordType::SeekForPrev, &payload), Query::Seek(seek));
     let payload = multi_get_payload(pairs.iter().copied());
@@ -59,8 +59,8 @@ fn each_call_decodes_to_itself() {
 fn a_call_of_the_version_0_1_has_no_map() {
     let old = |kind, payload| Query::decode(&Record { micros: 0, kind: kind as u8, payload }, 1);
     assert_eq!(old(RecordType::Write, b"batch").unwrap(), Query::Write(b"batch"));
-    assert_eq!(old(RecordType::Get, b"\x05\0\0\0\x01k").unwrap(), Query::Get(FamilyId(5), b"k"));
-    let seek = Seek { family: FamilyId(5), key: b"k", lower: b"", upper: b"", is_for_prev: false };
+    assert_eq!(old(RecordType::Get, b"\x05\0\0\0\x01k").unwrap(), Query::Get(FamilyId::new(5), b"k"));
+    let seek = Seek { family: FamilyId::new(5), key: b"k", lower: b"", upper: b"", is_for_prev: false };
     assert_eq!(old(RecordType::Seek, b"\x05\0\0\0\x01k").unwrap(), Query::Seek(seek));
     assert!(old(RecordType::MultiGet, b"").unwrap_err().is_corruption());
 }
@@ -81,11 +81,11 @@ fn the_header_has_the_version() {
 
 #[test]
 fn every_shortened_call_is_refused_or_decodes() {
-    let pairs = [(FamilyId(1), &b"aa"[..]), (FamilyId(2), &b"bb"[..])];
+    let pairs = [(FamilyId::new(1), &b"aa"[..]), (FamilyId::new(2), &b"bb"[..])];
     let calls = [
         (RecordType::Write, write_payload(b"batch")),
-        (RecordType::Get, get_payload(FamilyId(1), b"key")),
-        (RecordType::Seek, seek_payload(FamilyId(1), b"key", [b"a", b"z"])),
+        (RecordType::Get, get_payload(FamilyId::new(1), b"key")),
+        (RecordType::Seek, seek_payload(FamilyId::new(1), b"key", [b"a", b"z"])),
         (RecordType::MultiGet, multi_get_payload(pairs.into_iter())),
     ];
     for (kind, payload) in calls {
@@ -152,7 +152,7 @@ fn an_access_has_its_look_up_after_the_common_part() {
 
 #[test]
 fn a_count_beyond_the_keys_allocates_nothing_for_them() {
-    let payload = multi_get_payload([(FamilyId(1), &b"a"[..])].into_iter());
+    let payload = multi_get_payload([(FamilyId::new(1), &b"a"[..])].into_iter());
     let with_count = |count: u32| {
         let mut payload = payload.clone();
         payload[8..12].copy_from_slice(&count.to_le_bytes());

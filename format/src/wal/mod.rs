@@ -134,7 +134,7 @@ impl fmt::Display for Predecessor {
 impl Predecessor {
     /// Encodes `u64 WAL number | u64 size | u64 sequence number`.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        put_u64(out, self.wal_number.0);
+        put_u64(out, self.wal_number.get());
         put_u64(out, self.size_bytes);
         put_u64(out, self.last_seqno_recorded.get());
     }
@@ -147,7 +147,7 @@ impl Predecessor {
         let mut cursor = Cursor::new(payload);
         let mut next = || cursor.u64().ok_or_else(|| Error::corruption("predecessor record is truncated"));
         Ok(Predecessor {
-            wal_number: FileNumber(next()?),
+            wal_number: FileNumber::new(next()?),
             size_bytes: next()?,
             last_seqno_recorded: SequenceNumber::new(next()?),
         })
@@ -157,7 +157,7 @@ impl Predecessor {
 /// Encodes `n x { u32 column family | u16 timestamp size }`.
 fn encode_timestamp_sizes(sizes: &[(FamilyId, u16)], out: &mut Vec<u8>) {
     for &(family, size) in sizes {
-        put_u32(out, family.0);
+        put_u32(out, family.get());
         put_u16(out, size);
     }
 }
@@ -166,7 +166,7 @@ fn decode_timestamp_sizes(payload: &[u8]) -> Option<Vec<(FamilyId, u16)>> {
     let mut cursor = Cursor::new(payload);
     let mut sizes = Vec::with_capacity(payload.len() / 6);
     while !cursor.is_empty() {
-        sizes.push((FamilyId(cursor.u32()?), cursor.u16()?));
+        sizes.push((FamilyId::new(cursor.u32()?), cursor.u16()?));
     }
     Some(sizes)
 }

@@ -90,7 +90,7 @@ impl<S: Source> PhysicalReader<S> {
     pub(super) fn new(source: S, options: &ReaderOptions) -> Self {
         PhysicalReader {
             source,
-            wal_number: options.wal_number.0 as u32,
+            wal_number: options.wal_number.get() as u32,
             verify_checksums: options.verify_checksums,
             block: Block::default(),
             block_offset: 0,

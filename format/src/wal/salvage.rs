@@ -134,7 +134,7 @@ impl Run<'_> {
         let kind = bytes[6];
         let header = header_len(kind);
         let recyclable = header > HEADER_LEN;
-        if recyclable && get_u32(bytes, HEADER_LEN) != Some(self.options.wal_number.0 as u32) {
+        if recyclable && get_u32(bytes, HEADER_LEN) != Some(self.options.wal_number.get() as u32) {
             self.done = true;
             return Ok(());
         }
@@ -287,7 +287,7 @@ mod tests {
     fn read(bytes: &[u8]) -> (Vec<Vec<u8>>, Vec<SalvageFault>) {
         let mut found = Vec::new();
         let mut source = bytes;
-        let options = ReaderOptions { wal_number: FileNumber(9), ..ReaderOptions::default() };
+        let options = ReaderOptions { wal_number: FileNumber::new(9), ..ReaderOptions::default() };
         let faults = salvage(&mut source, &options, &mut |record, _, _| {
             found.push(record.to_vec());
             Ok(())
@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn a_sound_wal_is_read_to_its_end_without_faults() {
-        for framing in [Framing::Classic, Framing::Recyclable { wal_number: FileNumber(9) }] {
+        for framing in [Framing::Classic, Framing::Recyclable { wal_number: FileNumber::new(9) }] {
             let (bytes, records) = log(framing);
             assert_eq!(read(&bytes), (records, vec![]));
         }
@@ -307,7 +307,7 @@ mod tests {
 
     #[test]
     fn one_flipped_bit_loses_nothing_that_has_a_checksum() {
-        for framing in [Framing::Classic, Framing::Recyclable { wal_number: FileNumber(9) }] {
+        for framing in [Framing::Classic, Framing::Recyclable { wal_number: FileNumber::new(9) }] {
             let (bytes, records) = log(framing);
             for at in (0..bytes.len()).step_by(9973) {
                 let mut damaged = bytes.clone();

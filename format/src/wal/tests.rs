@@ -30,7 +30,7 @@ impl StreamDecompressor for Raw {
 
 fn options(wal_number: u64) -> ReaderOptions {
     ReaderOptions {
-        wal_number: FileNumber(wal_number),
+        wal_number: FileNumber::new(wal_number),
         decompressor: Some(Box::new(|_| Ok(Box::new(Raw)))),
         ..ReaderOptions::default()
     }
@@ -83,7 +83,7 @@ fn records(got: &[Got]) -> Vec<Vec<u8>> {
 }
 
 fn framing(recyclable: bool, wal_number: u64) -> Framing {
-    if recyclable { Framing::Recyclable { wal_number: FileNumber(wal_number) } } else { Framing::Classic }
+    if recyclable { Framing::Recyclable { wal_number: FileNumber::new(wal_number) } } else { Framing::Classic }
 }
 
 /// Returns the content of a record according to the vector. The vectors store large records as runs.
@@ -127,13 +127,13 @@ fn wals_of_rocksdb_are_read_and_written_alike() {
                 }
                 Got::Sizes(sizes, offset) => {
                     assert_eq!(*offset, at);
-                    let told: Vec<_> = sizes.iter().map(|(f, n)| serde_json::json!([f.0, n])).collect();
+                    let told: Vec<_> = sizes.iter().map(|(f, n)| serde_json::json!([f.get(), n])).collect();
                     assert_eq!(Value::Array(told), logical["decoded"]);
                     writer.timestamp_sizes(&mut again, sizes);
                 }
                 Got::Predecessor(info, offset) => {
                     assert_eq!(*offset, at);
-                    assert_eq!(info.wal_number.0, logical["decoded"]["log_number"]);
+                    assert_eq!(info.wal_number.get(), logical["decoded"]["log_number"]);
                     assert_eq!(info.size_bytes, logical["decoded"]["size_bytes"]);
                     assert_eq!(info.last_seqno_recorded.get(), logical["decoded"]["last_seqno"]);
                     writer.predecessor(&mut again, info);
@@ -241,7 +241,7 @@ fn log(framing: Framing, sizes: &[usize]) -> (Vec<u8>, Vec<Vec<u8>>) {
 
 #[test]
 fn records_of_all_sizes_around_the_block_end_are_read_again() {
-    for framing in [Framing::Classic, Framing::Recyclable { wal_number: FileNumber(9) }] {
+    for framing in [Framing::Classic, Framing::Recyclable { wal_number: FileNumber::new(9) }] {
         for room in 0..30 {
             for n in [0, 1, 20, BLOCK_LEN, 3 * BLOCK_LEN] {
                 let first = BLOCK_LEN - room - RECYCLABLE_HEADER_LEN;
@@ -308,7 +308,7 @@ fn reading_continues_in_the_block_after_damage() {
 fn a_recyclable_record_in_a_classic_wal_ends_the_read() {
     let (mut file, _) = log(Framing::Classic, &[10]);
     let mut other = Vec::new();
-    Writer::resume(Framing::Recyclable { wal_number: FileNumber(0) }, file.len() as u64)
+    Writer::resume(Framing::Recyclable { wal_number: FileNumber::ZERO }, file.len() as u64)
         .append(&mut other, b"x")
         .unwrap();
     file.extend(other);
@@ -318,8 +318,8 @@ fn a_recyclable_record_in_a_classic_wal_ends_the_read() {
 
 #[test]
 fn records_of_an_older_wal_are_recognized() {
-    let (mut file, _) = log(Framing::Recyclable { wal_number: FileNumber(3) }, &[100, 100, 100]);
-    let (new, all) = log(Framing::Recyclable { wal_number: FileNumber(8) }, &[100]);
+    let (mut file, _) = log(Framing::Recyclable { wal_number: FileNumber::new(3) }, &[100, 100, 100]);
+    let (new, all) = log(Framing::Recyclable { wal_number: FileNumber::new(8) }, &[100]);
     file[..new.len()].copy_from_slice(&new);
     let got = read(&file, 8);
     assert_eq!(records(&got), all);
@@ -333,7 +333,7 @@ fn a_read_of_an_active_wal_continues_after_rewind() {
     let mut ends = Vec::new();
     for n in [0usize, 7, 40_000, 1, 32_000, 900, 70_000] {
         if n == 1 {
-            writer.timestamp_sizes(&mut file, &[(FamilyId(1), 8)]);
+            writer.timestamp_sizes(&mut file, &[(FamilyId::new(1), 8)]);
         }
         writer.append(&mut file, &vec![n as u8; n]).unwrap();
         ends.push(file.len());
@@ -410,13 +410,13 @@ fn zeros_in_place_of_a_record_are_a_hole() {
         // not be split.
         writer.append(&mut file, &vec![1; BLOCK_LEN - header - 12]).unwrap();
         let first = file.len();
-        writer.timestamp_sizes(&mut file, &[(FamilyId(1), 8)]);
+        writer.timestamp_sizes(&mut file, &[(FamilyId::new(1), 8)]);
         writer.append(&mut file, b"second").unwrap();
         assert!(matches!(&read(&file, 3)[..], [Got::Record { .. }, Got::Sizes(..), Got::Record { .. }]));
         let salvaged = salvage(&mut &file[..], &options(3), &mut |_, _, _| Ok(())).unwrap();
         assert_eq!((salvaged.faults, salvaged.end), (Vec::new(), file.len() as u64));
         let mut alone = Vec::new();
-        Writer::new(framing(recyclable, 3)).timestamp_sizes(&mut alone, &[(FamilyId(1), 8)]);
+        Writer::new(framing(recyclable, 3)).timestamp_sizes(&mut alone, &[(FamilyId::new(1), 8)]);
         let salvaged = salvage(&mut &alone[..], &options(3), &mut |_, _, _| Ok(())).unwrap();
         assert_eq!(salvaged.end, alone.len() as u64, "a record without data counts too");
         // A writer also leaves zeros at the end of a block, but not this many.
@@ -455,11 +455,11 @@ fn zeros_in_place_of_a_record_are_a_hole() {
 fn timestamp_sizes_are_reported_once() {
     let mut writer = Writer::new(Framing::Classic);
     let mut file = Vec::new();
-    writer.timestamp_sizes(&mut file, &[(FamilyId(0), 0), (FamilyId(1), 8)]);
+    writer.timestamp_sizes(&mut file, &[(FamilyId::DEFAULT, 0), (FamilyId::new(1), 8)]);
     let len = file.len();
-    writer.timestamp_sizes(&mut file, &[(FamilyId(1), 8)]);
+    writer.timestamp_sizes(&mut file, &[(FamilyId::new(1), 8)]);
     assert_eq!(file.len(), len);
-    assert_eq!(read(&file, 0), [Got::Sizes(vec![(FamilyId(1), 8)], 0)]);
+    assert_eq!(read(&file, 0), [Got::Sizes(vec![(FamilyId::new(1), 8)], 0)]);
     let repeated = [&file[..], &file[..]].concat();
     assert!(
         matches!(&read(&repeated, 0)[1], Got::Corruption(d) if d.reason.contains("recorded column family"))
@@ -476,7 +476,7 @@ fn a_compressed_wal_is_rejected_where_compression_is_not_allowed() {
 
 #[test]
 fn one_flipped_bit_is_found() {
-    for framing in [Framing::Classic, Framing::Recyclable { wal_number: FileNumber(77) }] {
+    for framing in [Framing::Classic, Framing::Recyclable { wal_number: FileNumber::new(77) }] {
         let (file, _) = log(framing, &[50]);
         let whole = [&file[..], &[0xAB; 100]].concat();
         assert_eq!(diagnose(&whole), None);
@@ -531,7 +531,7 @@ fn a_bit_is_no_damage_where_a_lost_sector_explains_it() {
 #[test]
 fn a_flipped_bit_in_the_last_bytes_of_a_recycled_wal_may_be_an_older_record() {
     for (framing, torn_from) in
-        [(Framing::Classic, 50), (Framing::Recyclable { wal_number: FileNumber(7) }, 46)]
+        [(Framing::Classic, 50), (Framing::Recyclable { wal_number: FileNumber::new(7) }, 46)]
     {
         let (record, _) = log(framing, &[50]);
         let header = record.len() - 50;
@@ -548,7 +548,7 @@ fn a_flipped_bit_in_the_last_bytes_of_a_recycled_wal_may_be_an_older_record() {
 fn a_flipped_bit_in_the_wal_number_of_a_recycled_wal_may_be_an_older_record() {
     let record = |sequence: u64| {
         let (mut file, mut writer) =
-            (Vec::new(), Writer::new(Framing::Recyclable { wal_number: FileNumber(7) }));
+            (Vec::new(), Writer::new(Framing::Recyclable { wal_number: FileNumber::new(7) }));
         writer.append(&mut file, &[34u64, 133, sequence].map(u64::to_le_bytes).concat()).unwrap();
         file
     };

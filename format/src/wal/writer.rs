@@ -211,7 +211,7 @@ impl Writer {
         out.push(kind);
         if header_len(kind) == RECYCLABLE_HEADER_LEN {
             let number = match self.framing {
-                Framing::Recyclable { wal_number } => wal_number.0 as u32,
+                Framing::Recyclable { wal_number } => wal_number.get() as u32,
                 Framing::Classic => 0,
             };
             put_u32(out, number);

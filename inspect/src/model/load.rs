@@ -82,7 +82,7 @@ const ATTEMPTS_MAX: u32 = 5;
 fn is_changing(env: &Env, dir: &Path, db: &Database) -> bool {
     let Some(manifest) = &db.manifest else { return false };
     let current = read_current(env, dir).map_or(manifest.number, |number| number.get());
-    let path = dir.join(names::manifest(base::FileNumber(manifest.number)));
+    let path = dir.join(names::manifest(base::FileNumber::new(manifest.number)));
     let size = env.fs.file_size(&path).unwrap_or(0);
     current != manifest.number || size > manifest.size
 }
@@ -146,7 +146,7 @@ fn manifest(env: &Env, dir: &Path, db: &mut Database) -> Option<Recovered> {
             let exists = env.fs.exists(&dir.join(names::CURRENT)).unwrap_or(true);
             let text = match (exists, newest) {
                 (false, Some(number)) => {
-                    let name = names::manifest(base::FileNumber(number));
+                    let name = names::manifest(base::FileNumber::new(number));
                     format!("the file is missing; the facts are those of the newest MANIFEST, {name}")
                 }
                 (false, None) => {
@@ -157,7 +157,7 @@ fn manifest(env: &Env, dir: &Path, db: &mut Database) -> Option<Recovered> {
                 _ => plain(&error),
             };
             problem(db, Weight::Damage, names::CURRENT, None, text);
-            base::FileNumber(newest?)
+            base::FileNumber::new(newest?)
         }
     };
     let name = names::manifest(number);
@@ -329,7 +329,7 @@ fn presence(env: &Env, dir: &Path, db: &mut Database) {
     for (family, first) in db.families.iter_mut().zip(paths) {
         for file in &mut family.files {
             live.insert(file.number);
-            let name = names::table(base::FileNumber(file.number));
+            let name = names::table(base::FileNumber::new(file.number));
             // A running writer creates and extends files between the list of files and the read of the MANIFEST.
             let size = match tables.get(&file.number) {
                 Some(size) if *size == file.size => Some(*size),
@@ -350,7 +350,7 @@ fn presence(env: &Env, dir: &Path, db: &mut Database) {
         }
         for blob in &family.blobs {
             live.insert(blob.number);
-            let name = names::blob(base::FileNumber(blob.number));
+            let name = names::blob(base::FileNumber::new(blob.number));
             if first != FirstPath::Here {
                 continue;
             }
@@ -475,7 +475,7 @@ fn statistics(env: &Env, dir: &Path, budget: &Budget, before: Option<&Database>,
                 break 'all;
             }
             read += 1;
-            let name = names::table(base::FileNumber(file.number));
+            let name = names::table(base::FileNumber::new(file.number));
             match tables::open_table(env, &dir.join(&name)) {
                 Ok((reader, _)) => file.stats = Some(tables::stats(&Arc::clone(reader.properties()))),
                 Err(error) => {

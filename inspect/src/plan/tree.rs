@@ -411,7 +411,7 @@ impl Simulation {
         self.next_number += 1;
         let last = output.span.high.saturating_sub(1).max(output.span.low);
         let mut file = FileMetaData::new(
-            FileNumber(number),
+            FileNumber::new(number),
             output.bytes.max(1),
             &key(output.span.low, epoch),
             &key(last, epoch),

@@ -231,12 +231,12 @@ fn twenty_thousand_files_make_a_small_page() {
     let golden = golden("levels");
     let facts = load(&Env::posix(), &golden, &Budget::PAGE).unwrap();
     let model = &facts.families[0].files[0];
-    let from = golden.join(format::names::table(base::FileNumber(model.number)));
+    let from = golden.join(format::names::table(base::FileNumber::new(model.number)));
     write_manifest(path, 20_000, model.size);
     // The files have equal content: a link costs less than a copy.
     std::fs::copy(from, path.join("content")).unwrap();
     for n in 0..20_000 {
-        let name = format::names::table(base::FileNumber(n + 10));
+        let name = format::names::table(base::FileNumber::new(n + 10));
         std::fs::hard_link(path.join("content"), path.join(name)).unwrap();
     }
     let db = load(&Env::posix(), path, &Budget::PAGE).unwrap();
@@ -279,15 +279,15 @@ fn write_manifest(dir: &Path, count: u64, file_size: u64) {
     };
     let mut edit = VersionEdit {
         comparator: Some("leveldb.BytewiseComparator".to_string()),
-        wal_number: Some(FileNumber(1)),
-        next_file_number: Some(FileNumber(count + 100)),
+        wal_number: Some(FileNumber::new(1)),
+        next_file_number: Some(FileNumber::new(count + 100)),
         last_sequence: Some(SequenceNumber::new(count + 1)),
         ..VersionEdit::default()
     };
     for n in 0..count {
         edit.new_files.push(NewFile {
             level: 6,
-            number: FileNumber(n + 10),
+            number: FileNumber::new(n + 10),
             file_size,
             smallest: key(2 * n),
             largest: key(2 * n + 1),
@@ -301,7 +301,7 @@ fn write_manifest(dir: &Path, count: u64, file_size: u64) {
     edit.encode(0, &mut record).unwrap();
     let mut bytes = Vec::new();
     format::wal::Writer::new(format::wal::Framing::Classic).append(&mut bytes, &record).unwrap();
-    std::fs::write(dir.join(format::names::manifest(FileNumber(5))), bytes).unwrap();
+    std::fs::write(dir.join(format::names::manifest(FileNumber::new(5))), bytes).unwrap();
     std::fs::write(dir.join("CURRENT"), "MANIFEST-000005\n").unwrap();
 }
 
@@ -313,7 +313,7 @@ fn records_from_an_offset_are_the_records_of_the_whole_file_from_there() {
     // Records of many lengths, some longer than two blocks.
     for n in 0..60_usize {
         let mut edit =
-            format::edit::VersionEdit { next_file_number: Some(FileNumber(n as u64)), ..Default::default() };
+            format::edit::VersionEdit { next_file_number: Some(FileNumber::new(n as u64)), ..Default::default() };
         edit.db_id = Some("x".repeat(if n % 10 == 7 { 90_000 } else { n * 300 }));
         let mut record = Vec::new();
         edit.encode(0, &mut record).unwrap();

@@ -83,7 +83,7 @@ fn files_of_a_family_with_its_own_paths_are_no_damage_and_missing_files_are() {
     assert_eq!(damage(&before), [""; 0]);
     assert!(before.families.iter().find(|f| f.name == "own").unwrap().files[0].elsewhere);
     let missing = before.families[0].files[1].number;
-    std::fs::remove_file(dir.join(format::names::table(base::FileNumber(missing)))).unwrap();
+    std::fs::remove_file(dir.join(format::names::table(base::FileNumber::new(missing)))).unwrap();
     assert_eq!(damage(&facts(&dir)).len(), 1, "one file of three is missing");
 }
 

@@ -189,7 +189,7 @@ fn a_changed_table_of_the_database_fails_the_backup() {
     let db = Db::open(w.at("checked"), with_checksums).unwrap();
     db.put(b"k", &[b'v'; 1000]).unwrap();
     db.flush().unwrap();
-    let table = w.at("checked").join(format!("{:06}.sst", db.live_files()[0].number.0));
+    let table = w.at("checked").join(format!("{:06}.sst", db.live_files()[0].number.get()));
     let mut bytes = std::fs::read(&table).unwrap();
     bytes[100] ^= 4;
     std::fs::write(&table, bytes).unwrap();
@@ -224,7 +224,7 @@ fn a_restore_keeps_the_tables_that_the_mode_names() {
         let engine = w.engine();
         w.fill(0, 100);
         engine.create_new_backup(w.db()).unwrap();
-        let table = w.at("data").join(format!("{:06}.sst", w.db().live_files()[0].number.0));
+        let table = w.at("data").join(format!("{:06}.sst", w.db().live_files()[0].number.get()));
         w.fill(50, 60);
         let error = engine.restore_db_from_backup(1, w.at("data"), w.at("data"), &RestoreOptions::default());
         assert!(error.is_err(), "the database is open");
@@ -505,7 +505,7 @@ fn several_threads_copy_verify_and_restore() {
     };
     assert_eq!(names(&engine, 2), names(&one, 1));
     // A file that cannot be read fails the backup, and nothing of the backup stays.
-    let table = w.db().live_files()[7].number.0;
+    let table = w.db().live_files()[7].number.get();
     std::fs::remove_file(w.at("data").join(format!("{table:06}.sst"))).unwrap();
     let fresh = BackupEngine::open(
         BackupEngineOptions { max_background_operations: 4, ..BackupEngineOptions::new(w.at("fresh")) },

@@ -252,7 +252,7 @@ fn several_threads_link_or_copy_the_files_of_a_checkpoint() {
         assert!(rows(&copied) == then, "{name}");
     }
     // A missing file fails the checkpoint, and nothing of it stays.
-    let table = db.live_files()[1].number.0;
+    let table = db.live_files()[1].number.get();
     std::fs::remove_file(db.path().join(format!("{table:06}.sst"))).unwrap();
     let how = CheckpointOptions { max_background_operations: 3, ..CheckpointOptions::default() };
     assert!(Checkpoint::new(&db).create_with(scratch.path().join("late"), &how).is_err());

@@ -246,7 +246,7 @@ fn files_of_a_database_keep_their_sequence_numbers() {
     }
     from.db.flush().unwrap();
     let number = from.db.live_files()[0].number;
-    let path = from.dir().join(format!("data/{:06}.sst", number.0));
+    let path = from.dir().join(format!("data/{:06}.sst", number.get()));
     let error = to.db.ingest_external_files([&path], &how()).unwrap_err();
     assert!(error.to_string().contains("allow_db_generated_files"), "{error}");
     let generated = IngestExternalFileOptions { allow_db_generated_files: true, ..how() };

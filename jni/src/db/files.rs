@@ -68,7 +68,7 @@ fn log_file<'j>(java: Java<'j>, file: &WalFile) -> Outcome<JObject<'j>> {
 /// Returns the file number in the name or the path of an SST file. Another name has the number 0, which no file has.
 pub(super) fn number_of(name: &str) -> FileNumber {
     let stem = name.rsplit('/').next().unwrap_or(name);
-    FileNumber(stem.split('.').next().and_then(|digits| digits.parse().ok()).unwrap_or(0))
+    FileNumber::new(stem.split('.').next().and_then(|digits| digits.parse().ok()).unwrap_or(0))
 }
 
 disposers! {

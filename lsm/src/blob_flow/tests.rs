@@ -17,7 +17,7 @@ fn key(user: &[u8], kind: ValueType) -> Vec<u8> {
 
 fn index(file_number: u64, size: u64) -> Vec<u8> {
     let mut out = Vec::new();
-    BlobRef { file_number: FileNumber(file_number), offset: 100, size, compression: 0 }.encode(&mut out);
+    BlobRef { file_number: FileNumber::new(file_number), offset: 100, size, compression: 0 }.encode(&mut out);
     out
 }
 
@@ -35,7 +35,7 @@ fn dropped_references_are_garbage_and_new_files_have_none() {
     let coming = flow(&[a.clone(), b.clone(), (key(b"c", ValueType::Value), b"v".to_vec())]);
     assert_eq!(coming.garbage(&coming), []);
     let garbage = coming.garbage(&flow(&[moved, b]));
-    assert_eq!(garbage, [BlobGarbage { number: FileNumber(5), count: 1, bytes: 32 + 1 + 10 }]);
+    assert_eq!(garbage, [BlobGarbage { number: FileNumber::new(5), count: 1, bytes: 32 + 1 + 10 }]);
     let mut twice = flow(std::slice::from_ref(&a));
     twice.merge(&flow(&[a]));
     assert_eq!(twice.garbage(&BlobFlow::default())[0].count, 2);
@@ -54,7 +54,7 @@ fn columns_count_and_embedded_blobs_do_not() {
     let flow = flow(&[(key(b"k", ValueType::WideColumnEntity), entity)]);
     assert_eq!(
         flow.garbage(&BlobFlow::default()),
-        [BlobGarbage { number: FileNumber(7), count: 1, bytes: 133 }]
+        [BlobGarbage { number: FileNumber::new(7), count: 1, bytes: 133 }]
     );
 }
 

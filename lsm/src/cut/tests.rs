@@ -43,7 +43,7 @@ mod files {
     fn task(grandparents: &[(&str, &str, u64)]) -> Task {
         let file = |(i, (a, b, size)): (usize, &(&str, &str, u64))| {
             let key = |k: &str| draw::parse_key(&format!("{k}#1,SET")).unwrap();
-            Arc::new(TableFile::new(FileMetaData::new(FileNumber(i as u64), *size, &key(a), &key(b))))
+            Arc::new(TableFile::new(FileMetaData::new(FileNumber::new(i as u64), *size, &key(a), &key(b))))
         };
         let version = Version::empty(order(), 3);
         let options = Options::default();

@@ -13,7 +13,7 @@ fn internal(user: &[u8], seq: u64) -> Vec<u8> {
 fn a_record_and_back_is_the_same_record() {
     let record = format::edit::NewFile {
         level: 3,
-        number: FileNumber(12),
+        number: FileNumber::new(12),
         path_id: 1,
         file_size: 4096,
         smallest: internal(b"a", 7),
@@ -21,7 +21,7 @@ fn a_record_and_back_is_the_same_record() {
         smallest_seqno: SequenceNumber::new(7),
         largest_seqno: SequenceNumber::new(9),
         marked_for_compaction: true,
-        oldest_blob_file_number: Some(FileNumber(5)),
+        oldest_blob_file_number: Some(FileNumber::new(5)),
         oldest_ancester_time: 100,
         file_creation_time: 200,
         epoch_number: 4,
@@ -56,7 +56,7 @@ fn boundaries_stored_without_timestamps_are_widened_and_stripped_again() {
 
 #[test]
 fn deletions_make_a_file_count_for_more() {
-    let file = FileMetaData::new(FileNumber(1), 1000, &internal(b"a", 1), &internal(b"b", 1));
+    let file = FileMetaData::new(FileNumber::new(1), 1000, &internal(b"a", 1), &internal(b"b", 1));
     assert_eq!(file.compensated_size(50), 1000);
     file.set_stats(FileStats {
         num_entries: 10,

@@ -445,7 +445,7 @@ mod tests {
             base::key::InternalOrder::new(Order::by_name("leveldb.BytewiseComparator.u64ts").unwrap());
         let timestamp = |n: u64| n.to_le_bytes().to_vec();
         let key = seek_key(&[b"a".to_vec(), timestamp(5)].concat(), SequenceNumber::new(7));
-        let mut file = FileMetaData::new(FileNumber(1), 100, &key, &key);
+        let mut file = FileMetaData::new(FileNumber::new(1), 100, &key, &key);
         (file.largest_seq, file.max_timestamp, file.oldest_blob_file) =
             (SequenceNumber::new(7), timestamp(5), oldest_blob_file);
         let edit = Edit { added: vec![(1, Arc::new(TableFile::new(file)))], ..Edit::default() };
@@ -463,6 +463,6 @@ mod tests {
     #[test]
     fn a_file_whose_entries_keep_their_sequence_numbers_is_not_marked() {
         assert_eq!(marked(None), 1);
-        assert_eq!(marked(Some(FileNumber(3))), 0);
+        assert_eq!(marked(Some(FileNumber::new(3))), 0);
     }
 }

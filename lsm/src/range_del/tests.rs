@@ -125,14 +125,14 @@ fn a_level_opens_only_the_table_that_a_position_lies_in() -> Result<()> {
     let mut edit = Edit::default();
     for (n, a, b) in [(1, "b#9,SET", "f#inf,RANGEDEL"), (2, "f#9,SET", "j#9,SET"), (3, "m#9,SET", "p#9,SET")]
     {
-        edit.added.push((1, Arc::new(TableFile::new(FileMetaData::new(FileNumber(n), 10, &at(a), &at(b))))));
+        edit.added.push((1, Arc::new(TableFile::new(FileMetaData::new(FileNumber::new(n), 10, &at(a), &at(b))))));
     }
     let version = Version::empty(order(), 3).apply(&[edit])?;
     let mut opened = Vec::new();
     let mut level =
         LevelCover::new(order(), version.level_shared(1), SequenceNumber::new(15), |file: &TableFile| {
-            opened.push(file.number.0);
-            Ok(match file.number.0 {
+            opened.push(file.number.get());
+            Ok(match file.number.get() {
                 1 => Some(fragments(&[("a", "z", 10), ("c", "d", 20)])),
                 2 => Some(fragments(&[("g", "h", 12)])),
                 _ => None,
@@ -160,14 +160,14 @@ fn a_level_knows_the_next_table_at_a_last_entry_of_sequence_number_zero() -> Res
     for (number, smallest, largest) in [(1, "b#9,SET", "f#0,SET"), (2, "k#9,SET", "p#9,SET")] {
         edit.added.push((
             1,
-            Arc::new(TableFile::new(FileMetaData::new(FileNumber(number), 100, &at(smallest), &at(largest)))),
+            Arc::new(TableFile::new(FileMetaData::new(FileNumber::new(number), 100, &at(smallest), &at(largest)))),
         ));
     }
     let version = Version::empty(order(), 3).apply(&[edit])?;
     for own in [vec![], vec![("b", "c", 7)]] {
         let mut level =
             LevelCover::new(order(), version.level_shared(1), SequenceNumber::new(15), |file: &TableFile| {
-                Ok(Some(if file.number.0 == 1 { fragments(&own) } else { fragments(&[("l", "m", 12)]) }))
+                Ok(Some(if file.number.get() == 1 { fragments(&own) } else { fragments(&[("l", "m", 12)]) }))
             });
         let mut ask = |key: &str| level.cover(&at(key)).map(|c| stretch(&c));
         assert!(ask("f#0,SET")?.ends_with("to k#9,0x1a"), "{}", ask("f#0,SET")?);
@@ -231,7 +231,7 @@ fn a_level_of_keys_with_a_common_prefix_is_searched_right() {
     let key = |i: u64| format!("prefix::key{i:06}");
     let file = |i: u64| {
         let bound = |i: u64| at(&format!("{}#5,SET", key(i)));
-        Arc::new(TableFile::new(FileMetaData::new(FileNumber(i + 1), 1, &bound(10 * i), &bound(10 * i + 5))))
+        Arc::new(TableFile::new(FileMetaData::new(FileNumber::new(i + 1), 1, &bound(10 * i), &bound(10 * i + 5))))
     };
     let level = crate::version::LevelFiles::new((0..300).map(file).collect());
     for i in 0..3010 {

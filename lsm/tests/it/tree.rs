@@ -114,7 +114,7 @@ impl World {
             "plan" => self.plan(command),
             "plan-files" => {
                 let numbers: Vec<FileNumber> =
-                    command.words().iter().filter_map(|w| w.parse().ok()).map(FileNumber).collect();
+                    command.words().iter().filter_map(|w| w.parse().ok()).map(FileNumber::new).collect();
                 let to = value_of(command, "to", 1) as usize;
                 let view = self.view();
                 let planned = if command.has("exactly") {
@@ -138,7 +138,7 @@ impl World {
             input_level: value_of(command, "level", 0) as usize,
             all_levels: command.has("all"),
             output_level: command.get("to").map(|l| l.parse().unwrap()),
-            max_file_number: command.get("before").map(|n| FileNumber(n.parse().unwrap())),
+            max_file_number: command.get("before").map(|n| FileNumber::new(n.parse().unwrap())),
             ..Request::default()
         };
         let mut out = String::new();
@@ -258,17 +258,17 @@ fn parse_edit(text: &str) -> Edit {
         let number = |word: &str| word.rsplit('=').next().unwrap().parse::<u64>().unwrap();
         match words[..] {
             ["+", "blob", n, count, bytes] => edit.blobs_added.push(BlobFile {
-                number: FileNumber(number(n)),
+                number: FileNumber::new(number(n)),
                 total_count: number(count),
                 total_bytes: number(bytes),
                 ..BlobFile::default()
             }),
             ["garbage", n, count, bytes] => edit.blob_garbage.push(BlobGarbage {
-                number: FileNumber(number(n)),
+                number: FileNumber::new(number(n)),
                 count: number(count),
                 bytes: number(bytes),
             }),
-            ["-", l, n] => edit.deleted.push((level(l), FileNumber(number(n)))),
+            ["-", l, n] => edit.deleted.push((level(l), FileNumber::new(number(n)))),
             ["cursor", l, key] => edit.cursors.push((level(l), draw::parse_key(key).unwrap())),
             ["+", l, ..] => {
                 let file = line.split_once(l).unwrap().1;
@@ -325,7 +325,7 @@ fn entries_of_a_timestamped_key_are_searched_in_the_file_after_the_boundary() {
     let mut edit = Edit::default();
     for (number, from, to) in [(1, ("a", 9), ("k", 5)), (2, ("k", 4), ("z", 1))] {
         let file = ironstone_lsm::file_meta::FileMetaData::new(
-            FileNumber(number),
+            FileNumber::new(number),
             1,
             &internal(from.0, from.1),
             &internal(to.0, to.1),
@@ -335,7 +335,7 @@ fn entries_of_a_timestamped_key_are_searched_in_the_file_after_the_boundary() {
     let version = Version::empty(order, 3).apply(&[edit]).unwrap();
     let files = |user: &str, timestamp: u64| -> Vec<u64> {
         let stamped = [user.as_bytes(), &timestamp.to_le_bytes()].concat();
-        version.candidates(&stamped, SequenceNumber::new(9)).map(|(_, f)| f.number.0).collect()
+        version.candidates(&stamped, SequenceNumber::new(9)).map(|(_, f)| f.number.get()).collect()
     };
     assert_eq!(files("k", 7), [1, 2]);
     assert_eq!(files("k", 4), [2]);
@@ -377,7 +377,7 @@ mod candidates_by_search {
             let mut number = 0;
             let mut add = |level, a: &[u8], b: &[u8], epoch| {
                 number += 1;
-                let mut file = FileMetaData::new(FileNumber(number), 1, a, b);
+                let mut file = FileMetaData::new(FileNumber::new(number), 1, a, b);
                 file.epoch_number = epoch;
                 edit.added.push((level, Arc::new(file.into())));
             };
@@ -390,7 +390,7 @@ mod candidates_by_search {
             keys.dedup();
             keys.chunks_exact(2).for_each(|pair| add(1, &pair[0], &pair[1], 1));
             let version = Version::empty(order.clone(), 3).apply(&[edit]).unwrap();
-            let found: Vec<u64> = version.candidates(&wanted, SequenceNumber::new(seq)).map(|(_, f)| f.number.0).collect();
+            let found: Vec<u64> = version.candidates(&wanted, SequenceNumber::new(seq)).map(|(_, f)| f.number.get()).collect();
             let lookup = key::seek_key(&wanted, SequenceNumber::new(seq));
             let by_walk: Vec<u64> = version
                 .files()
@@ -399,7 +399,7 @@ mod candidates_by_search {
                     let inside = order.user.compare(a, &wanted).is_le() && order.user.compare(&wanted, b).is_le();
                     inside && (*level == 0 || order.compare(&lookup, &f.largest).is_le())
                 })
-                .map(|(_, f)| f.number.0)
+                .map(|(_, f)| f.number.get())
                 .collect();
             prop_assert_eq!(found, by_walk);
         }

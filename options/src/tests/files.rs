@@ -121,7 +121,7 @@ fn the_newest_file_is_loaded() {
     }
     env.fs.write_all(&dir.join("OPTIONS-9999999.dbtmp"), b"", true).unwrap();
     let (number, file) = load_latest(&env, dir, &ReadConfig::default()).unwrap();
-    assert_eq!((number.0, file.db.max_open_files), (1_000_007, 1_000_007));
+    assert_eq!((number.get(), file.db.max_open_files), (1_000_007, 1_000_007));
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn the_newest_two_files_stay_and_nothing_temporary() {
     env.fs.create_dir_all(dir).unwrap();
     let (db, family) = opened();
     for n in [10, 20, 30] {
-        let numbers = (base::FileNumber(n), base::FileNumber(n + 1));
+        let numbers = (base::FileNumber::new(n), base::FileNumber::new(n + 1));
         persist(&env, dir, numbers, &db, [("default", &family)]).unwrap();
     }
     let mut names = env.fs.list(dir).unwrap();

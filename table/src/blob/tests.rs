@@ -19,13 +19,13 @@ fn written(fs: &MemoryFs, compression: Compression, values: &[Vec<u8>]) -> Vec<B
     fs.create_dir_all(Path::new("/db")).unwrap();
     let file = fs.create(Path::new(NAME), &AppendHints::default()).unwrap();
     let options = BlobWriterOptions {
-        family: FamilyId(3),
+        family: FamilyId::new(3),
         compression,
         compression_options: CompressionOptions::default(),
         statistics: None,
     };
     let file = FileWriter::new(file, WriterOptions { checksum: true, ..WriterOptions::default() });
-    let mut writer = BlobWriter::new(file, FileNumber(7), &options).unwrap();
+    let mut writer = BlobWriter::new(file, FileNumber::new(7), &options).unwrap();
     let places: Vec<_> =
         values.iter().enumerate().map(|(i, v)| writer.add(format!("k{i}").as_bytes(), v).unwrap()).collect();
     let size = writer.file_size();
@@ -57,7 +57,7 @@ fn every_compression_reads_back_and_scans() {
     for compression in compress::supported() {
         let fs = MemoryFs::new(Arc::new(env::clock::ManualClock::new(0)));
         let places = written(&fs, compression, &values());
-        let reader = BlobReader::open(file(&fs), FamilyId(3), None).unwrap();
+        let reader = BlobReader::open(file(&fs), FamilyId::new(3), None).unwrap();
         assert_eq!(reader.blob_count(), 3);
         for (i, (place, value)) in places.iter().zip(values()).enumerate() {
             let key = format!("k{i}");
@@ -85,7 +85,7 @@ fn every_compression_reads_back_and_scans() {
 fn a_wrong_place_key_type_or_family_is_corruption() {
     let fs = MemoryFs::new(Arc::new(env::clock::ManualClock::new(0)));
     let places = written(&fs, Compression::None, &values());
-    let reader = BlobReader::open(file(&fs), FamilyId(3), None).unwrap();
+    let reader = BlobReader::open(file(&fs), FamilyId::new(3), None).unwrap();
     let wrong = [
         BlobRef { offset: 5, ..places[0] },
         BlobRef { offset: u64::MAX, ..places[0] },
@@ -101,7 +101,7 @@ fn a_wrong_place_key_type_or_family_is_corruption() {
     }
     let error = reader.get(b"k1", &places[0], access(true)).unwrap_err();
     assert!(error.to_string().contains("Key mismatch"), "{error}");
-    let error = BlobReader::open(file(&fs), FamilyId(0), None).unwrap_err();
+    let error = BlobReader::open(file(&fs), FamilyId::DEFAULT, None).unwrap_err();
     assert!(error.to_string().contains("column family"), "{error}");
 }
 
@@ -115,7 +115,7 @@ fn every_flipped_byte_is_found_by_a_scan_or_by_the_open() {
         let mut bytes = whole.clone();
         bytes[at] ^= 4;
         fs.write_all(Path::new(NAME), &bytes, false).unwrap();
-        let opened = BlobReader::open(file(fs), FamilyId(3), None);
+        let opened = BlobReader::open(file(fs), FamilyId::new(3), None);
         let read = opened.and_then(|reader| reader.get(b"k0", &places[0], access(true)));
         // Bit 2 of the flags byte has no meaning, and RocksDB ignores it too.
         assert_eq!(read.is_err(), at != 12, "byte {at}");

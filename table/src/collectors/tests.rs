@@ -8,7 +8,7 @@ fn needs_compaction(
     entries: usize,
     is_deletion: impl Fn(usize) -> bool,
 ) -> bool {
-    let context = CollectorContext { family: base::FamilyId(0), level: None };
+    let context = CollectorContext { family: base::FamilyId::DEFAULT, level: None };
     let mut collector = settings.create(context).unwrap();
     for i in 0..entries {
         let kind = if is_deletion(i) { ValueType::Deletion } else { ValueType::Value };

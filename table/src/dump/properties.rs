@@ -39,7 +39,7 @@ pub fn properties_text(p: &Properties, prop_delim: &str, kv_delim: &str) -> Stri
     lines.put("DB session identity", text(&p.db_session_id));
     lines.put("DB host id", text(&p.db_host_id));
     lines.put("original file number", p.original_file_number);
-    let unique_id = UniqueId::new(&p.db_id, &text(&p.db_session_id), FileNumber(p.original_file_number));
+    let unique_id = UniqueId::new(&p.db_id, &text(&p.db_session_id), FileNumber::new(p.original_file_number));
     lines.put("unique ID", unique_id.map_or_else(|| "N/A".to_string(), |id| id.human()));
     lines.put("Sequence number to time mapping", seqno_times(&p.seqno_to_time_mapping));
     lines.text

@@ -7,7 +7,7 @@
 use std::fmt;
 
 use base::option::{Nullable, Value};
-use base::{Error, Result};
+use base::{Error, Level, Result};
 
 /// The name of the filters of all built-in policies in the metaindex of a table.
 pub const COMPATIBILITY_NAME: &str = "rocksdb.BuiltinBloomFilter";
@@ -40,7 +40,7 @@ pub enum FilterLevel {
     /// A memtable flush.
     Flush,
     /// A compaction output, leveled or universal.
-    Level(u8),
+    Level(Level),
     /// External files, FIFO compaction, or no compaction. They count as the last level.
     #[default]
     Unknown,
@@ -129,7 +129,7 @@ impl FilterPolicy {
             PolicyKind::Ribbon { bloom_before_level } => {
                 let levelish = match level {
                     FilterLevel::Flush => -1,
-                    FilterLevel::Level(level) => i32::from(level),
+                    FilterLevel::Level(level) => i32::from(level.get()),
                     FilterLevel::Unknown => i32::MAX - 1,
                 };
                 let bloom = bloom_before_level == i32::MAX || levelish < bloom_before_level;

@@ -1,3 +1,4 @@
+use base::Level;
 use base::option::Value;
 use format::checksum::ChecksumType;
 
@@ -104,7 +105,7 @@ fn filters_follow_level_and_format_version() {
     let bloom = Some(FilterChoice::FastLocalBloom { millibits_per_key: 10_000 });
     let standard = Some(FilterChoice::Ribbon { millibits_per_key: 10_000 });
     assert_eq!(ribbon.choose(5, FilterLevel::Flush), bloom);
-    assert_eq!(ribbon.choose(5, FilterLevel::Level(0)), standard);
+    assert_eq!(ribbon.choose(5, FilterLevel::Level(Level::ZERO)), standard);
     assert_eq!(ribbon.choose(2, FilterLevel::Unknown), standard);
     assert_eq!(FilterPolicy::ribbon(10.0, i32::MAX).choose(5, FilterLevel::Unknown), bloom);
     let legacy = Some(FilterChoice::LegacyBloom { whole_bits_per_key: 10 });

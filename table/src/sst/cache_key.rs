@@ -47,7 +47,7 @@ fn downward_involution(mut bits: u64) -> u64 {
 /// Returns the internal unique id from the properties of a table.
 pub(crate) fn own_id(properties: &Properties) -> Option<UniqueId> {
     let session = std::str::from_utf8(&properties.db_session_id).ok()?;
-    UniqueId::new(&properties.db_id, session, FileNumber(properties.original_file_number))
+    UniqueId::new(&properties.db_id, session, FileNumber::new(properties.original_file_number))
 }
 
 /// Checks that the properties have the id whose first two words are in the MANIFEST. (0, 0) means that the
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn keys_are_rocksdbs() {
         let id =
-            UniqueId::forced(b"e2a3b4c5-1111-4222-8333-444455556666", "0123456789ABCDEFGHIJ", FileNumber(42));
+            UniqueId::forced(b"e2a3b4c5-1111-4222-8333-444455556666", "0123456789ABCDEFGHIJ", FileNumber::new(42));
         let base = CacheKeyBase::new(&id);
         assert_eq!(base.at(0), CacheKey::new(0x010d_e0d8_fff2_08df, 0xd5cf_47c6_9051_a8f3));
         assert_eq!(base.at(4096), CacheKey::new(0x010d_e0d8_fff2_08df, 0xd5cf_47c6_9051_acf3));

@@ -82,7 +82,7 @@ impl Default for OpenOptions {
             table: Arc::default(),
             other: Arc::default(),
             cache: None,
-            file_number: FileNumber(0),
+            file_number: FileNumber::ZERO,
             level: Level::ZERO,
             last_level: false,
             temperature: 0,

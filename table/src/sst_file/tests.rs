@@ -14,7 +14,7 @@ fn writer(options: WriterOptions) -> SstFileWriter {
 
 #[test]
 fn an_external_table_says_so_and_tells_its_reach() {
-    let mut sst = writer(WriterOptions { file_number: FileNumber(1), ..WriterOptions::default() });
+    let mut sst = writer(WriterOptions { file_number: FileNumber::new(1), ..WriterOptions::default() });
     sst.put(b"b", b"1").unwrap();
     sst.merge(b"c", b"2").unwrap();
     sst.delete(b"d").unwrap();

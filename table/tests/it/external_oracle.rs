@@ -22,7 +22,7 @@ fn write_external(path: &Path, format_version: u32) {
     let options = WriterOptions {
         table: Arc::new(table),
         db_session_id: "ABCDEFGHIJ0123456789".to_string(),
-        file_number: FileNumber(1),
+        file_number: FileNumber::new(1),
         context_seed: 77,
         ..WriterOptions::default()
     };

@@ -154,12 +154,12 @@ fn writer_options(p: &Properties, stores_index: bool) -> WriterOptions {
     WriterOptions {
         other: Arc::new(OtherTables { written, plain, cuckoo, ..OtherTables::default() }),
         prefix_extractor: extractor_of(p),
-        family: FamilyId(p.column_family_id as u32),
+        family: FamilyId::new(p.column_family_id as u32),
         family_name: text(&p.column_family_name),
         db_id: text(&p.db_id),
         db_session_id: text(&p.db_session_id),
         db_host_id: text(&p.db_host_id),
-        file_number: FileNumber(p.original_file_number),
+        file_number: FileNumber::new(p.original_file_number),
         ..WriterOptions::default()
     }
 }

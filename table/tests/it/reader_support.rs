@@ -44,8 +44,8 @@ pub fn options(order: Order) -> OpenOptions {
     OpenOptions {
         order,
         table: Arc::new(table),
-        file_number: FileNumber(7),
-        level: Level(1),
+        file_number: FileNumber::new(7),
+        level: Level::new(1),
         ..OpenOptions::default()
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use base::iter::InternalIterator;
 use base::key::InternalOrder;
 use base::order::{BuiltinPrefix, Order, PrefixExtractor};
-use base::{FamilyId, FileNumber};
+use base::{FamilyId, FileNumber, Level};
 use compress::{Compression, CompressionOptions};
 use env::{Env, ReadHints};
 use format::footer::Footer;
@@ -92,7 +92,7 @@ fn options(dir: &Path, footer: &Footer, p: &Properties) -> Option<WriterOptions>
         prefix_extractor: prefix.map(|prefix| Arc::new(prefix) as Arc<dyn PrefixExtractor>),
         persist_timestamps: p.user_defined_timestamps_persisted != 0,
         merge_operator_name: (p.merge_operator_name != b"nullptr").then(|| text(&p.merge_operator_name)),
-        family: FamilyId(p.column_family_id as u32),
+        family: FamilyId::new(p.column_family_id as u32),
         family_name: text(&p.column_family_name),
         oldest_ancestor_time: p.creation_time,
         oldest_key_time: p.oldest_key_time,
@@ -102,7 +102,7 @@ fn options(dir: &Path, footer: &Footer, p: &Properties) -> Option<WriterOptions>
         db_id: text(&p.db_id),
         db_session_id: text(&p.db_session_id),
         db_host_id: text(&p.db_host_id),
-        file_number: FileNumber(p.original_file_number),
+        file_number: FileNumber::new(p.original_file_number),
         context_seed: footer.base_context_checksum,
         external: p.user(names::EXTERNAL_VERSION).is_some(),
         // The golden table with embedded blobs was written with this size.
@@ -190,7 +190,7 @@ fn golden_tables_come_out_as_they_were() {
     tables.sort();
     let (mut identical, mut alike, mut different) = (0, 0, Vec::new());
     for path in &tables {
-        let levels = [FilterLevel::Flush, FilterLevel::Level(6)];
+        let levels = [FilterLevel::Flush, FilterLevel::Level(Level::new(6))];
         let tries: Vec<_> = levels.into_iter().filter_map(|level| rewrite(path, level)).collect();
         if tries.is_empty() {
             continue;

@@ -12,7 +12,7 @@ use base::ValueType;
 use base::iter::InternalIterator;
 use base::key::{InternalOrder, append_internal, user_key};
 use base::order::{BuiltinPrefix, Order};
-use base::{FamilyId, FileNumber, SequenceNumber};
+use base::{FamilyId, FileNumber, Level, SequenceNumber};
 use compress::CompressionOptions;
 use env::{Env, ReadHints};
 use format::checksum::ChecksumType;
@@ -179,11 +179,11 @@ fn options(table: BlockBasedTableOptions) -> WriterOptions {
     table.sanitize();
     WriterOptions {
         table: Arc::new(table),
-        family: FamilyId(0),
+        family: FamilyId::DEFAULT,
         family_name: "default".to_string(),
         db_id: "e2a3b4c5-1111-4222-8333-444455556666".to_string(),
         db_session_id: "0123456789ABCDEFGHIJ".to_string(),
-        file_number: FileNumber(12),
+        file_number: FileNumber::new(12),
         context_seed: 0x1234_5678,
         ..WriterOptions::default()
     }
@@ -256,7 +256,7 @@ fn every_index_filter_and_block() {
                     }
                     let options = WriterOptions {
                         prefix_extractor: Some(Arc::new(BuiltinPrefix::Fixed(6))),
-                        filter_level: FilterLevel::Level(3),
+                        filter_level: FilterLevel::Level(Level::new(3)),
                         ..options(table)
                     };
                     oracle.accepts(&what, options, &rows);

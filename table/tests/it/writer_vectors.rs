@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::key::InternalOrder;
 use base::order::{BuiltinPrefix, Order, PrefixExtractor};
-use base::{FamilyId, FileNumber};
+use base::{FamilyId, FileNumber, Level};
 use compress::{Compression, CompressionOptions};
 use format::footer::Footer;
 use format::metaindex::{Metaindex, names};
@@ -51,7 +51,7 @@ fn options(name: &str, footer: &Footer, p: &Properties) -> WriterOptions {
         "mini_ribbon" => {
             table.block_size = 4096;
             table.filter_policy = Some(FilterPolicy::ribbon(10.0, 0));
-            filter_level = FilterLevel::Level(1);
+            filter_level = FilterLevel::Level(Level::new(1));
         }
         "mini_superblock" => {
             table.super_block_alignment_size = 512;
@@ -77,7 +77,7 @@ fn options(name: &str, footer: &Footer, p: &Properties) -> WriterOptions {
         order: InternalOrder::new(Order::by_name(&text(&p.comparator_name)).unwrap()),
         prefix_extractor: prefix,
         persist_timestamps: p.user_defined_timestamps_persisted != 0,
-        family: FamilyId(p.column_family_id as u32),
+        family: FamilyId::new(p.column_family_id as u32),
         family_name: text(&p.column_family_name),
         filter_level,
         oldest_ancestor_time: p.creation_time,
@@ -88,7 +88,7 @@ fn options(name: &str, footer: &Footer, p: &Properties) -> WriterOptions {
         db_id: text(&p.db_id),
         db_session_id: text(&p.db_session_id),
         db_host_id: text(&p.db_host_id),
-        file_number: FileNumber(p.original_file_number),
+        file_number: FileNumber::new(p.original_file_number),
         context_seed: footer.base_context_checksum,
         external: p.user(format::properties::names::EXTERNAL_VERSION).is_some(),
         ..WriterOptions::default()

@@ -247,7 +247,7 @@ pub(crate) fn remove_sst_file(s: &mut Session, io: &mut Io<'_>) -> Outcome {
         return Err(Failure::new(format!("Failed to parse SST file number {number}")));
     };
     let settings = s.settings(io)?;
-    let removed = remove_table(&s.dir()?, &settings.db, FileNumber(parsed))
+    let removed = remove_table(&s.dir()?, &settings.db, FileNumber::new(parsed))
         .map_err(|e| Failure::of("failed to unsafely remove SST file", crate::advice::with_advice(&e)))?;
     writeln!(
         io.err,

@@ -120,7 +120,7 @@ pub(crate) fn dump(
         return Ok(Err(error));
     }
     let number = path.file_name().and_then(|n| n.to_str()).and_then(FileName::parse).and_then(|n| n.number());
-    let recovered = match recover_file(env, path, number.unwrap_or(FileNumber(0))) {
+    let recovered = match recover_file(env, path, number.unwrap_or(FileNumber::ZERO)) {
         Ok(recovered) => recovered,
         Err(error) => return Ok(Err(error)),
     };
@@ -353,7 +353,7 @@ pub(crate) fn checksums(s: &mut Session, io: &mut Io<'_>) -> Outcome {
         }
         Some(path) => {
             let name = path.file_name().and_then(|name| name.to_str()).and_then(FileName::parse);
-            let number = name.and_then(|name| name.number()).unwrap_or(FileNumber(0));
+            let number = name.and_then(|name| name.number()).unwrap_or(FileNumber::ZERO);
             recover_file(&s.env, &path, number)?
         }
         None => current(&s.env, &s.dir()?)?,

@@ -257,9 +257,9 @@ fn without_a_file(path: &Path) -> String {
     }
     let newest = db.live_files().into_iter().max_by_key(|file| file.number).unwrap();
     drop(db);
-    let name = format!("{:06}.sst", newest.number.0);
+    let name = format!("{:06}.sst", newest.number.get());
     std::fs::remove_file(path.join(name)).unwrap();
-    newest.number.0.to_string()
+    newest.number.get().to_string()
 }
 
 #[test]

@@ -8,7 +8,7 @@ use format::wal::{Item, Mark, Reader, ReaderOptions, is_mark, marks_of};
 /// Returns the records of a WAL, one line for each: its bytes, the sequence number of its first entry, and its entries.
 pub fn wal(number: u64, bytes: &[u8]) -> String {
     let mut reader =
-        Reader::new(bytes, ReaderOptions { wal_number: FileNumber(number), ..ReaderOptions::default() });
+        Reader::new(bytes, ReaderOptions { wal_number: FileNumber::new(number), ..ReaderOptions::default() });
     let mut out = format!("{number:06}.log, {} bytes\n", bytes.len());
     loop {
         let line = match reader.next() {
@@ -38,7 +38,7 @@ fn batch(bytes: &[u8]) -> String {
     let mut parts: Vec<String> = records.collect();
     let marks = marks_of(bytes).unwrap_or_default();
     let mark = |word: &str, mark: &Mark| match mark.wal_number {
-        base::FileNumber(0) => format!("{word} {}", mark.bytes),
+        base::FileNumber::ZERO => format!("{word} {}", mark.bytes),
         number => format!("{word} {number:06}:{}", mark.bytes),
     };
     parts.extend(marks.durable.iter().map(|durable| mark("durable", durable)));
@@ -52,7 +52,7 @@ fn shown(record: &Record<'_>) -> String {
         long if long.len() > 40 => format!("({} bytes)", long.len()),
         bytes => bytes.escape_ascii().to_string(),
     };
-    let of = |family: base::FamilyId| match family.0 {
+    let of = |family: base::FamilyId| match family.get() {
         0 => String::new(),
         id => format!(" in {id}"),
     };

@@ -46,7 +46,7 @@ pub struct Events(Mutex<Vec<String>>);
 impl Listener for Events {
     fn on_event(&self, event: &Event) {
         let outcome = |error: &Option<Error>| error.as_ref().map_or("OK".to_string(), Error::to_string);
-        let plain = |files: &[FileNumber]| files.iter().map(|file| file.0).collect::<Vec<_>>();
+        let plain = |files: &[FileNumber]| files.iter().map(|file| file.get()).collect::<Vec<_>>();
         let detail = match event {
             Event::RecoveryStarted { wal_files, .. } => {
                 format!("{:?}", plain(wal_files))
@@ -59,8 +59,8 @@ impl Listener for Events {
                 format!("{} {} {inputs:?} to L{}", e.family.name, e.reason, e.output_level)
             }
             Event::CompactionFinished(e) => outcome(&e.error),
-            Event::TableCreated(e) => format!("{:06} {:?} {}", e.number.0, e.purpose, outcome(&e.error)),
-            Event::FileDeleted { number, error, .. } => format!("{:06} {}", number.0, outcome(error)),
+            Event::TableCreated(e) => format!("{:06} {:?} {}", e.number.get(), e.purpose, outcome(&e.error)),
+            Event::FileDeleted { number, error, .. } => format!("{:06} {}", number.get(), outcome(error)),
             Event::TrivialMove { destination_level, files, .. } => format!("{files} to L{destination_level}"),
             Event::BackgroundError { reason, error, .. } => {
                 format!("{reason:?} {:?} {error}", error.severity())

@@ -418,5 +418,5 @@ impl KeyCursor {
 
 /// Returns the node before `id`. If `id` is [`NIL`], returns the last node of the list.
 fn before(core: &Core, id: NodeId) -> NodeId {
-    if id == NIL { core.index.last_of(FamilyId(u32::MAX)) } else { core.index.prev(id) }
+    if id == NIL { core.index.last_of(FamilyId::new(u32::MAX)) } else { core.index.prev(id) }
 }

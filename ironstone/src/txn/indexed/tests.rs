@@ -70,7 +70,7 @@ fn index_shows_what_a_sorted_list_shows_through_rollbacks() {
                     model.truncate(saved.pop().unwrap_or(model.len()));
                 }
                 other => {
-                    let family = FamilyId(rng.below(3) as u32);
+                    let family = FamilyId::new(rng.below(3) as u32);
                     let key = format!("k{:02}", rng.below(20)).into_bytes();
                     let value = format!("v{step}").into_bytes();
                     let merge = other < 4;
@@ -82,7 +82,7 @@ fn index_shows_what_a_sorted_list_shows_through_rollbacks() {
             }
         }
         assert_eq!(core.lock().indexed(), model.len());
-        for family in (0..3).map(FamilyId) {
+        for family in (0..3).map(FamilyId::new) {
             assert_eq!(listed(&core, family), expected(&model, family, overwrites), "seed {seed}");
         }
     }

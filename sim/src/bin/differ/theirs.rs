@@ -150,14 +150,14 @@ impl Store for Theirs {
     fn batch(&mut self, items: &[Item], w: Writing) -> (Vec<Told<()>>, u32, Told<()>) {
         // The C interface has no range deletion and no merge with a timestamp. So RocksDB takes the encoded batch.
         if let Some(times) = &mut self.times {
-            let id = |f: usize| ironstone::FamilyId(self.families[f].id());
+            let id = |f: usize| ironstone::FamilyId::new(self.families[f].id());
             let (encoded, answers) = stamped(items, &mut times.write, id);
             let batch = Batch::from_bytes(&self.library, encoded.bytes());
             return (answers, batch.count(), told(self.db.write(&batch, writing(w))));
         }
         // The C interface has no put of columns either.
         if items.iter().any(|item| matches!(item, Item::Entity(..))) {
-            let (encoded, answers) = plain(items, |f| ironstone::FamilyId(self.families[f].id()));
+            let (encoded, answers) = plain(items, |f| ironstone::FamilyId::new(self.families[f].id()));
             let batch = Batch::from_bytes(&self.library, encoded.bytes());
             return (answers, batch.count(), told(self.db.write(&batch, writing(w))));
         }

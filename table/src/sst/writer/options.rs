@@ -14,7 +14,7 @@ use mem::cache::Ledger;
 use crate::options::{BlockBasedTableOptions, FilterLevel, OtherTables};
 
 /// The column family id of a table that belongs to no column family.
-pub const FAMILY_UNKNOWN: FamilyId = FamilyId(i32::MAX as u32);
+pub const FAMILY_UNKNOWN: FamilyId = FamilyId::new(i32::MAX as u32);
 
 /// All options of one table. The defaults make a table without a database: no identity, no column family, no
 /// compression.
