@@ -8,7 +8,7 @@ use engine::family::Family;
 use format::batch::{Batch, Record};
 
 use crate::abi::exception::guarded;
-use crate::abi::{Owned, Slices, Text};
+use crate::abi::{Owned, Text};
 use crate::callbacks::{
     rocksdb_batch_delete_cb, rocksdb_batch_delete_cf_cb, rocksdb_batch_log_data_cb, rocksdb_batch_put_cb,
     rocksdb_batch_put_cf_cb, rocksdb_ts_size_cb,
@@ -88,11 +88,6 @@ impl rocksdb_writebatch_t {
     fn count(&self) -> u32 {
         Batch::new(self.bytes()).map_or(0, |batch| batch.count())
     }
-}
-
-/// Joins the parts of a key or value.
-fn joined(parts: &Slices<'_>) -> Vec<u8> {
-    parts.0.concat()
 }
 
 /// The callback that returns the length of the timestamps of a column family.
@@ -276,7 +271,7 @@ c_api! {
 
     /// Puts a key and a value that are given in parts.
     fn rocksdb_writebatch_putv(batch: mut rocksdb_writebatch_t, keys_list: islices, values_list: islices) {
-        let (key, value) = (joined(&keys_list), joined(&values_list));
+        let (key, value) = (keys_list.concat(), values_list.concat());
         batch.change(|batch| { batch.put(&key, &value); });
     }
 
@@ -284,7 +279,7 @@ c_api! {
         batch: mut rocksdb_writebatch_t, column_family: at rocksdb_column_family_handle_t, keys_list: islices,
         values_list: islices
     ) {
-        let (id, key, value) = (column_family.id(), joined(&keys_list), joined(&values_list));
+        let (id, key, value) = (column_family.id(), keys_list.concat(), values_list.concat());
         batch.change(|batch| { batch.put_in(id, &key, &value); });
     }
 
@@ -301,7 +296,7 @@ c_api! {
 
     /// Merges a key and an operand that are given in parts.
     fn rocksdb_writebatch_mergev(batch: mut rocksdb_writebatch_t, keys_list: islices, values_list: islices) {
-        let (key, value) = (joined(&keys_list), joined(&values_list));
+        let (key, value) = (keys_list.concat(), values_list.concat());
         batch.change(|batch| { batch.merge(&key, &value); });
     }
 
@@ -309,7 +304,7 @@ c_api! {
         batch: mut rocksdb_writebatch_t, column_family: at rocksdb_column_family_handle_t, keys_list: islices,
         values_list: islices
     ) {
-        let (id, key, value) = (column_family.id(), joined(&keys_list), joined(&values_list));
+        let (id, key, value) = (column_family.id(), keys_list.concat(), values_list.concat());
         batch.change(|batch| { batch.merge_in(id, &key, &value); });
     }
 
@@ -355,14 +350,14 @@ c_api! {
 
     /// Deletes a key that is given in parts.
     fn rocksdb_writebatch_deletev(batch: mut rocksdb_writebatch_t, keys_list: islices) {
-        let key = joined(&keys_list);
+        let key = keys_list.concat();
         batch.change(|batch| { batch.delete(&key); });
     }
 
     fn rocksdb_writebatch_deletev_cf(
         batch: mut rocksdb_writebatch_t, column_family: at rocksdb_column_family_handle_t, keys_list: islices
     ) {
-        let (id, key) = (column_family.id(), joined(&keys_list));
+        let (id, key) = (column_family.id(), keys_list.concat());
         batch.change(|batch| { batch.delete_in(id, &key); });
     }
 
@@ -381,14 +376,14 @@ c_api! {
 
     /// Deletes a range whose keys are given in parts.
     fn rocksdb_writebatch_delete_rangev(batch: mut rocksdb_writebatch_t, keys: ranges) {
-        let (start, end) = (joined(&keys.starts), joined(&keys.limits));
+        let (start, end) = (keys.starts.concat(), keys.limits.concat());
         batch.change(|batch| { batch.delete_range(&start, &end); });
     }
 
     fn rocksdb_writebatch_delete_rangev_cf(
         batch: mut rocksdb_writebatch_t, column_family: at rocksdb_column_family_handle_t, keys: ranges
     ) {
-        let (id, start, end) = (column_family.id(), joined(&keys.starts), joined(&keys.limits));
+        let (id, start, end) = (column_family.id(), keys.starts.concat(), keys.limits.concat());
         batch.change(|batch| { batch.delete_range_in(id, &start, &end); });
     }
 

@@ -7,7 +7,7 @@ use base::{Error, Result};
 use engine::options::WriteOptions;
 use ironstone::{WriteBatchWithIndex, WriteBatchWithIndexOptions};
 
-use crate::abi::{Buffer, Owned, Slices, Text};
+use crate::abi::{Buffer, Owned, Text};
 use crate::batch::{Calls, TimestampSizes, rocksdb_writebatch_t};
 use crate::callbacks::{rocksdb_batch_delete_cb, rocksdb_batch_put_cb, rocksdb_ts_size_cb};
 use crate::comparator::rocksdb_comparator_t;
@@ -72,12 +72,8 @@ impl Drop for rocksdb_writebatch_wi_t {
     }
 }
 
-fn create(options: WriteBatchWithIndexOptions) -> Owned<rocksdb_writebatch_wi_t> {
-    Owned(rocksdb_writebatch_wi_t::new(WriteBatchWithIndex::with_options(options)))
-}
-
-fn joined(parts: &Slices<'_>) -> Vec<u8> {
-    parts.0.concat()
+fn create(options: WriteBatchWithIndexOptions) -> rocksdb_writebatch_wi_t {
+    rocksdb_writebatch_wi_t::new(WriteBatchWithIndex::with_options(options))
 }
 
 /// Ignores a range deletion, because the index cannot hold range tombstones. RocksDB also ignores the call.
@@ -88,11 +84,11 @@ fn no_ranges() -> Result<()> {
 c_api! {
     /// Creates a batch. With `overwrite_keys`, the index holds only the last record of each key.
     fn rocksdb_writebatch_wi_create(reserved_bytes: usize, overwrite_keys: flag) -> Owned<rocksdb_writebatch_wi_t> {
-        create(WriteBatchWithIndexOptions {
+        Owned(create(WriteBatchWithIndexOptions {
             reserved_bytes: reserved_bytes.min(1 << 20),
             overwrite_key: overwrite_keys,
             ..WriteBatchWithIndexOptions::default()
-        })
+        }))
     }
 
     /// As `rocksdb_writebatch_wi_create`. The batch uses the comparator for column families whose own comparator it does not
@@ -108,8 +104,8 @@ c_api! {
             overwrite_key,
             max_bytes,
         });
-        handle.0.protection_bytes_per_key = protection_bytes_per_key;
-        handle
+        handle.protection_bytes_per_key = protection_bytes_per_key;
+        Owned(handle)
     }
 
     fn rocksdb_writebatch_wi_destroy(batch: own rocksdb_writebatch_wi_t) {
@@ -137,14 +133,14 @@ c_api! {
 
     /// Puts a key and a value that are given in parts.
     fn rocksdb_writebatch_wi_putv(batch: mut rocksdb_writebatch_wi_t, keys_list: islices, values_list: islices) {
-        batch.batch.put(&joined(&keys_list), &joined(&values_list))?;
+        batch.batch.put(&keys_list.concat(), &values_list.concat())?;
     }
 
     fn rocksdb_writebatch_wi_putv_cf(
         batch: mut rocksdb_writebatch_wi_t, column_family: at rocksdb_column_family_handle_t, keys_list: islices,
         values_list: islices
     ) {
-        batch.batch.put_in(&*column_family.front()?, &joined(&keys_list), &joined(&values_list))?;
+        batch.batch.put_in(&*column_family.front()?, &keys_list.concat(), &values_list.concat())?;
     }
 
     fn rocksdb_writebatch_wi_merge(batch: mut rocksdb_writebatch_wi_t, key: bytes, val: bytes) {
@@ -159,14 +155,14 @@ c_api! {
 
     /// Merges a key and an operand that are given in parts.
     fn rocksdb_writebatch_wi_mergev(batch: mut rocksdb_writebatch_wi_t, keys_list: islices, values_list: islices) {
-        batch.batch.merge(&joined(&keys_list), &joined(&values_list))?;
+        batch.batch.merge(&keys_list.concat(), &values_list.concat())?;
     }
 
     fn rocksdb_writebatch_wi_mergev_cf(
         batch: mut rocksdb_writebatch_wi_t, column_family: at rocksdb_column_family_handle_t, keys_list: islices,
         values_list: islices
     ) {
-        batch.batch.merge_in(&*column_family.front()?, &joined(&keys_list), &joined(&values_list))?;
+        batch.batch.merge_in(&*column_family.front()?, &keys_list.concat(), &values_list.concat())?;
     }
 
     fn rocksdb_writebatch_wi_delete(batch: mut rocksdb_writebatch_wi_t, key: bytes) {
@@ -191,13 +187,13 @@ c_api! {
 
     /// Deletes a key that is given in parts.
     fn rocksdb_writebatch_wi_deletev(batch: mut rocksdb_writebatch_wi_t, keys_list: islices) {
-        batch.batch.delete(&joined(&keys_list))?;
+        batch.batch.delete(&keys_list.concat())?;
     }
 
     fn rocksdb_writebatch_wi_deletev_cf(
         batch: mut rocksdb_writebatch_wi_t, column_family: at rocksdb_column_family_handle_t, keys_list: islices
     ) {
-        batch.batch.delete_in(&*column_family.front()?, &joined(&keys_list))?;
+        batch.batch.delete_in(&*column_family.front()?, &keys_list.concat())?;
     }
 
     /// Does nothing: a batch with an index has no range deletions.

@@ -267,7 +267,7 @@ fn compaction_started(started: &CompactionStarted) -> rocksdb_compactionjobinfo_
 
 /// Returns the number of a compression type.
 fn compression_number(name: &str) -> u32 {
-    u32::from(engine::options::CompressionType::by_log_name(name).map_or(0, |compression| compression.0))
+    u32::from(engine::options::CompressionType::by_log_name(name).map_or(0, |compression| compression.number()))
 }
 
 /// Returns the counts of a compaction or of a subcompaction by their names.
@@ -393,7 +393,7 @@ impl Bound {
     /// Returns the compression of blob files of a column family. Returns 0, no compression, until the open returns.
     fn blob_compression(&self, family: &Named) -> u32 {
         let family = self.db.get().and_then(WeakDb::upgrade).and_then(|db| db.family(&family.name));
-        family.map_or(0, |family| u32::from(family.options().blob_compression_type.0))
+        family.map_or(0, |family| u32::from(family.options().blob_compression_type.number()))
     }
 
     /// Calls a function of the program with two handles: the database, and a description. Both end when the function returns.

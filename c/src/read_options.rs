@@ -33,11 +33,13 @@ has_rejected!(rocksdb_readoptions_t);
 
 /// The I/O activity of a call, 0 to 12 in RocksDB. Default: 255, unknown.
 #[derive(Clone)]
-pub(crate) struct IoActivity(pub i32);
+pub(crate) struct IoActivity {
+    pub number: i32,
+}
 
 impl Default for IoActivity {
     fn default() -> Self {
-        IoActivity(255)
+        IoActivity { number: 255 }
     }
 }
 
@@ -97,7 +99,7 @@ accessors! {
     auto_readahead_size: flag => o.options.auto_readahead_size;
     allow_unprepared_value: flag => o.options.allow_unprepared_value;
     auto_refresh_iterator_with_snapshot: flag => o.options.auto_refresh_iterator_with_snapshot;
-    io_activity: i32 => o.io_activity.0;
+    io_activity: i32 => o.io_activity.number;
     merge_operand_count_threshold: usize => o.options.merge_operand_count_threshold;
 }
 

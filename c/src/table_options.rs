@@ -165,7 +165,7 @@ c_api! {
         options: mut rocksdb_block_based_table_options_t, cache: maybe rocksdb_cache_t
     ) {
         if let Some(cache) = cache {
-            options.options.block_cache.0 = CacheOptions::lru(cache.cache.capacity());
+            options.options.block_cache.options = CacheOptions::lru(cache.cache.capacity());
             options.block_cache = Some(cache.cache.clone());
         }
     }

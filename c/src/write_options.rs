@@ -102,7 +102,7 @@ accessors! {
     memtable_insert_hint_per_batch: flag => o.options.memtable_insert_hint_per_batch;
     rate_limiter_priority: i32 => o.options.rate_limiter_priority;
     protection_bytes_per_key: usize => o.options.protection_bytes_per_key;
-    io_activity: i32 => o.io_activity.0;
+    io_activity: i32 => o.io_activity.number;
 }
 
 accessors! {

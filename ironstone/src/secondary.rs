@@ -194,7 +194,7 @@ impl Secondary {
 /// no blocks.
 fn shared_cache(options: &Options) -> Result<Option<std::sync::Arc<BlockCache>>> {
     match &options.family.table_factory {
-        TableFactory::BlockBased(table) => BlockCache::new(table.block_cache.0).map(Some),
+        TableFactory::BlockBased(table) => BlockCache::new(table.block_cache.options).map(Some),
         _ => Ok(None),
     }
 }

@@ -224,7 +224,7 @@ natives! {
     fn CompactionJobInfo_compression[_](info: Handle) -> i8 {
         let info = info.shared::<JobInfo>()?;
         let name = info.finished.as_ref().map_or("", |finished| finished.output_compression.as_str());
-        CompressionType::by_log_name(name).map_or(0, |compression| compression.0 as i8)
+        CompressionType::by_log_name(name).map_or(0, |compression| compression.number() as i8)
     }
 
     /// Returns the handle of a new object. The Java object closes the handle.

@@ -141,7 +141,7 @@ impl BlockBased {
         }
         if !self.persistent_cache.is_null() {
             let cache = self.persistent_cache.shared::<PersistentCacheObject>()?.0.clone();
-            options.persistent_cache = SharedPersistentCache(Some(cache));
+            options.persistent_cache = SharedPersistentCache { cache: Some(cache) };
         }
         options.sanitize();
         Ok(Handle::new(TableConfig { factory: TableFactory::BlockBased(options), block_cache }))

@@ -52,7 +52,7 @@ impl FamilyOptions {
             ..Default::default()
         };
         let bytes = usize::try_from(block_cache_size_mb.saturating_mul(1024 * 1024)).unwrap_or(usize::MAX);
-        table.block_cache.0 = CacheOptions::lru(bytes);
+        table.block_cache.options = CacheOptions::lru(bytes);
         self.table_factory = TableFactory::BlockBased(table);
         self.memtable_prefix_bloom_size_ratio = 0.02;
         self.memtable_whole_key_filtering = true;
@@ -98,7 +98,7 @@ impl FamilyOptions {
             index_type: IndexType::TwoLevelIndexSearch,
             ..Default::default()
         };
-        table.block_cache.0 = CacheOptions::lru(16 << 20);
+        table.block_cache.options = CacheOptions::lru(16 << 20);
         self.table_factory = TableFactory::BlockBased(table);
         self
     }

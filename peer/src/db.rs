@@ -58,7 +58,20 @@ impl Drop for Handle {
 
 /// A column family.
 #[derive(Clone)]
-pub struct Family(pub(crate) Arc<Handle>);
+pub struct Family {
+    handle: Arc<Handle>,
+}
+
+impl Family {
+    /// Makes the column family of a handle. The family destroys the handle.
+    pub(crate) fn new(raw: Raw, open: Arc<Open>) -> Self {
+        Family { handle: Arc::new(Handle { raw, open }) }
+    }
+
+    pub(crate) fn raw(&self) -> Raw {
+        self.handle.raw
+    }
+}
 
 /// Options of a write.
 #[derive(Clone, Copy, Debug, Default)]
@@ -82,11 +95,14 @@ pub(crate) fn data(bytes: &[u8]) -> Bytes {
     bytes.as_ptr().cast()
 }
 
-pub(crate) struct WriteOptions<'a>(Raw, &'a Library);
+pub(crate) struct WriteOptions<'a> {
+    raw: Raw,
+    library: &'a Library,
+}
 
 impl<'a> WriteOptions<'a> {
     pub(crate) fn raw(&self) -> Raw {
-        self.0
+        self.raw
     }
 
     pub(crate) fn new(library: &'a Library, writing: Writing) -> Self {
@@ -97,7 +113,7 @@ impl<'a> WriteOptions<'a> {
             (t.writeoptions_set_sync)(raw, c_uchar::from(writing.sync));
             (t.writeoptions_disable_WAL)(raw, i32::from(writing.disable_wal));
             (t.writeoptions_set_ignore_missing_column_families)(raw, c_uchar::from(writing.ignore_missing));
-            WriteOptions(raw, library)
+            WriteOptions { raw, library }
         }
     }
 }
@@ -105,7 +121,7 @@ impl<'a> WriteOptions<'a> {
 impl Drop for WriteOptions<'_> {
     fn drop(&mut self) {
         // SAFETY: the handle was made above, and it is destroyed once.
-        unsafe { (self.1.table().writeoptions_destroy)(self.0) };
+        unsafe { (self.library.table().writeoptions_destroy)(self.raw) };
     }
 }
 
@@ -143,7 +159,7 @@ impl Db {
         kept.push(options);
         let open = Arc::new(Open::new(raw, library.clone(), kept));
         let families =
-            handles.into_iter().map(|raw| Family(Arc::new(Handle { raw, open: open.clone() }))).collect();
+            handles.into_iter().map(|raw| Family::new(raw, open.clone())).collect();
         Ok((Db { open }, families))
     }
 
@@ -161,7 +177,7 @@ impl Db {
         let raw = self.library().checked(|t, e| unsafe {
             (t.create_column_family)(self.open.raw, options.raw, name.as_ptr(), e)
         })?;
-        Ok(Family(Arc::new(Handle { raw, open: self.open.clone() })))
+        Ok(Family::new(raw, self.open.clone()))
     }
 
     /// Drops a column family. Its handle can still read.
@@ -170,7 +186,7 @@ impl Db {
     /// The error text of RocksDB.
     pub fn drop_family(&self, family: &Family) -> Result<()> {
         // SAFETY: the handles are live.
-        self.library().checked(|t, e| unsafe { (t.drop_column_family)(self.open.raw, family.0.raw, e) })
+        self.library().checked(|t, e| unsafe { (t.drop_column_family)(self.open.raw, family.raw(), e) })
     }
 
     /// Writes a batch.
@@ -180,7 +196,7 @@ impl Db {
     pub fn write(&self, batch: &Batch, writing: Writing) -> Result<()> {
         let options = WriteOptions::new(self.library(), writing);
         // SAFETY: the handles are live.
-        self.library().checked(|t, e| unsafe { (t.write)(self.open.raw, options.0, batch.raw, e) })
+        self.library().checked(|t, e| unsafe { (t.write)(self.open.raw, options.raw, batch.raw, e) })
     }
 
     /// Sets the value of a key.
@@ -191,7 +207,7 @@ impl Db {
         let o = WriteOptions::new(self.library(), writing);
         // SAFETY: the handles are live. The slices outlive the call, and the call copies them.
         self.library().checked(|t, e| unsafe {
-            (t.put_cf)(self.open.raw, o.0, family.0.raw, data(key), key.len(), data(value), value.len(), e)
+            (t.put_cf)(self.open.raw, o.raw, family.raw(), data(key), key.len(), data(value), value.len(), e)
         })
     }
 
@@ -205,8 +221,8 @@ impl Db {
         self.library().checked(|t, e| unsafe {
             (t.merge_cf)(
                 self.open.raw,
-                o.0,
-                family.0.raw,
+                o.raw,
+                family.raw(),
                 data(key),
                 key.len(),
                 data(operand),
@@ -226,8 +242,8 @@ impl Db {
         self.library().checked(|t, e| unsafe {
             (t.delete_range_cf)(
                 self.open.raw,
-                o.0,
-                family.0.raw,
+                o.raw,
+                family.raw(),
                 data(begin),
                 begin.len(),
                 data(end),
@@ -245,7 +261,7 @@ impl Db {
         let o = WriteOptions::new(self.library(), writing);
         // SAFETY: the handles are live. The slices outlive the call, and the call copies them.
         self.library().checked(|t, e| unsafe {
-            (t.delete_cf)(self.open.raw, o.0, family.0.raw, data(key), key.len(), e)
+            (t.delete_cf)(self.open.raw, o.raw, family.raw(), data(key), key.len(), e)
         })
     }
 
@@ -257,7 +273,7 @@ impl Db {
         let o = WriteOptions::new(self.library(), writing);
         // SAFETY: the handles are live. The slices outlive the call, and the call copies them.
         self.library().checked(|t, e| unsafe {
-            (t.singledelete_cf)(self.open.raw, o.0, family.0.raw, data(key), key.len(), e)
+            (t.singledelete_cf)(self.open.raw, o.raw, family.raw(), data(key), key.len(), e)
         })
     }
 
@@ -266,7 +282,7 @@ impl Db {
     /// # Errors
     /// The error text of RocksDB.
     pub fn flush(&self, families: &[Family]) -> Result<()> {
-        let raw: Vec<Raw> = families.iter().map(|f| f.0.raw).collect();
+        let raw: Vec<Raw> = families.iter().map(Family::raw).collect();
         // SAFETY: the array has as many live handles as the number says, and the options live until the call returns.
         self.library().checked(|t, e| unsafe {
             let options = (t.flushoptions_create)();
@@ -299,7 +315,7 @@ impl Db {
                 (t.compactoptions_set_target_level)(o, level);
             }
             (t.compactoptions_set_max_subcompactions)(o, how.subcompactions);
-            (t.compact_range_cf_opt)(self.open.raw, family.0.raw, o, a, a_len, b, b_len);
+            (t.compact_range_cf_opt)(self.open.raw, family.raw(), o, a, a_len, b, b_len);
             (t.compactoptions_destroy)(o);
         }
     }
@@ -331,7 +347,7 @@ impl Db {
         // call.
         self.library().checked(|t, e| unsafe {
             match family {
-                Some(f) => (t.set_options_cf)(self.open.raw, f.0.raw, count, n.as_ptr(), v.as_ptr(), e),
+                Some(f) => (t.set_options_cf)(self.open.raw, f.raw(), count, n.as_ptr(), v.as_ptr(), e),
                 None => (t.set_db_options)(self.open.raw, count, n.as_ptr(), v.as_ptr(), e),
             }
         })
@@ -342,7 +358,7 @@ impl Db {
         let name = c_text(name).ok()?;
         // SAFETY: the handles are live, and the text outlives the call.
         let value =
-            unsafe { (self.library().table().property_value_cf)(self.open.raw, family.0.raw, name.as_ptr()) };
+            unsafe { (self.library().table().property_value_cf)(self.open.raw, family.raw(), name.as_ptr()) };
         if value.is_null() { None } else { Some(self.library().words(value)) }
     }
 
@@ -351,7 +367,7 @@ impl Db {
         let (name, mut value) = (c_text(name).ok()?, 0u64);
         let t = self.library().table();
         // SAFETY: the handles are live, the text outlives the call, and the pointer has room for one number.
-        let code = unsafe { (t.property_int_cf)(self.open.raw, family.0.raw, name.as_ptr(), &raw mut value) };
+        let code = unsafe { (t.property_int_cf)(self.open.raw, family.raw(), name.as_ptr(), &raw mut value) };
         (code == 0).then_some(value)
     }
 
@@ -375,7 +391,7 @@ impl Family {
     /// Returns the id that RocksDB gave to the column family. The default column family has 0.
     pub fn id(&self) -> u32 {
         // SAFETY: the handle is live.
-        unsafe { (self.0.open.library.table().column_family_handle_get_id)(self.0.raw) }
+        unsafe { (self.handle.open.library.table().column_family_handle_get_id)(self.raw()) }
     }
 }
 
@@ -417,7 +433,7 @@ impl Batch {
         let t = self.library.table();
         // SAFETY: the handles are live, and the call copies the slices.
         unsafe {
-            (t.writebatch_put_cf)(self.raw, family.0.raw, data(key), key.len(), data(value), value.len())
+            (t.writebatch_put_cf)(self.raw, family.raw(), data(key), key.len(), data(value), value.len())
         };
     }
 
@@ -428,7 +444,7 @@ impl Batch {
         unsafe {
             (t.writebatch_merge_cf)(
                 self.raw,
-                family.0.raw,
+                family.raw(),
                 data(key),
                 key.len(),
                 data(operand),
@@ -444,7 +460,7 @@ impl Batch {
         unsafe {
             (t.writebatch_delete_range_cf)(
                 self.raw,
-                family.0.raw,
+                family.raw(),
                 data(begin),
                 begin.len(),
                 data(end),
@@ -456,14 +472,14 @@ impl Batch {
     /// Adds a deletion. The key is copied.
     pub fn delete(&mut self, family: &Family, key: &[u8]) {
         // SAFETY: the handles are live. The slices outlive the call, and the call copies them.
-        unsafe { (self.library.table().writebatch_delete_cf)(self.raw, family.0.raw, data(key), key.len()) };
+        unsafe { (self.library.table().writebatch_delete_cf)(self.raw, family.raw(), data(key), key.len()) };
     }
 
     /// Adds a single deletion. The key is copied.
     pub fn single_delete(&mut self, family: &Family, key: &[u8]) {
         // SAFETY: the handles are live. The slices outlive the call, and the call copies them.
         unsafe {
-            (self.library.table().writebatch_singledelete_cf)(self.raw, family.0.raw, data(key), key.len())
+            (self.library.table().writebatch_singledelete_cf)(self.raw, family.raw(), data(key), key.len())
         };
     }
 

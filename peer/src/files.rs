@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::db::{Db, Family, Handle, Open, data};
+use crate::db::{Db, Family, Open, data};
 use crate::library::{Library, Options, Result, c_text, path_text};
 use crate::table::{Raw, Text};
 
@@ -37,7 +37,7 @@ impl Db {
         // SAFETY: the handles are live. The list has as many texts as its length says, and the texts outlive the
         // call.
         let done = library.checked(|t, e| unsafe {
-            (t.ingest_external_file_cf)(self.open.raw, family.0.raw, raw.as_ptr(), raw.len(), options, e)
+            (t.ingest_external_file_cf)(self.open.raw, family.raw(), raw.as_ptr(), raw.len(), options, e)
         });
         // SAFETY: the handle was made above, and it is destroyed once.
         unsafe { (library.table().ingestexternalfileoptions_destroy)(options) };
@@ -79,7 +79,7 @@ impl Db {
         kept.push(options);
         let open = Arc::new(Open::new(raw, library.clone(), kept));
         let families =
-            handles.into_iter().map(|raw| Family(Arc::new(Handle { raw, open: open.clone() }))).collect();
+            handles.into_iter().map(|raw| Family::new(raw, open.clone())).collect();
         Ok((Db { open }, families))
     }
 

@@ -43,7 +43,7 @@ impl Native {
             let made =
                 Native { raw: (t.readoptions_create)(), library: library.clone(), kept: reading.clone() };
             if let Some(snapshot) = &made.kept.snapshot {
-                (t.readoptions_set_snapshot)(made.raw, snapshot.0.raw);
+                (t.readoptions_set_snapshot)(made.raw, snapshot.held.raw);
             }
             if let Some(timestamp) = &made.kept.timestamp {
                 (t.readoptions_set_timestamp)(made.raw, data(timestamp), timestamp.len());
@@ -99,7 +99,9 @@ impl Drop for Held {
 
 /// A snapshot.
 #[derive(Clone)]
-pub struct Snapshot(Arc<Held>);
+pub struct Snapshot {
+    held: Arc<Held>,
+}
 
 impl Db {
     /// Takes a snapshot of the newest state. The drop of the last copy releases the snapshot.
@@ -107,7 +109,7 @@ impl Db {
         let open = self.open.clone();
         // SAFETY: the handle is live.
         let raw = unsafe { (open.library.table().create_snapshot)(open.raw) };
-        Snapshot(Arc::new(Held { raw, open }))
+        Snapshot { held: Arc::new(Held { raw, open }) }
     }
 
     /// Returns the value of a key. `None`: the key does not exist.
@@ -120,7 +122,7 @@ impl Db {
         let mut len = 0usize;
         // SAFETY: the handles are live, the key outlives the call, and the pointer has room for one number.
         let value = library.checked(|t, e| unsafe {
-            (t.get_cf)(self.open.raw, options.raw, family.0.raw, data(key), key.len(), &raw mut len, e)
+            (t.get_cf)(self.open.raw, options.raw, family.raw(), data(key), key.len(), &raw mut len, e)
         })?;
         Ok(if value.is_null() { None } else { Some(library.bytes(value, len)) })
     }
@@ -136,7 +138,7 @@ impl Db {
         let library = &self.open.library;
         let t = library.table();
         let options = Native::new(library, reading);
-        let families = vec![family.0.raw; keys.len()];
+        let families = vec![family.raw(); keys.len()];
         let pointers: Vec<Bytes> = keys.iter().map(|k| data(k)).collect();
         let lengths: Vec<usize> = keys.iter().map(|k| k.len()).collect();
         let mut errors: Vec<*mut c_char> = vec![std::ptr::null_mut(); keys.len()];
@@ -150,7 +152,7 @@ impl Db {
                 (t.batched_multi_get_cf)(
                     self.open.raw,
                     options.raw,
-                    family.0.raw,
+                    family.raw(),
                     keys.len(),
                     p,
                     l,
@@ -193,7 +195,7 @@ impl Db {
         let mut options = Native::new(&open.library, reading);
         // SAFETY: the handles are live. The iterator is destroyed before its options, its column family and its
         // database.
-        let raw = unsafe { (open.library.table().create_iterator_cf)(open.raw, options.raw, family.0.raw) };
+        let raw = unsafe { (open.library.table().create_iterator_cf)(open.raw, options.raw, family.raw()) };
         // An iterator needs its snapshot only to be made.
         options.kept.snapshot = None;
         Iter { raw, _options: options, _family: family.clone(), open }

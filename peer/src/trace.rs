@@ -35,7 +35,7 @@ impl Db {
     /// The error text of RocksDB, or the error of a call.
     pub fn replay(&self, families: &[Family], path: &Path) -> Result<()> {
         let (library, path) = (&self.open.library, path_text(path)?);
-        let mut handles: Vec<Raw> = families.iter().map(|family| family.0.raw).collect();
+        let mut handles: Vec<Raw> = families.iter().map(Family::raw).collect();
         let (list, count) = (handles.as_mut_ptr(), handles.len());
         // SAFETY: the handles are live, and the text outlives the call. Null stands for the default options.
         let replayer = library.checked(|t, e| unsafe {

@@ -58,7 +58,7 @@ impl BackupEngine {
     /// # Errors
     /// IOError if the directory cannot be read or created; Corruption if the meta file of a backup does not decode.
     pub fn open(opts: &BackupEngineOptions, env: &Env) -> Result<Self, Error> {
-        Ok(BackupEngine { engine: ironstone::BackupEngine::open(opts.inner.clone(), &env.0)? })
+        Ok(BackupEngine { engine: ironstone::BackupEngine::open(opts.inner.clone(), &env.inner)? })
     }
 
     /// Creates a backup without a flush. The backup includes unflushed writes because it has a copy of the WALs.

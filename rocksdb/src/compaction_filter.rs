@@ -65,7 +65,7 @@ impl<F: CompactionFilter> Filter<F> {
     pub(crate) fn new(filter: F) -> Self {
         Filter {
             name: filter.name().to_string_lossy().into_owned(),
-            filter: Mutex::new(Shared(Box::new(filter))),
+            filter: Mutex::new(Shared::new(Box::new(filter))),
         }
     }
 }
@@ -81,7 +81,7 @@ impl<F: CompactionFilter> ironstone::CompactionFilter for Filter<F> {
             return ironstone::Decision::Keep;
         }
         let level = u32::try_from(input.level).unwrap_or(u32::MAX);
-        match self.filter.lock().0.filter(level, input.user_key, input.value) {
+        match self.filter.lock().filter(level, input.user_key, input.value) {
             Decision::Keep => ironstone::Decision::Keep,
             Decision::Remove => ironstone::Decision::Remove,
             Decision::Change(value) => ironstone::Decision::ChangeValue(value.to_vec()),

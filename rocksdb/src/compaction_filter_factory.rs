@@ -37,7 +37,7 @@ impl<F: CompactionFilterFactory> Factory<F> {
     pub(crate) fn new(factory: F) -> Self {
         Factory {
             name: factory.name().to_string_lossy().into_owned(),
-            factory: Mutex::new(Shared(Box::new(factory))),
+            factory: Mutex::new(Shared::new(Box::new(factory))),
         }
     }
 }
@@ -52,6 +52,6 @@ impl<F: CompactionFilterFactory + 'static> ironstone::CompactionFilterFactory fo
             is_full_compaction: context.is_full_compaction,
             is_manual_compaction: context.is_manual_compaction,
         };
-        Some(Box::new(Filter::new(self.factory.lock().0.create(context))))
+        Some(Box::new(Filter::new(self.factory.lock().create(context))))
     }
 }

@@ -30,7 +30,7 @@ impl Comparator for Plain {
     }
 
     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
-        (self.compare.0)(a, b)
+        (self.compare)(a, b)
     }
 }
 
@@ -49,7 +49,7 @@ impl Comparator for WithTimestamps {
     }
 
     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
-        (self.compare.0)(a, b)
+        (self.compare)(a, b)
     }
 
     fn timestamp_size(&self) -> usize {
@@ -57,14 +57,14 @@ impl Comparator for WithTimestamps {
     }
 
     fn compare_timestamp(&self, a: &[u8], b: &[u8]) -> Ordering {
-        (self.compare_ts.0)(a, b)
+        (self.compare_ts)(a, b)
     }
 
     fn compare_without_timestamp(&self, a: &[u8], b: &[u8]) -> Ordering {
-        (self.compare_without_ts.0)(a, true, b, true)
+        (self.compare_without_ts)(a, true, b, true)
     }
 
     fn compare_stripped(&self, a: &[u8], b: &[u8]) -> Ordering {
-        (self.compare_without_ts.0)(a, false, b, false)
+        (self.compare_without_ts)(a, false, b, false)
     }
 }

@@ -9,7 +9,9 @@ use crate::Error;
 
 /// An environment that databases share.
 #[derive(Clone)]
-pub struct Env(pub(crate) world::Env);
+pub struct Env {
+    pub(crate) inner: world::Env,
+}
 
 impl Env {
     /// Returns the environment of the machine.
@@ -17,7 +19,7 @@ impl Env {
     /// # Errors
     /// None.
     pub fn new() -> Result<Self, Error> {
-        Ok(Env(world::Env::posix()))
+        Ok(Env { inner: world::Env::posix() })
     }
 
     /// Returns an environment whose files are in memory. The files live as long as the environment.
@@ -27,17 +29,17 @@ impl Env {
     pub fn mem_env() -> Result<Self, Error> {
         let machine = world::Env::posix();
         let fs = Arc::new(world::MemoryFs::new(machine.clock.clone()));
-        Ok(Env(world::Env { fs, ..machine }))
+        Ok(Env { inner: world::Env { fs, ..machine } })
     }
 
     /// Returns an environment that uses the parts of an environment of `ironstone`. The crate `rocksdb` takes a pointer of
     /// the C library here.
     pub fn from_raw(env: world::Env) -> Self {
-        Env(env)
+        Env { inner: env }
     }
 
     fn set_threads(&self, pool: Pool, count: i32) {
-        self.0.executor.set_threads(pool, usize::try_from(count).unwrap_or(0));
+        self.inner.executor.set_threads(pool, usize::try_from(count).unwrap_or(0));
     }
 
     /// Sets the threads for compactions.
@@ -65,21 +67,21 @@ impl Env {
 
     /// Lowers the I/O priority of the threads for compactions.
     pub fn lower_thread_pool_io_priority(&mut self) {
-        self.0.executor.lower_priority(Pool::Low, true);
+        self.inner.executor.lower_priority(Pool::Low, true);
     }
 
     /// Lowers the I/O priority of the threads for flushes.
     pub fn lower_high_priority_thread_pool_io_priority(&mut self) {
-        self.0.executor.lower_priority(Pool::High, true);
+        self.inner.executor.lower_priority(Pool::High, true);
     }
 
     /// Lowers the CPU priority of the threads for compactions.
     pub fn lower_thread_pool_cpu_priority(&mut self) {
-        self.0.executor.lower_priority(Pool::Low, false);
+        self.inner.executor.lower_priority(Pool::Low, false);
     }
 
     /// Lowers the CPU priority of the threads for flushes.
     pub fn lower_high_priority_thread_pool_cpu_priority(&mut self) {
-        self.0.executor.lower_priority(Pool::High, false);
+        self.inner.executor.lower_priority(Pool::High, false);
     }
 }

@@ -228,7 +228,7 @@ impl<'a> MemoryUsageBuilder<'a> {
 
     /// Adds a cache.
     pub fn add_cache(&mut self, cache: &'a Cache) {
-        self.caches.push(cache.0.clone());
+        self.caches.push(cache.inner.clone());
     }
 
     /// Returns the memory at this time.

@@ -5,8 +5,31 @@
 //! may be generic over a type that is not `Send`. So this crate cannot add the bounds. [`Shared`] adds `Send` and `Sync`
 //! instead. [`Shared`] is the only `unsafe` code of this crate.
 
+use std::ops::{Deref, DerefMut};
+
 /// An object that several threads of the database use. Any of these threads may drop the object.
-pub(crate) struct Shared<T: ?Sized>(pub Box<T>);
+pub(crate) struct Shared<T: ?Sized>(Box<T>);
+
+impl<T: ?Sized> Shared<T> {
+    /// Shares an object.
+    pub fn new(object: Box<T>) -> Self {
+        Shared(object)
+    }
+}
+
+impl<T: ?Sized> Deref for Shared<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: ?Sized> DerefMut for Shared<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
+}
 
 // SAFETY: the types do not prove that the object may move to another thread. `Options::set_comparator` and
 // `Options::set_compaction_filter_factory` document that the caller must pass such an object, as RocksDB requires.

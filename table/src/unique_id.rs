@@ -64,7 +64,7 @@ impl std::fmt::Display for SessionId {
 
 /// The internal id of a table. The MANIFEST records its first 128 bits, and cache keys are made from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct UniqueId(pub [u64; 3]);
+pub struct UniqueId([u64; 3]);
 
 impl UniqueId {
     /// Makes the id. Returns `None` if the origin of the table is unknown: no database id, no file number, or
@@ -83,6 +83,11 @@ impl UniqueId {
             SessionId { upper, lower: if lower == 0 { upper | 1 } else { lower } }
         });
         UniqueId::of_session(db_id, session, file_number)
+    }
+
+    /// Returns the 192 bits of the id as three words.
+    pub fn words(self) -> [u64; 3] {
+        self.0
     }
 
     /// Returns the first 128 bits, as the MANIFEST records them.

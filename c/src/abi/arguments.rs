@@ -149,7 +149,9 @@ impl<T> Out<T> {
 }
 
 /// Byte strings that C passes as an array of pointers and an array of lengths.
-pub struct Slices<'a>(pub Vec<&'a [u8]>);
+pub struct Slices<'a> {
+    pub items: Vec<&'a [u8]>,
+}
 
 impl Slices<'_> {
     /// # Errors
@@ -163,7 +165,12 @@ impl Slices<'_> {
         let (data, lens) = unsafe { (array(data, count)?, array(lens, count)?) };
         // SAFETY: each pointer has as many readable bytes as its length says, by the contract.
         let slices = data.iter().zip(lens).map(|(&data, &len)| unsafe { bytes(data, len) });
-        Ok(Slices(slices.collect::<Result<_>>()?))
+        Ok(Slices { items: slices.collect::<Result<_>>()? })
+    }
+
+    /// Joins the byte strings: the parts of a key or of a value.
+    pub fn concat(&self) -> Vec<u8> {
+        self.items.concat()
     }
 }
 
@@ -192,6 +199,6 @@ pub struct Ranges<'a> {
 impl<'a> Ranges<'a> {
     /// Returns each range as start and limit. If one array is longer, the rest of the array is left out.
     pub fn iter(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> {
-        self.starts.0.iter().copied().zip(self.limits.0.iter().copied())
+        self.starts.items.iter().copied().zip(self.limits.items.iter().copied())
     }
 }

@@ -55,7 +55,7 @@ impl Files<'_> {
         // SAFETY: the header requires null or a live handle that no other thread uses.
         if let (Some(info), Some(report)) = (unsafe { info.as_mut() }, &done.report) {
             *info = compaction_finished(report, Vec::new());
-            info.compressions.1 = u32::from(self.family.options().blob_compression_type.0);
+            info.compressions.1 = u32::from(self.family.options().blob_compression_type.number());
         }
         Ok(done.outputs)
     }

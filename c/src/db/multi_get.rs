@@ -241,7 +241,7 @@ c_api! {
         let count = keys_list.count;
         let read = || {
             let (db, options) = (needed(FUNCTION, "db", db)?, needed(FUNCTION, "options", options)?);
-            get_keys(db, db.default_family(), &keys_list.slices?.0, options)
+            get_keys(db, db.default_family(), &keys_list.slices?.items, options)
         };
         let places = Places { function: FUNCTION, values: values_list, lens: values_list_sizes, errors: errs };
         // SAFETY: the header requires a place for each key in each array.
@@ -259,7 +259,7 @@ c_api! {
             let (db, options) = (needed(FUNCTION, "db", db)?, needed(FUNCTION, "options", options)?);
             // SAFETY: the header requires a handle for each key.
             let families = unsafe { families(db, column_families, count)? };
-            get_families(db, &families, &keys_list.slices?.0, &*options.get()?)
+            get_families(db, &families, &keys_list.slices?.items, &*options.get()?)
         };
         let places = Places { function: FUNCTION, values: values_list, lens: values_list_sizes, errors: errs };
         // SAFETY: the header requires a place for each key in each array.
@@ -277,8 +277,8 @@ c_api! {
         let read = || {
             let (db, options) = (needed(FUNCTION, "db", db)?, needed(FUNCTION, "options", options)?);
             let keys = keys_list.slices?;
-            let families = vec![db.default_family()?.clone(); keys.0.len()];
-            get_families_with_ts(db, &families, &keys.0, &*options.get()?)
+            let families = vec![db.default_family()?.clone(); keys.items.len()];
+            get_families_with_ts(db, &families, &keys.items, &*options.get()?)
         };
         let places = Places { function: FUNCTION, values: values_list, lens: values_list_sizes, errors: errs };
         let timestamps = (timestamp_list, timestamp_list_sizes);
@@ -298,7 +298,7 @@ c_api! {
             let (db, options) = (needed(FUNCTION, "db", db)?, needed(FUNCTION, "options", options)?);
             // SAFETY: the header requires a handle for each key.
             let families = unsafe { families(db, column_families, count)? };
-            get_families_with_ts(db, &families, &keys_list.slices?.0, &*options.get()?)
+            get_families_with_ts(db, &families, &keys_list.slices?.items, &*options.get()?)
         };
         let places = Places { function: FUNCTION, values: values_list, lens: values_list_sizes, errors: errs };
         let timestamps = (timestamps_list, timestamps_list_sizes);
@@ -319,7 +319,7 @@ c_api! {
         let read = || {
             let (db, options) = (needed(FUNCTION, "db", db)?, needed(FUNCTION, "options", options)?);
             let family = needed(FUNCTION, "column_family", column_family)?;
-            get_keys(db, db.family(family), &keys_list.slices?.0, options)
+            get_keys(db, db.family(family), &keys_list.slices?.items, options)
         };
         // SAFETY: the header requires a place for each key in each array.
         unsafe { write_pinned(FUNCTION, count, read(), values, errs)? };
@@ -337,7 +337,7 @@ c_api! {
             let family = needed(FUNCTION, "column_family", column_family)?;
             // SAFETY: the header requires `num_keys` slices of readable bytes.
             let keys = unsafe { slices(keys_list, num_keys)? };
-            get_keys(db, db.family(family), &keys.0, options)
+            get_keys(db, db.family(family), &keys.items, options)
         };
         // SAFETY: the header requires a place for each key in each array.
         unsafe { write_pinned(FUNCTION, num_keys, read(), values, errs)? };
@@ -353,5 +353,5 @@ unsafe fn slices<'a>(list: *const rocksdb_slice_t, count: usize) -> Result<Slice
     let list = unsafe { arguments::array(list, count)? };
     // SAFETY: each slice has `size` readable bytes by the contract.
     let slices = list.iter().map(|slice| unsafe { arguments::bytes(slice.data, slice.size) });
-    Ok(Slices(slices.collect::<Result<_>>()?))
+    Ok(Slices { items: slices.collect::<Result<_>>()? })
 }

@@ -21,7 +21,7 @@ unsafe fn approximate_sizes(
     sizes: *mut u64,
 ) -> Result<()> {
     // SAFETY: the array has a place for each range by the contract.
-    let sizes = unsafe { arguments::array_mut(sizes, ranges.starts.0.len())? };
+    let sizes = unsafe { arguments::array_mut(sizes, ranges.starts.items.len())? };
     sizes.iter_mut().for_each(|place| {
         place.write(0);
     });

@@ -246,7 +246,7 @@ c_api! {
         let count = keys_list.count;
         let read = || {
             let (db, options) = (&needed(FUNCTION, "txn_db", txn_db)?.base, needed(FUNCTION, "options", options)?);
-            get_keys(db, db.default_family(), &keys_list.slices?.0, options)
+            get_keys(db, db.default_family(), &keys_list.slices?.items, options)
         };
         let places = Places { function: FUNCTION, values: values_list, lens: values_list_sizes, errors: errs };
         // SAFETY: the header requires a place for each key in each array.
@@ -264,7 +264,7 @@ c_api! {
             let (db, options) = (&needed(FUNCTION, "txn_db", txn_db)?.base, needed(FUNCTION, "options", options)?);
             // SAFETY: the header requires a handle for each key.
             let families = unsafe { families_of(db, column_families, count)? };
-            get_families(db, &families, &keys_list.slices?.0, &*options.get()?)
+            get_families(db, &families, &keys_list.slices?.items, &*options.get()?)
         };
         let places = Places { function: FUNCTION, values: values_list, lens: values_list_sizes, errors: errs };
         // SAFETY: the header requires a place for each key in each array.

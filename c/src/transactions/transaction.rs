@@ -289,7 +289,7 @@ c_api! {
         let read = || {
             let (txn, options) = (needed(FUNCTION, "txn", txn)?, needed(FUNCTION, "options", options)?);
             let (keys, read) = (keys_list.slices?, &*options.get()?);
-            Ok(txn.txn.multi_get_in(&txn.default, &keys.0, read))
+            Ok(txn.txn.multi_get_in(&txn.default, &keys.items, read))
         };
         let places = Places { function: FUNCTION, values: values_list, lens: values_list_sizes, errors: errs };
         // SAFETY: the header requires a place for each key in each array.
@@ -306,7 +306,7 @@ c_api! {
         let read = || {
             let (txn, options) = (needed(FUNCTION, "txn", txn)?, needed(FUNCTION, "options", options)?);
             let (keys, read) = (keys_list.slices?, &*options.get()?);
-            txn.txn.multi_get_for_update_in(&txn.default, &keys.0, read)
+            txn.txn.multi_get_for_update_in(&txn.default, &keys.items, read)
         };
         let places = Places { function: FUNCTION, values: values_list, lens: values_list_sizes, errors: errs };
         // SAFETY: the header requires a place for each key in each array.
@@ -325,7 +325,7 @@ c_api! {
             let (keys, read) = (keys_list.slices?, &*options.get()?);
             // SAFETY: the header requires a handle for each key.
             let families = unsafe { families(column_families, count)? };
-            let pairs: Vec<_> = families.iter().zip(&keys.0).map(|(family, key)| (family, *key)).collect();
+            let pairs: Vec<_> = families.iter().zip(&keys.items).map(|(family, key)| (family, *key)).collect();
             Ok(txn.txn.multi_get_families(&pairs, read))
         };
         let places = Places { function: FUNCTION, values: values_list, lens: values_list_sizes, errors: errs };
@@ -345,7 +345,7 @@ c_api! {
             let (keys, read) = (keys_list.slices?, &*options.get()?);
             // SAFETY: the header requires a handle for each key.
             let families = unsafe { families(column_families, count)? };
-            let pairs: Vec<_> = families.iter().zip(&keys.0).map(|(family, key)| (family, *key)).collect();
+            let pairs: Vec<_> = families.iter().zip(&keys.items).map(|(family, key)| (family, *key)).collect();
             for (family, key) in &pairs {
                 txn.txn.lock_for_update_in(family, key, read, LockMode::Exclusive, Validation::Check)?;
             }

@@ -114,8 +114,8 @@ impl Caches {
             return Ok(cache.clone());
         }
         let options = match factory {
-            TableFactory::BlockBased(table) => table.block_cache.0,
-            TableFactory::Adaptive(tables) => tables.block_based.block_cache.0,
+            TableFactory::BlockBased(table) => table.block_cache.options,
+            TableFactory::Adaptive(tables) => tables.block_based.block_cache.options,
             TableFactory::Plain(_) | TableFactory::Cuckoo(_) | TableFactory::Other { .. } => {
                 CacheOptions::default()
             }

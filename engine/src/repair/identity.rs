@@ -65,7 +65,6 @@ impl<'a> RecordCheck<'a> {
 pub(super) fn id(salvaged: &Salvaged) -> Option<[u64; 2]> {
     let properties = salvaged.properties.as_ref()?;
     let session = std::str::from_utf8(&properties.db_session_id).ok()?;
-    let UniqueId([first, second, _]) =
-        UniqueId::new(&properties.db_id, session, FileNumber::new(properties.original_file_number))?;
-    Some([first, second])
+    let number = FileNumber::new(properties.original_file_number);
+    UniqueId::new(&properties.db_id, session, number).map(UniqueId::short)
 }

@@ -39,7 +39,7 @@ impl TableCache {
         if let Some(cache) = self.0.get() {
             return Ok(Some(cache.clone()));
         }
-        let made = Cache::new(table.block_cache.0)?;
+        let made = Cache::new(table.block_cache.options)?;
         Ok(Some(self.0.get_or_init(|| made).clone()))
     }
 

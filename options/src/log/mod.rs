@@ -281,7 +281,7 @@ pub(super) fn table_lines(table: &BlockBasedTableOptions, cache: Option<&Arc<Blo
             row("  low_pri_pool_ratio", &format_args!("{low:.3}"));
         }
     }
-    row("persistent_cache", &pointer(table.persistent_cache.0.as_ref()));
+    row("persistent_cache", &pointer(table.persistent_cache.cache.as_ref()));
     row("block_size", &table.block_size);
     row("block_size_deviation", &table.block_size_deviation);
     row("block_restart_interval", &table.block_restart_interval);

@@ -169,7 +169,7 @@ fn options_for_common_aims_resolve() {
     assert_eq!((o.family.num_levels, o.db.background_limits().flushes), (2, 4));
     o.family.optimize_for_point_lookup(64);
     assert_eq!(
-        o.family.table_factory.block_based().unwrap().block_cache.0,
+        o.family.table_factory.block_based().unwrap().block_cache.options,
         mem::cache::CacheOptions::lru(64 << 20)
     );
     o.family.optimize_level_style_compaction(512 << 20);

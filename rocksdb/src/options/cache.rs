@@ -6,7 +6,9 @@ use ironstone::{BlockCache, CacheKind, CacheOptions};
 
 /// A block cache that databases share. A clone shares the cache.
 #[derive(Clone)]
-pub struct Cache(pub(crate) Arc<BlockCache>);
+pub struct Cache {
+    pub(crate) inner: Arc<BlockCache>,
+}
 
 impl Cache {
     /// Makes a cache. Replaces a value that a cache cannot have by its default.
@@ -14,7 +16,7 @@ impl Cache {
         let made = BlockCache::new(options);
         let or_default = || BlockCache::new(CacheOptions::lru(options.capacity));
         match made.or_else(|_| or_default()) {
-            Ok(cache) => Cache(cache),
+            Ok(inner) => Cache { inner },
             Err(error) => panic!("no cache of {} bytes: {error}", options.capacity),
         }
     }
@@ -38,17 +40,17 @@ impl Cache {
 
     /// Returns the total size of all entries, in bytes.
     pub fn get_usage(&self) -> usize {
-        self.0.usage()
+        self.inner.usage()
     }
 
     /// Returns the total size of the entries that iterators and pinned values use, in bytes.
     pub fn get_pinned_usage(&self) -> usize {
-        self.0.pinned_usage()
+        self.inner.pinned_usage()
     }
 
     /// Sets the capacity in bytes.
     pub fn set_capacity(&mut self, capacity: usize) {
-        self.0.set_capacity(capacity);
+        self.inner.set_capacity(capacity);
     }
 }
 
@@ -77,43 +79,46 @@ impl LruCacheOptions {
 
 /// A memory limit for the memtables of several databases. A clone shares the limit.
 #[derive(Clone)]
-pub struct WriteBufferManager(pub(crate) Arc<ironstone::WriteBufferManager>);
+pub struct WriteBufferManager {
+    pub(crate) inner: Arc<ironstone::WriteBufferManager>,
+}
 
 impl WriteBufferManager {
     /// Returns a manager. `buffer_size` is the limit in bytes. 0: no limit. With `allow_stall`, writers wait if memtables use
     /// more than the limit.
     pub fn new_write_buffer_manager(buffer_size: usize, allow_stall: bool) -> Self {
-        WriteBufferManager(Arc::new(ironstone::WriteBufferManager::new(buffer_size, None, allow_stall)))
+        let manager = ironstone::WriteBufferManager::new(buffer_size, None, allow_stall);
+        WriteBufferManager { inner: Arc::new(manager) }
     }
 
     /// Returns a manager that charges the memory of memtables to a cache.
     pub fn new_write_buffer_manager_with_cache(buffer_size: usize, allow_stall: bool, cache: Cache) -> Self {
-        let manager = ironstone::WriteBufferManager::new(buffer_size, Some(cache.0), allow_stall);
-        WriteBufferManager(Arc::new(manager))
+        let manager = ironstone::WriteBufferManager::new(buffer_size, Some(cache.inner), allow_stall);
+        WriteBufferManager { inner: Arc::new(manager) }
     }
 
     /// Returns the bytes of all memtables.
     pub fn get_usage(&self) -> usize {
-        self.0.memory_usage()
+        self.inner.memory_usage()
     }
 
     /// Returns the limit in bytes.
     pub fn get_buffer_size(&self) -> usize {
-        self.0.buffer_size()
+        self.inner.buffer_size()
     }
 
     /// Sets the limit in bytes.
     pub fn set_buffer_size(&self, new_size: usize) {
-        self.0.set_buffer_size(new_size);
+        self.inner.set_buffer_size(new_size);
     }
 
     /// Returns true if there is a limit.
     pub fn enabled(&self) -> bool {
-        self.0.enabled()
+        self.inner.enabled()
     }
 
     /// Sets whether writers wait if memtables use more than the limit.
     pub fn set_allow_stall(&self, allow_stall: bool) {
-        self.0.set_allow_stall(allow_stall);
+        self.inner.set_allow_stall(allow_stall);
     }
 }

@@ -46,7 +46,7 @@ impl Options {
 
     /// Sets the environment.
     pub fn set_env(&mut self, env: &Env) {
-        self.inner.db.env = env.0.clone();
+        self.inner.db.env = env.inner.clone();
     }
 
     /// Sets the directory of the info log.
@@ -113,7 +113,7 @@ impl Options {
     /// Several threads call the function concurrently, and any thread may drop the function. The type does not require `Send`
     /// and `Sync`, so the caller must make sure that the function is safe: use no `Rc`, no `Cell`, and no thread-local variable.
     pub fn set_comparator(&mut self, name: impl CStrLike, compare_fn: Box<CompareFn>) {
-        let comparator = Plain { name: name_of(name), compare: Shared(compare_fn) };
+        let comparator = Plain { name: name_of(name), compare: Shared::new(compare_fn) };
         self.inner.family.comparator = Order::custom(comparator);
     }
 
@@ -130,9 +130,9 @@ impl Options {
         self.inner.family.comparator = Order::custom(WithTimestamps {
             name: name_of(name),
             size: timestamp_size,
-            compare: Shared(compare_fn),
-            compare_ts: Shared(compare_ts_fn),
-            compare_without_ts: Shared(compare_without_ts_fn),
+            compare: Shared::new(compare_fn),
+            compare_ts: Shared::new(compare_ts_fn),
+            compare_without_ts: Shared::new(compare_without_ts_fn),
         });
     }
 
@@ -163,7 +163,7 @@ impl Options {
     /// Sets the table format to block-based. The options share the block cache of `factory`.
     pub fn set_block_based_table_factory(&mut self, factory: &BlockBasedOptions) {
         self.inner.family.table_factory = TableFactory::BlockBased(factory.inner.clone());
-        self.table_cache = TableCache::of(factory.block_cache.as_ref().map(|cache| cache.0.clone()));
+        self.table_cache = TableCache::of(factory.block_cache.as_ref().map(|cache| cache.inner.clone()));
         self.rejected.take("block_based_table_factory", &factory.rejected);
     }
 
@@ -185,12 +185,12 @@ impl Options {
 
     /// Sets the row cache: it keeps entries of single keys of SST files, for look-ups.
     pub fn set_row_cache(&mut self, cache: &Cache) {
-        self.inner.db.row_cache = Some(cache.0.clone());
+        self.inner.db.row_cache = Some(cache.inner.clone());
     }
 
     /// Sets the cache for values in blob files.
     pub fn set_blob_cache(&mut self, cache: &Cache) {
-        self.blob_cache = Some(cache.0.clone());
+        self.blob_cache = Some(cache.inner.clone());
     }
 
     /// Limits the rate at which flushes and compactions write. The open fails if the rate or the period is 0 or less.
@@ -237,7 +237,7 @@ impl Options {
 
     /// Sets the memory limit of memtables.
     pub fn set_write_buffer_manager(&mut self, write_buffer_manager: &WriteBufferManager) {
-        self.inner.db.write_buffer_manager = Some(write_buffer_manager.0.clone());
+        self.inner.db.write_buffer_manager = Some(write_buffer_manager.inner.clone());
     }
 
     /// Sets the logger of the info log. If the logger comes from options without a logger, the database writes its own info log.

@@ -93,15 +93,15 @@ impl Options {
     ) -> Result<(Options, Vec<ColumnFamilyDescriptor>), Error> {
         let path = check_path(path.as_ref())?;
         let config = ReadConfig { ignore_unknown_options, ..ReadConfig::default() };
-        let file = ironstone::Options::load_latest(path, &env.0, &config)?;
+        let file = ironstone::Options::load_latest(path, &env.inner, &config)?;
         let mut options = Options::default();
         options.inner.db = file.db;
-        options.inner.db.env = env.0;
+        options.inner.db.env = env.inner;
         let descriptor = |(name, family)| {
             let mut options = Options::default();
             options.inner.family = family;
             if matches!(options.inner.family.table_factory, TableFactory::BlockBased(_)) {
-                options.table_cache = TableCache::of(Some(cache.0.clone()));
+                options.table_cache = TableCache::of(Some(cache.inner.clone()));
             }
             ColumnFamilyDescriptor { name, options, ttl: ColumnFamilyTtl::Disabled }
         };

@@ -42,7 +42,7 @@ setters! {
 impl BlockBasedOptions {
     /// Sets the block cache.
     pub fn set_block_cache(&mut self, cache: &Cache) {
-        self.inner.block_cache.0 = CacheOptions::lru(cache.0.capacity());
+        self.inner.block_cache.options = CacheOptions::lru(cache.inner.capacity());
         self.block_cache = Some(cache.clone());
     }
 

@@ -11,15 +11,21 @@ use crate::sst::PersistentCache;
 /// The options of the block cache of a column family for which the application passes no cache. Default: 32
 /// MiB, HyperClock cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct CacheText(pub CacheOptions);
+pub struct CacheText {
+    /// The options of the cache.
+    pub options: CacheOptions,
+}
 
 /// The persistent cache of `persistent_cache`, if there is one. Two options are equal if they share the cache.
 #[derive(Clone, Debug, Default)]
-pub struct SharedPersistentCache(pub Option<Arc<PersistentCache>>);
+pub struct SharedPersistentCache {
+    /// The cache.
+    pub cache: Option<Arc<PersistentCache>>,
+}
 
 impl PartialEq for SharedPersistentCache {
     fn eq(&self, other: &Self) -> bool {
-        match (&self.0, &other.0) {
+        match (&self.cache, &other.cache) {
             (Some(a), Some(b)) => Arc::ptr_eq(a, b),
             (a, b) => a.is_none() && b.is_none(),
         }
@@ -38,7 +44,7 @@ impl Value for CacheText {
         }
         let inner = text.strip_prefix('{').and_then(|t| t.strip_suffix('}')).unwrap_or(text);
         if !inner.contains('=') {
-            return usize::parse(inner).map(|capacity| CacheText(CacheOptions::lru(capacity)));
+            return usize::parse(inner).map(|capacity| CacheText { options: CacheOptions::lru(capacity) });
         }
         let mut options = CacheOptions::lru(0);
         let (mut high, mut low) = (0.5, 0.0);
@@ -55,11 +61,11 @@ impl Value for CacheText {
             }
         }
         options.kind = Kind::Lru { high_pri_pool_ratio: high, low_pri_pool_ratio: low };
-        Ok(CacheText(options))
+        Ok(CacheText { options })
     }
 
     fn print(&self) -> String {
-        let o = &self.0;
+        let o = &self.options;
         match o.kind {
             Kind::HyperClock { .. } => "nullptr".to_string(),
             Kind::Lru { high_pri_pool_ratio: high, low_pri_pool_ratio: low } => format!(

@@ -127,7 +127,7 @@ fn a_release_caps_what_is_written() {
 #[test]
 fn a_block_cache_of_text_is_an_lru() {
     use mem::cache::{CacheOptions, Kind};
-    let parse = |text: &str| CacheText::parse(text).map(|cache| cache.0);
+    let parse = |text: &str| CacheText::parse(text).map(|cache| cache.options);
     assert_eq!(parse("8M").unwrap(), CacheOptions::lru(8 << 20));
     assert_eq!(parse("nullptr").unwrap(), CacheOptions::default());
     let full = parse(
@@ -137,7 +137,7 @@ fn a_block_cache_of_text_is_an_lru() {
     let wanted =
         CacheOptions { num_shard_bits: 3, strict_capacity_limit: true, kind, ..CacheOptions::lru(1024) };
     assert_eq!(full.unwrap(), wanted);
-    assert_eq!(CacheText::parse(&CacheText(wanted).print()).unwrap().0, wanted);
+    assert_eq!(CacheText::parse(&CacheText { options: wanted }.print()).unwrap().options, wanted);
     assert!(parse("{capacity=1;size=2}").is_err() && parse("8x").is_err());
     assert_eq!(parse("hyper_clock_cache://1").unwrap_err().kind(), base::Kind::NotSupported);
 }

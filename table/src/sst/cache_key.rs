@@ -20,7 +20,7 @@ pub struct CacheKeyBase {
 impl CacheKeyBase {
     /// Makes the base for the SST file with this unique id.
     pub fn new(id: &UniqueId) -> CacheKeyBase {
-        let [session, file, _] = id.0;
+        let [session, file, _] = id.words();
         let session = if session == 0 { file } else { session };
         let high = downward_involution(session) ^ file.reverse_bits();
         let low = session.reverse_bits();
@@ -53,7 +53,7 @@ pub(crate) fn own_id(properties: &Properties) -> Option<UniqueId> {
 /// Checks that the properties have the id whose first two words are in the MANIFEST. (0, 0) means that the
 /// MANIFEST has no id.
 pub(crate) fn check_id(properties: &Properties, expected: [u64; 2]) -> Result<()> {
-    let found = own_id(properties).map_or([0; 2], |id| [id.0[0], id.0[1]]);
+    let found = own_id(properties).map_or([0; 2], UniqueId::short);
     if expected == [0; 2] || found == expected {
         return Ok(());
     }

@@ -60,7 +60,7 @@ pub(super) fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) 
         checksum: footer.checksum,
         base_context: footer.base_context_checksum,
         cache: options.cache.clone(),
-        persistent_cache: options.table.persistent_cache.0.clone(),
+        persistent_cache: options.table.persistent_cache.cache.clone(),
         key_base: CacheKeyBase::default(),
         metadata_priority: metadata_priority(options),
         order: InternalOrder::new(options.order.clone()),

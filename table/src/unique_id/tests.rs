@@ -4,14 +4,14 @@ use super::*;
 #[test]
 fn ids_are_rocksdbs() {
     let id = UniqueId::new(b"SST Writer", "ABCDEFGHIJ0123456789", FileNumber::new(1)).unwrap();
-    assert_eq!(id.0, [0x61d7_dcf4_15d9_cf19, 0x0ada_c97b_8243_2958, 0xdb87_44b0_d510_17a3]);
+    assert_eq!(id.words(), [0x61d7_dcf4_15d9_cf19, 0x0ada_c97b_8243_2958, 0xdb87_44b0_d510_17a3]);
     assert_eq!(id.external(), [0x6264_6237_dd5e_a0eb, 0x8754_c76a_437b_3f90, 0xc540_6e52_f5e9_f81e]);
     assert_eq!(id.human(), "EBA05EDD37626462-903F7B436AC75487");
     assert_eq!(UniqueId::new(b"x", "short", FileNumber::new(7)), None);
     let id = UniqueId::forced(b"x", "short", FileNumber::new(7));
-    assert_eq!(id.0, [0x1270_12d5_e9df_de89, 0xb084_4fb8_dfce_5ab2, 0x70c7_6893_2cf6_d1ce]);
+    assert_eq!(id.words(), [0x1270_12d5_e9df_de89, 0xb084_4fb8_dfce_5ab2, 0x70c7_6893_2cf6_d1ce]);
     let id = UniqueId::forced(b"", "", FileNumber::ZERO);
-    assert_eq!(id.0, [0x6001_c324_468d_497f, 0x0213_baf2_9e99_b347, 0xf848_e35d_cb5a_679b]);
+    assert_eq!(id.words(), [0x6001_c324_468d_497f, 0x0213_baf2_9e99_b347, 0xf848_e35d_cb5a_679b]);
 }
 
 #[test]

@@ -174,7 +174,7 @@ impl LockManager {
 
     #[cold]
     fn timed_out(&self, request: &Request<'_>, by: Vec<TransactionId>) -> Error {
-        let holders: Vec<String> = by.iter().map(|holder| holder.0.to_string()).collect();
+        let holders: Vec<String> = by.iter().map(TransactionId::to_string).collect();
         let what = format!("{} locked by transaction {}", Named(request), holders.join(", "));
         // Keep the information about the wait, so that the application can find the reason of the timeout.
         request.owner.set_waiting(request.waiting_for(by));
@@ -245,7 +245,7 @@ struct Named<'a>(&'a Request<'a>);
 impl std::fmt::Display for Named<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Request { owner, family, key, .. } = self.0;
-        let (id, bytes) = (owner.id().0, key.len());
+        let (id, bytes) = (owner.id(), key.len());
         write!(f, "transaction {id}, for a key of {bytes} bytes of column family {family},")
     }
 }

@@ -1,11 +1,30 @@
 //! The owner of locks: the part of a transaction that other threads may read while its own thread works.
 
+use std::fmt;
+
 use base::FamilyId;
 use env::sync::{AtomicI64, AtomicU8, AtomicU64, Mutex, Ordering};
 
 /// The number of a transaction, unique in the process. RocksDB: `TransactionID`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TransactionId(pub u64);
+pub struct TransactionId(u64);
+
+impl TransactionId {
+    /// The number of a transaction that takes no locks.
+    pub const ZERO: TransactionId = TransactionId(0);
+
+    /// Returns the plain number, for an interface that holds plain numbers.
+    #[inline]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Display for TransactionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
 
 /// The state of a transaction. RocksDB: `Transaction::TransactionState`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,7 +22,7 @@ impl Transaction {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn id(&self) -> TransactionId {
-        self.shared.pessimistic().map_or(TransactionId(0), |p| p.owner.id())
+        self.shared.pessimistic().map_or(TransactionId::ZERO, |p| p.owner.id())
     }
 
     /// Returns the state. An optimistic transaction is always [`TransactionState::Started`].

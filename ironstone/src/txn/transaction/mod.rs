@@ -275,6 +275,6 @@ impl Transaction {
 
 impl std::fmt::Debug for Transaction {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Transaction({}, {:?})", self.id().0, self.state())
+        write!(f, "Transaction({}, {:?})", self.id(), self.state())
     }
 }
