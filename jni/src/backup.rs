@@ -1,5 +1,9 @@
 //! Backups: `BackupEngine`, `BackupEngineOptions`, `RestoreOptions`.
 
+use std::sync::Arc;
+
+use env::Env;
+use env::rate::RateLimiter;
 use ironstone::{BackupEngine, BackupEngineOptions, BackupInfo, CreateBackupOptions, RestoreOptions};
 
 use crate::class::{Class, Method, Value};
@@ -10,7 +14,6 @@ use crate::handle::Handle;
 use crate::java::{JInts, JObject, JString, Java};
 use crate::logger::LoggerObject;
 use crate::native::{disposers, natives, rows};
-use crate::parts::{EnvObject, RateLimiterObject};
 
 static NEW_INFO: Method = Class::new("org/rocksdb/BackupInfo").method("<init>", "(IJJILjava/lang/String;)V");
 
@@ -20,12 +23,6 @@ struct Settings {
     /// The number as Java set it. Negative numbers stand for 1.
     max_background_operations: i32,
 }
-
-/// `RestoreOptions`.
-struct Restore(RestoreOptions);
-
-/// `BackupEngine`.
-struct EngineObject(BackupEngine);
 
 rows! {
     Settings [BackupEngineOptions] |o|;
@@ -42,8 +39,8 @@ rows! {
 
 disposers! {
     BackupEngineOptions: Settings;
-    RestoreOptions: Restore;
-    BackupEngine: EngineObject;
+    RestoreOptions: RestoreOptions;
+    BackupEngine: BackupEngine;
 }
 
 fn info<'j>(java: Java<'j>, info: &BackupInfo) -> Outcome<JObject<'j>> {
@@ -64,9 +61,9 @@ fn info<'j>(java: Java<'j>, info: &BackupInfo) -> Outcome<JObject<'j>> {
 }
 
 fn create(engine: Handle, db: Handle, flush_before_backup: bool, app_metadata: Vec<u8>) -> Outcome<()> {
-    let (engine, db) = (engine.shared::<EngineObject>()?, database(db)?);
+    let (engine, db) = (engine.shared::<BackupEngine>()?, database(db)?);
     let options = CreateBackupOptions { flush_before_backup, app_metadata, ..CreateBackupOptions::default() };
-    engine.0.create_new_backup_with(&db.front, &options)?;
+    engine.create_new_backup_with(&db.front, &options)?;
     Ok(())
 }
 
@@ -86,34 +83,34 @@ natives! {
     }
 
     fn BackupEngineOptions_setBackupEnv[_](options: Handle, env: Handle) {
-        let env = env.shared::<EnvObject>()?.0.clone();
+        let env = env.shared::<Env>()?.clone();
         options.exclusive::<Settings>()?.options.backup_env = Some(env);
     }
 
     fn BackupEngineOptions_setInfoLog[_](options: Handle, logger: Handle) {
-        let logger = logger.shared::<LoggerObject>()?.0.clone();
+        let logger = logger.shared::<LoggerObject>()?.logger.clone();
         options.exclusive::<Settings>()?.options.info_log = Some(logger);
     }
 
     fn BackupEngineOptions_setBackupRateLimiter[_](options: Handle, limiter: Handle) {
-        let limiter = limiter.shared::<RateLimiterObject>()?.0.clone();
+        let limiter = limiter.shared::<Arc<RateLimiter>>()?.clone();
         options.exclusive::<Settings>()?.options.backup_rate_limiter = Some(limiter);
     }
 
     fn BackupEngineOptions_setRestoreRateLimiter[_](options: Handle, limiter: Handle) {
-        let limiter = limiter.shared::<RateLimiterObject>()?.0.clone();
+        let limiter = limiter.shared::<Arc<RateLimiter>>()?.clone();
         options.exclusive::<Settings>()?.options.restore_rate_limiter = Some(limiter);
     }
 
     fn RestoreOptions_newRestoreOptions[_](keep_log_files: bool) -> Handle {
-        Handle::new(Restore(RestoreOptions { keep_log_files, ..RestoreOptions::default() }))
+        Handle::new(RestoreOptions { keep_log_files, ..RestoreOptions::default() })
     }
 
     fn BackupEngine_open[_](env: Handle, options: Handle) -> Handle {
-        let (env, options) = (env.shared::<EnvObject>()?, options.shared::<Settings>()?);
+        let (env, options) = (env.shared::<Env>()?, options.shared::<Settings>()?);
         let threads = usize::try_from(options.max_background_operations).unwrap_or(0);
         let options = BackupEngineOptions { max_background_operations: threads, ..options.options.clone() };
-        Handle::new(EngineObject(BackupEngine::open(options, &env.0)?))
+        Handle::new(BackupEngine::open(options, &env)?)
     }
 
     fn BackupEngine_createNewBackup[_](engine: Handle, db: Handle, flush: bool) {
@@ -125,41 +122,41 @@ natives! {
     }
 
     fn BackupEngine_getBackupInfo[java](engine: Handle) -> JObject<'j> {
-        let backups = engine.shared::<EngineObject>()?.0.backup_info();
+        let backups = engine.shared::<BackupEngine>()?.backup_info();
         collections::list(java, backups.iter(), info)?
     }
 
     fn BackupEngine_getCorruptedBackups[java](engine: Handle) -> JInts<'j> {
-        let corrupted = engine.shared::<EngineObject>()?.0.corrupted_backups();
+        let corrupted = engine.shared::<BackupEngine>()?.corrupted_backups();
         java.new_ints(&corrupted.into_iter().map(|(id, _)| id as i32).collect::<Vec<_>>())?
     }
 
     fn BackupEngine_garbageCollect[_](engine: Handle) {
-        engine.shared::<EngineObject>()?.0.garbage_collect()?;
+        engine.shared::<BackupEngine>()?.garbage_collect()?;
     }
 
     /// Deletes all backups except the newest `keep` backups. A negative number keeps all backups.
     fn BackupEngine_purgeOldBackups[_](engine: Handle, keep: i32) {
-        engine.shared::<EngineObject>()?.0.purge_old_backups(unsigned(keep) as usize)?;
+        engine.shared::<BackupEngine>()?.purge_old_backups(unsigned(keep) as usize)?;
     }
 
     fn BackupEngine_deleteBackup[_](engine: Handle, id: i32) {
-        engine.shared::<EngineObject>()?.0.delete_backup(unsigned(id))?;
+        engine.shared::<BackupEngine>()?.delete_backup(unsigned(id))?;
     }
 
     fn BackupEngine_restoreDbFromBackup[java](
         engine: Handle, id: i32, db_dir: JString, wal_dir: JString, options: Handle
     ) {
-        let (engine, options) = (engine.shared::<EngineObject>()?, options.shared::<Restore>()?);
+        let (engine, options) = (engine.shared::<BackupEngine>()?, options.shared::<RestoreOptions>()?);
         let (db_dir, wal_dir) = (java.text(db_dir)?, java.text(wal_dir)?);
-        engine.0.restore_db_from_backup(unsigned(id), db_dir, wal_dir, &options.0)?;
+        engine.restore_db_from_backup(unsigned(id), db_dir, wal_dir, &options)?;
     }
 
     fn BackupEngine_restoreDbFromLatestBackup[java](
         engine: Handle, db_dir: JString, wal_dir: JString, options: Handle
     ) {
-        let (engine, options) = (engine.shared::<EngineObject>()?, options.shared::<Restore>()?);
+        let (engine, options) = (engine.shared::<BackupEngine>()?, options.shared::<RestoreOptions>()?);
         let (db_dir, wal_dir) = (java.text(db_dir)?, java.text(wal_dir)?);
-        engine.0.restore_db_from_latest_backup(db_dir, wal_dir, &options.0)?;
+        engine.restore_db_from_latest_backup(db_dir, wal_dir, &options)?;
     }
 }

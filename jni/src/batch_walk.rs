@@ -16,7 +16,9 @@ use crate::java::{JObject, Java};
 use crate::native::natives;
 
 /// A `WriteBatch.Handler`.
-struct HandlerObject(Global);
+struct HandlerObject {
+    object: Global,
+}
 
 const fn method(name: &'static str, descriptor: &'static str) -> Method {
     Class::new("org/rocksdb/WriteBatch$Handler").method(name, descriptor)
@@ -181,7 +183,7 @@ conditions! {
 
 natives! {
     fn WriteBatch_00024Handler_createNewHandler0[java, this]() -> Handle {
-        Handle::new(HandlerObject(Global::new(java, this)?))
+        Handle::new(HandlerObject { object: Global::new(java, this)? })
     }
 
     /// Iterates over a copy of the batch, because the handler may change the batch.
@@ -191,7 +193,7 @@ natives! {
             (object.bytes().to_vec(), object.error().cloned())
         };
         let handler = handler.shared::<HandlerObject>()?;
-        let object = handler.0.object(java);
+        let object = handler.object.object(java);
         let (mut is_empty, mut continues) = (true, true);
         let batch = Batch::new(&bytes).map_err(|error| fault.clone().unwrap_or(error))?;
         for record in batch.records() {

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use base::Error;
-use mem::cache::{Cache, CacheOptions, Kind};
+use env::Env;
+use mem::cache::{CacheOptions, Kind};
 use mem::write_buffer::WriteBufferManager;
 use table::sst::{BlockCache, PersistentCache};
 
@@ -14,35 +15,25 @@ use crate::fault::Outcome;
 use crate::handle::{Handle, Shared};
 use crate::java::{JLongs, JObject, JString};
 use crate::native::{disposers, natives};
-use crate::parts::EnvObject;
 
 static BYTE: Method = Class::new("java/lang/Byte").method("<init>", "(B)V");
-
-/// A block cache.
-pub struct CacheObject(pub Arc<BlockCache>);
-
-/// `PersistentCache`: stored blocks in files.
-pub struct PersistentCacheObject(pub Arc<PersistentCache>);
 
 /// The smallest persistent cache of RocksDB: one of its files, in bytes.
 const PERSISTENT_CACHE_MIN: i64 = 100 << 20;
 
-/// A write buffer manager.
-pub struct BufferManager(pub Arc<WriteBufferManager>);
-
 disposers! {
-    LRUCache: CacheObject;
-    ClockCache: CacheObject;
-    HyperClockCache: CacheObject;
-    PersistentCache: PersistentCacheObject;
-    WriteBufferManager: BufferManager;
+    LRUCache: Arc<BlockCache>;
+    ClockCache: Arc<BlockCache>;
+    HyperClockCache: Arc<BlockCache>;
+    PersistentCache: Arc<PersistentCache>;
+    WriteBufferManager: Arc<WriteBufferManager>;
 }
 
 /// Makes an LRU cache whose pools are of this kind.
 fn lru(kind: Kind, capacity: i64, num_shard_bits: i32, strict_capacity_limit: bool) -> base::Result<Handle> {
     let options =
         CacheOptions { kind, strict_capacity_limit, num_shard_bits, ..CacheOptions::lru(capacity as usize) };
-    Ok(Handle::new(CacheObject(Cache::new(options)?)))
+    Ok(Handle::new(BlockCache::new(options)?))
 }
 
 natives! {
@@ -51,11 +42,11 @@ natives! {
     fn PersistentCache_newPersistentCache[java](
         env: Handle, path: JString, size: i64, _logger: i64, _optimized_for_nvm: bool
     ) -> Handle {
-        let (fs, path) = (env.shared::<EnvObject>()?.0.fs.clone(), java.text(path)?);
+        let (fs, path) = (env.shared::<Env>()?.fs.clone(), java.text(path)?);
         if size < PERSISTENT_CACHE_MIN {
             return Err(Error::invalid_argument("invalid cache size").into());
         }
-        Handle::new(PersistentCacheObject(PersistentCache::open(fs, path.as_ref(), size as u64)?))
+        Handle::new(PersistentCache::open(fs, path.as_ref(), size as u64)?)
     }
 
     /// Throws InvalidArgument if a ratio is not from 0 to 1, or if both ratios together exceed 1.
@@ -77,35 +68,35 @@ natives! {
         let options = CacheOptions {
             kind, num_shard_bits, strict_capacity_limit: strict, ..CacheOptions::hyper_clock(capacity as usize)
         };
-        Handle::new(CacheObject(Cache::new(options)?))
+        Handle::new(BlockCache::new(options)?)
     }
 
     fn Cache_getUsage[_](cache: Handle) -> i64 {
-        cache.shared::<CacheObject>()?.0.usage() as i64
+        cache.shared::<Arc<BlockCache>>()?.usage() as i64
     }
 
     fn Cache_getPinnedUsage[_](cache: Handle) -> i64 {
-        cache.shared::<CacheObject>()?.0.pinned_usage() as i64
+        cache.shared::<Arc<BlockCache>>()?.pinned_usage() as i64
     }
 
     fn WriteBufferManager_newWriteBufferManager[_](buffer_size: i64, cache: Handle, allow_stall: bool) -> Handle {
-        let cache = if cache.is_null() { None } else { Some(cache.shared::<CacheObject>()?.0.clone()) };
+        let cache = if cache.is_null() { None } else { Some(cache.shared::<Arc<BlockCache>>()?.clone()) };
         let manager = match cache {
             Some(cache) => WriteBufferManager::new(buffer_size as usize, Some(cache), allow_stall),
             None => WriteBufferManager::new(buffer_size as usize, None, allow_stall),
         };
-        Handle::new(BufferManager(Arc::new(manager)))
+        Handle::new(Arc::new(manager))
     }
 
     /// Returns the memory in bytes for each `MemoryUsageType`: memtables, unflushed memtables, table readers, caches. If the
     /// call passes no database or no cache, the map lacks the entries of databases or caches.
     fn MemoryUtil_getApproximateMemoryUsageByType[java](dbs: JLongs, caches: JLongs) -> JObject<'j> {
         let dbs: Vec<Shared<DatabaseObject>> =
-            java.longs(dbs)?.into_iter().map(|handle| database(Handle(handle))).collect::<Outcome<_>>()?;
+            java.longs(dbs)?.into_iter().map(|handle| database(Handle::of(handle))).collect::<Outcome<_>>()?;
         let caches: Vec<Arc<BlockCache>> = java
             .longs(caches)?
             .into_iter()
-            .map(|handle| Ok(Handle(handle).shared::<CacheObject>()?.0.clone()))
+            .map(|handle| Ok(Handle::of(handle).shared::<Arc<BlockCache>>()?.clone()))
             .collect::<Outcome<_>>()?;
         let fronts: Vec<&ironstone::Db> = dbs.iter().map(|db| &db.front).collect();
         let usage = ironstone::memory_usage(&fronts, &caches);

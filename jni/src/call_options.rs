@@ -1,11 +1,12 @@
 //! Options of calls: `ReadOptions`, `WriteOptions`, `FlushOptions`.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use engine::options::{FlushOptions, ReadOptions, WriteOptions};
+use engine::sequence::Snapshot;
 use env::sync::Mutex;
 
-use crate::db::SnapshotObject;
 use crate::fault::Outcome;
 use crate::field::Field;
 use crate::handle::Handle;
@@ -54,14 +55,6 @@ impl Drop for Shown {
     }
 }
 
-/// `WriteOptions`.
-#[derive(Clone, Default)]
-pub struct WriteObject(pub WriteOptions);
-
-/// `FlushOptions`.
-#[derive(Clone, Default)]
-pub struct FlushObject(pub FlushOptions);
-
 impl Field<i64> for Duration {
     fn load(&self) -> i64 {
         i64::try_from(self.as_micros()).unwrap_or(i64::MAX)
@@ -95,26 +88,26 @@ rows! {
 }
 
 rows! {
-    WriteObject [WriteOptions] |o|;
-    setSync sync: bool => o.0.sync;
-    setDisableWAL disableWAL: bool => o.0.disableWAL;
-    setIgnoreMissingColumnFamilies ignoreMissingColumnFamilies: bool => o.0.ignore_missing_column_families;
-    setNoSlowdown noSlowdown: bool => o.0.no_slowdown;
-    setLowPri lowPri: bool => o.0.low_pri;
-    setMemtableInsertHintPerBatch memtableInsertHintPerBatch: bool => o.0.memtable_insert_hint_per_batch;
+    WriteOptions [WriteOptions] |o|;
+    setSync sync: bool => o.sync;
+    setDisableWAL disableWAL: bool => o.disableWAL;
+    setIgnoreMissingColumnFamilies ignoreMissingColumnFamilies: bool => o.ignore_missing_column_families;
+    setNoSlowdown noSlowdown: bool => o.no_slowdown;
+    setLowPri lowPri: bool => o.low_pri;
+    setMemtableInsertHintPerBatch memtableInsertHintPerBatch: bool => o.memtable_insert_hint_per_batch;
 }
 
 rows! {
-    FlushObject [FlushOptions] |o|;
-    setWaitForFlush waitForFlush: bool => o.0.wait;
-    setAllowWriteStall allowWriteStall: bool => o.0.allow_write_stall;
-    setListenerWait listenerWait: bool => o.0.listener_wait;
+    FlushOptions [FlushOptions] |o|;
+    setWaitForFlush waitForFlush: bool => o.wait;
+    setAllowWriteStall allowWriteStall: bool => o.allow_write_stall;
+    setListenerWait listenerWait: bool => o.listener_wait;
 }
 
 disposers! {
     ReadOptions: ReadObject;
-    WriteOptions: WriteObject;
-    FlushOptions: FlushObject;
+    WriteOptions: WriteOptions;
+    FlushOptions: FlushOptions;
 }
 
 /// Returns a copy of the bytes of a slice. Returns `None` for the null handle.
@@ -161,7 +154,7 @@ natives! {
     fn ReadOptions_setSnapshot[_](options: Handle, snapshot: Handle) {
         let snapshot = match snapshot.is_null() {
             true => None,
-            false => Some(snapshot.shared::<SnapshotObject>()?.0.clone()),
+            false => Some(snapshot.shared::<Arc<Snapshot>>()?.clone()),
         };
         let mut options = options.exclusive::<ReadObject>()?;
         options.options.snapshot = snapshot;
@@ -172,7 +165,7 @@ natives! {
     fn ReadOptions_snapshot[_](options: Handle) -> Handle {
         let options = options.shared::<ReadObject>()?;
         let snapshot = options.options.snapshot.clone();
-        options.snapshot.get(snapshot.map(SnapshotObject))
+        options.snapshot.get(snapshot)
     }
 
     fn ReadOptions_setIterateUpperBound[_](options: Handle, key: Handle) {
@@ -212,14 +205,14 @@ natives! {
     }
 
     fn WriteOptions_newWriteOptions[_]() -> Handle {
-        Handle::new(WriteObject::default())
+        Handle::new(WriteOptions::default())
     }
 
     fn WriteOptions_copyWriteOptions[_](options: Handle) -> Handle {
-        Handle::new(WriteObject::clone(&*options.shared::<WriteObject>()?))
+        Handle::new(WriteOptions::clone(&*options.shared::<WriteOptions>()?))
     }
 
     fn FlushOptions_newFlushOptions[_]() -> Handle {
-        Handle::new(FlushObject::default())
+        Handle::new(FlushOptions::default())
     }
 }

@@ -22,13 +22,19 @@ use crate::load::callback;
 use crate::native::{disposers, natives};
 
 /// A compaction filter.
-pub struct FilterObject(pub Arc<dyn CompactionFilter>);
+pub struct FilterObject {
+    pub filter: Arc<dyn CompactionFilter>,
+}
 
 /// A factory of compaction filters.
-pub struct FilterFactoryObject(pub Arc<dyn CompactionFilterFactory>);
+pub struct FilterFactoryObject {
+    pub factory: Arc<dyn CompactionFilterFactory>,
+}
 
 /// A merge operator.
-pub struct MergeOperatorObject(pub Arc<dyn MergeOperator>);
+pub struct MergeOperatorObject {
+    pub operator: Arc<dyn MergeOperator>,
+}
 
 disposers! {
     StringAppendOperator: MergeOperatorObject;
@@ -68,7 +74,7 @@ impl CompactionFilterFactory for JavaFilterFactory {
             CREATE_FILTER.call_long(java, self.object.object(java), &arguments)
         })?;
         // The Java object no longer owns the handle of the filter, so this call closes the handle.
-        let filter = Handle(handle).take::<FilterObject>().ok()?.0.clone();
+        let filter = Handle::of(handle).take::<FilterObject>().ok()?.filter.clone();
         Some(Box::new(Delegate(filter)))
     }
 }
@@ -96,7 +102,7 @@ impl CompactionFilter for Delegate {
 
 /// Makes the merge operator that appends with a delimiter.
 fn string_append(delimiter: &[u8]) -> Handle {
-    Handle::new(MergeOperatorObject(Arc::new(lsm::merge::StringAppend::new(delimiter))))
+    Handle::new(MergeOperatorObject { operator: Arc::new(lsm::merge::StringAppend::new(delimiter)) })
 }
 
 natives! {
@@ -116,15 +122,15 @@ natives! {
     fn AbstractCompactionFilterFactory_createNewCompactionFilterFactory0[java, this]() -> Handle {
         let name = name_of(java, &FACTORY_NAME, this)?;
         let factory = JavaFilterFactory { object: Global::new(java, this)?, name };
-        Handle::new(FilterFactoryObject(Arc::new(factory)))
+        Handle::new(FilterFactoryObject { factory: Arc::new(factory) })
     }
 
     fn RemoveEmptyValueCompactionFilter_createNewRemoveEmptyValueCompactionFilter0[_]() -> Handle {
-        Handle::new(FilterObject(Arc::new(RemoveEmptyValue)))
+        Handle::new(FilterObject { filter: Arc::new(RemoveEmptyValue) })
     }
 
     fn StringAppendOperator_newSharedStringAppendOperator__C[_](delimiter: Char) -> Handle {
-        string_append(&[delimiter.0 as u8])
+        string_append(&[delimiter.unit as u8])
     }
 
     fn StringAppendOperator_newSharedStringAppendOperator__Ljava_lang_String_2[java](delimiter: JString) -> Handle {
@@ -133,19 +139,21 @@ natives! {
 
     fn UInt64AddOperator_newSharedUInt64AddOperator[_]() -> Handle {
         let operator = lsm::merge::by_name("uint64add").ok_or_else(|| Error::not_supported("uint64add"))?;
-        Handle::new(MergeOperatorObject(operator))
+        Handle::new(MergeOperatorObject { operator })
     }
 }
 
 /// A `char` of Java: one UTF-16 unit.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-struct Char(u16);
+struct Char {
+    unit: u16,
+}
 
 impl crate::native::Argument for Char {
     type Raw = u16;
 
     fn from_raw(raw: u16) -> Self {
-        Char(raw)
+        Char { unit: raw }
     }
 }

@@ -284,7 +284,7 @@ natives! {
             operands_limit: usize::try_from(limit).unwrap_or(0),
             clock: Env::posix().clock,
         };
-        Handle::new(MergeOperatorObject(Arc::new(operator)))
+        Handle::new(MergeOperatorObject { operator: Arc::new(operator) })
     }
 
     fn CassandraCompactionFilter_createNewCassandraCompactionFilter0[_](purges: bool, grace_seconds: i32) -> Handle {
@@ -293,7 +293,7 @@ natives! {
             grace_seconds: i64::from(grace_seconds),
             clock: Env::posix().clock,
         };
-        Handle::new(FilterObject(Arc::new(filter)))
+        Handle::new(FilterObject { filter: Arc::new(filter) })
     }
 }
 

@@ -8,33 +8,27 @@ use crate::java::JString;
 use crate::native::{disposers, natives};
 use crate::numbers;
 
-/// `Checkpoint`. The object keeps the database open until the close of the database.
-struct CheckpointObject(Checkpoint);
-
-/// `ExportImportFilesMetaData`.
-pub struct ExportObject(pub ExportImportFilesMetaData);
-
 disposers! {
-    Checkpoint: CheckpointObject;
-    ExportImportFilesMetaData: ExportObject;
+    Checkpoint: Checkpoint;
+    ExportImportFilesMetaData: ExportImportFilesMetaData;
 }
 
 natives! {
     fn Checkpoint_newCheckpoint[_](db: Handle) -> Handle {
         let db = database(db)?;
-        db.child(CheckpointObject(Checkpoint::new(&db.front)))
+        db.child(Checkpoint::new(&db.front))
     }
 
     fn Checkpoint_createCheckpoint[java](checkpoint: Handle, path: JString) {
-        let (checkpoint, path) = (checkpoint.shared::<CheckpointObject>()?, java.text(path)?);
+        let (checkpoint, path) = (checkpoint.shared::<Checkpoint>()?, java.text(path)?);
         // Flink, which has the classes of 8.10.0, cannot upload an empty file.
         let options = CheckpointOptions { has_empty_wal: !numbers::are_old(), ..CheckpointOptions::default() };
-        checkpoint.0.create_with(path, &options)?;
+        checkpoint.create_with(path, &options)?;
     }
 
     fn Checkpoint_exportColumnFamily[java](checkpoint: Handle, cf: Handle, path: JString) -> Handle {
-        let (checkpoint, path) = (checkpoint.shared::<CheckpointObject>()?, java.text(path)?);
-        let export = checkpoint.0.export_column_family(&cf.shared::<FamilyObject>()?.front, path)?;
-        Handle::new(ExportObject(export))
+        let (checkpoint, path) = (checkpoint.shared::<Checkpoint>()?, java.text(path)?);
+        let export = checkpoint.export_column_family(&cf.shared::<FamilyObject>()?.front, path)?;
+        Handle::new(export)
     }
 }

@@ -20,7 +20,6 @@ use crate::batch::BatchObject;
 use crate::call_options::ReadObject;
 use crate::class::{Class, Global, Method, Value};
 use crate::collections;
-use crate::db::SnapshotObject;
 use crate::fault::Outcome;
 use crate::handle::Handle;
 use crate::java::{JString, Java};
@@ -29,14 +28,15 @@ use crate::native::natives;
 use crate::options::OptionSet;
 use crate::table_properties;
 
-/// A table filter.
-pub struct TableFilterObject(TableFilter);
-
 /// A WAL filter.
-pub struct WalFilterObject(Arc<dyn WalFilter>);
+pub struct WalFilterObject {
+    filter: Arc<dyn WalFilter>,
+}
 
 /// A notifier of a transaction. The natives of transactions hand the notifier to the engine.
-pub struct NotifierObject(pub Arc<dyn TransactionNotifier>);
+pub struct NotifierObject {
+    pub notifier: Arc<dyn TransactionNotifier>,
+}
 
 static FILTER: Method =
     Class::new("org/rocksdb/TableFilter").method("filter", "(Lorg/rocksdb/TableProperties;)Z");
@@ -72,7 +72,7 @@ impl JavaWalFilter {
         let answer = callback(|java| {
             let name = java.new_text(&path.to_string_lossy())?;
             let arguments =
-                [Value::long(wal.get() as i64), name.into(), Value::long(record.0), Value::long(new.0)];
+                [Value::long(wal.get() as i64), name.into(), Value::long(record.long()), Value::long(new.long())];
             WAL_RECORD.call_short(java, self.object.object(java), &arguments)
         });
         record.close();
@@ -127,10 +127,10 @@ struct JavaNotifier {
 
 impl TransactionNotifier for JavaNotifier {
     fn snapshot_created(&self, snapshot: &ironstone::Snapshot) {
-        let handle = Handle::new(SnapshotObject(snapshot.held()));
+        let handle = Handle::new(snapshot.held());
         std::mem::replace(&mut *self.last.lock(), handle).close();
         let outer = NOTIFYING.replace(true);
-        callback(|java| SNAPSHOT_CREATED.call(java, self.object.object(java), &[Value::long(handle.0)]));
+        callback(|java| SNAPSHOT_CREATED.call(java, self.object.object(java), &[Value::long(handle.long())]));
         NOTIFYING.set(outer);
     }
 }
@@ -154,13 +154,13 @@ fn is_read(object: &Global, properties: &format::properties::Properties) -> bool
 natives! {
     fn AbstractTableFilter_createNewTableFilter[java, this]() -> Handle {
         let object = Global::new(java, this)?;
-        Handle::new(TableFilterObject(TableFilter::new(move |properties| is_read(&object, properties))))
+        Handle::new(TableFilter::new(move |properties| is_read(&object, properties)))
     }
 
     fn ReadOptions_setTableFilter[_](options: Handle, filter: Handle) {
         let filter = match filter.is_null() {
             true => None,
-            false => Some(filter.shared::<TableFilterObject>()?.0.clone()),
+            false => Some(filter.shared::<TableFilter>()?.clone()),
         };
         options.exclusive::<ReadObject>()?.options.table_filter = filter;
     }
@@ -168,20 +168,20 @@ natives! {
     fn AbstractWalFilter_createNewWalFilter[java, this]() -> Handle {
         let name = wal_filter_name(java, this)?;
         let filter = JavaWalFilter { object: Global::new(java, this)?, name };
-        Handle::new(WalFilterObject(Arc::new(filter)))
+        Handle::new(WalFilterObject { filter: Arc::new(filter) })
     }
 
     fn Options_setWalFilter | DBOptions_setWalFilter[_](options: Handle, filter: Handle) {
         let filter = match filter.is_null() {
             true => None,
-            false => Some(filter.shared::<WalFilterObject>()?.0.clone()),
+            false => Some(filter.shared::<WalFilterObject>()?.filter.clone()),
         };
         options.exclusive::<OptionSet>()?.wal_filter = filter;
     }
 
     fn AbstractTransactionNotifier_createNewTransactionNotifier[java, this]() -> Handle {
         let notifier = JavaNotifier { object: Global::new(java, this)?, last: Mutex::new(Handle::NULL) };
-        Handle::new(NotifierObject(Arc::new(notifier)))
+        Handle::new(NotifierObject { notifier: Arc::new(notifier) })
     }
 
     fn AbstractTransactionNotifier_disposeInternal | AbstractTransactionNotifier_disposeInternalJni[_](

@@ -67,10 +67,9 @@ struct Config {
 
 /// The configuration that filters share. It can be set only once.
 #[derive(Default)]
-struct ConfigHolder(OnceLock<Config>);
-
-/// A handle of a configuration holder.
-struct HolderObject(Arc<ConfigHolder>);
+struct ConfigHolder {
+    config: OnceLock<Config>,
+}
 
 /// The state of a filter.
 struct Running {
@@ -174,7 +173,7 @@ impl CompactionFilter for FlinkFilter {
     }
 
     fn filter(&self, input: &FilterInput<'_>) -> Decision {
-        let Some(config) = self.holder.0.get() else { return Decision::Keep };
+        let Some(config) = self.holder.config.get() else { return Decision::Keep };
         let mut running = self.running.lock();
         if running.now.is_none() || running.entries >= config.query_time_after {
             running.entries = 0;
@@ -219,24 +218,24 @@ fn state_type(number: i32) -> Outcome<StateType> {
 
 natives! {
     fn FlinkCompactionFilter_createNewFlinkCompactionFilterConfigHolder[_]() -> Handle {
-        Handle::new(HolderObject(Arc::default()))
+        Handle::new(Arc::<ConfigHolder>::default())
     }
 
     fn FlinkCompactionFilter_disposeFlinkCompactionFilterConfigHolder[_](holder: Handle) {
-        holder.close_as::<HolderObject>();
+        holder.close_as::<Arc<ConfigHolder>>();
     }
 
     fn FlinkCompactionFilter_createNewFlinkCompactionFilter0[java](
         holder: Handle, time: JObject, logger: Handle
     ) -> Handle {
-        let holder = holder.shared::<HolderObject>()?.0.clone();
+        let holder = holder.shared::<Arc<ConfigHolder>>()?.clone();
         let logger = match logger.is_null() {
             true => None,
-            false => Some(logger.shared::<LoggerObject>()?.0.clone()),
+            false => Some(logger.shared::<LoggerObject>()?.logger.clone()),
         };
         let running = Mutex::new(Running { now: None, entries: 0, list_filter: None });
         let filter = FlinkFilter { holder, time: Global::new(java, time)?, logger, running };
-        Handle::new(FilterObject(Arc::new(filter)))
+        Handle::new(FilterObject { filter: Arc::new(filter) })
     }
 
     /// Configures the filters of a holder. Returns false and changes nothing if the holder was configured before.
@@ -256,8 +255,8 @@ natives! {
             query_time_after,
             elements,
         };
-        let holder = holder.shared::<HolderObject>()?.0.clone();
-        holder.0.set(config).is_ok()
+        let holder = holder.shared::<Arc<ConfigHolder>>()?.clone();
+        holder.config.set(config).is_ok()
     }
 }
 

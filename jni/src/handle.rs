@@ -58,7 +58,7 @@ const CHUNKS: usize = 1 << 14;
 /// The `long` of a Java object. The default is the null handle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(transparent)]
-pub struct Handle(pub i64);
+pub struct Handle(i64);
 
 /// The reason why a handle has no object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,6 +120,18 @@ pub struct Exclusive<T: 'static> {
 impl Handle {
     /// The handle of no object. Java objects have it before they are opened, and for null arguments.
     pub const NULL: Handle = Handle(0);
+
+    /// Makes the handle from the `long` of a Java object.
+    #[inline]
+    pub const fn of(long: i64) -> Handle {
+        Handle(long)
+    }
+
+    /// Returns the `long` for a Java object.
+    #[inline]
+    pub const fn long(self) -> i64 {
+        self.0
+    }
 
     /// Puts an object into the table.
     ///

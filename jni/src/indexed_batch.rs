@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Error, Order, Pinned};
-use engine::options::ReadOptions;
+use engine::options::{ReadOptions, WriteOptions};
 use ironstone::{WriteBatchWithIndex, WriteBatchWithIndexOptions};
 
 use crate::batch::{BatchObject, batch_writes};
@@ -223,7 +223,7 @@ natives! {
             Ok(mut plain) => *plain = copy,
             Err(_) => object.plain = Handle::new(copy),
         }
-        NEW_BATCH.construct(java, &[Value::long(object.plain.0)])?
+        NEW_BATCH.construct(java, &[Value::long(object.plain.long())])?
     }
 
     fn WriteBatchWithIndex_getFromBatch__JJ_3BI[java](
@@ -277,7 +277,7 @@ natives! {
 
     fn RocksDB_write1[_](db: Handle, options: Handle, handle: Handle) {
         let (db, mut object) = (database(db)?, batch(handle)?);
-        let options = options.shared::<crate::call_options::WriteObject>()?.0;
+        let options = *options.shared::<WriteOptions>()?;
         match db.kind {
             crate::db::kind::Kind::Ttl(_) => db.write(&mut object.batch.to_batch(), &options)?,
             _ => object.batch.write(&db.front, &options)?,

@@ -11,7 +11,6 @@ use engine::sequence::Snapshot;
 use ironstone::ttl::TtlFamily;
 use ironstone::{BaseDeltaIter, RecordIter, SstFileIter, WriteBatchWithIndex, WriteType};
 
-use crate::db::SnapshotObject;
 use crate::fault::Outcome;
 use crate::handle::{Exclusive, Handle};
 use crate::java::{JBuffer, JBytes, JLongs, Part};
@@ -309,7 +308,7 @@ natives! {
         if snapshot.is_null() {
             return refresh(iter, None);
         }
-        let snapshot = snapshot.shared::<SnapshotObject>()?.0.clone();
+        let snapshot = snapshot.shared::<Arc<Snapshot>>()?.clone();
         refresh(iter, Some(snapshot))?;
     }
 
@@ -351,6 +350,6 @@ natives! {
             0 | 1 => Handle::new(SliceObject::copied(iter.value().to_vec())),
             _ => Handle::NULL,
         };
-        java.new_longs(&[kind, key.0, value.0])?
+        java.new_longs(&[kind, key.long(), value.long()])?
     }
 }

@@ -40,9 +40,6 @@ pub struct JavaListener {
     enabled: u64,
 }
 
-/// A handle of a listener.
-pub struct ListenerObject(pub Arc<JavaListener>);
-
 /// A listener bound to one database.
 pub struct Bound {
     listener: Arc<JavaListener>,
@@ -142,7 +139,7 @@ pub fn take_bound() -> Vec<Arc<Bound>> {
 /// Stores the handle of the database in its listeners.
 pub fn give_handle(listeners: &[Arc<Bound>], db: Handle) {
     for listener in listeners {
-        listener.db.store(db.0, Ordering::Relaxed);
+        listener.db.store(db.long(), Ordering::Relaxed);
     }
 }
 
@@ -150,7 +147,7 @@ pub fn give_handle(listeners: &[Arc<Bound>], db: Handle) {
 pub fn family_handle_closes(listeners: &[Arc<Bound>], family: Handle) {
     for listener in listeners {
         listener.call(&FAMILY_HANDLE_DELETED, |java| {
-            Ok(vec![FAMILY_HANDLE.construct(java, &[Value::long(family.0)])?.into()])
+            Ok(vec![FAMILY_HANDLE.construct(java, &[Value::long(family.long())])?.into()])
         });
     }
 }
@@ -321,7 +318,7 @@ impl Bound {
     fn call_with_job(&self, event: &'static Callback, info: impl FnOnce() -> JobInfo) {
         if self.wants(event) {
             let handle = Handle::new(info());
-            self.call_with_db(event, |java| COMPACTION_INFO.construct(java, &[Value::long(handle.0)]));
+            self.call_with_db(event, |java| COMPACTION_INFO.construct(java, &[Value::long(handle.long())]));
             handle.close();
         }
     }
@@ -451,10 +448,10 @@ impl Listener for Bound {
 natives! {
     fn AbstractEventListener_createNewEventListener[java, this](enabled: i64) -> Handle {
         let listener = JavaListener { object: Global::new(java, this)?, enabled: enabled as u64 };
-        Handle::new(ListenerObject(Arc::new(listener)))
+        Handle::new(Arc::new(listener))
     }
 
     fn AbstractEventListener_disposeInternal[_](listener: Handle) {
-        listener.close_as::<ListenerObject>();
+        listener.close_as::<Arc<JavaListener>>();
     }
 }

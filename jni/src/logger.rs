@@ -19,7 +19,9 @@ use crate::native::natives;
 use crate::options::OptionSet;
 
 /// A logger.
-pub struct LoggerObject(pub Arc<dyn Logger>);
+pub struct LoggerObject {
+    pub logger: Arc<dyn Logger>,
+}
 
 static LOG: Method =
     Class::new("org/rocksdb/Logger").method("log", "(Lorg/rocksdb/InfoLogLevel;Ljava/lang/String;)V");
@@ -90,7 +92,7 @@ fn java_logger(
     level: LogLevel,
 ) -> Outcome<Handle> {
     let logger = JavaLogger { object: Global::new(java, this)?, level: Level::new(level) };
-    Ok(Handle::new(LoggerObject(Arc::new(logger))))
+    Ok(Handle::new(LoggerObject { logger: Arc::new(logger) }))
 }
 
 /// Selects the info log of options.
@@ -98,7 +100,7 @@ fn java_logger(
 /// # Errors
 /// IllegalStateException for closed options or a closed logger.
 pub fn set_logger(options: Handle, logger: Handle) -> Outcome<()> {
-    let logger = logger.shared::<LoggerObject>()?.0.clone();
+    let logger = logger.shared::<LoggerObject>()?.logger.clone();
     options.exclusive::<OptionSet>()?.db.info_log = Some(logger);
     Ok(())
 }
@@ -115,11 +117,11 @@ natives! {
     }
 
     fn Logger_setInfoLogLevel | util_StdErrLogger_setInfoLogLevel[_](logger: Handle, level: i8) {
-        logger.shared::<LoggerObject>()?.0.set_level(level_of(i64::from(level))?);
+        logger.shared::<LoggerObject>()?.logger.set_level(level_of(i64::from(level))?);
     }
 
     fn Logger_infoLogLevel | util_StdErrLogger_infoLogLevel[_](logger: Handle) -> i8 {
-        logger.shared::<LoggerObject>()?.0.level() as u8 as i8
+        logger.shared::<LoggerObject>()?.logger.level() as u8 as i8
     }
 
     fn Logger_disposeInternal | util_StdErrLogger_disposeInternal[_](logger: Handle) {
@@ -129,6 +131,6 @@ natives! {
     fn util_StdErrLogger_newStdErrLogger[java](level: i8, prefix: JString) -> Handle {
         let level = level_of(i64::from(level))?;
         let prefix = java.text_or_null(prefix)?.unwrap_or_default();
-        Handle::new(LoggerObject(Arc::new(StderrLogger::new(level, prefix, Env::posix().clock))))
+        Handle::new(LoggerObject { logger: Arc::new(StderrLogger::new(level, prefix, Env::posix().clock)) })
     }
 }

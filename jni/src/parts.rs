@@ -15,9 +15,6 @@ use crate::handle::Handle;
 use crate::java::JString;
 use crate::native::{disposers, natives, rows};
 
-/// `Env`.
-pub struct EnvObject(pub Env);
-
 static DEFAULT_ENV: Mutex<Handle> = Mutex::new(Handle::NULL);
 
 /// Returns the handle of the default environment. All calls return the same handle until Java closes the handle, because Java
@@ -25,7 +22,7 @@ static DEFAULT_ENV: Mutex<Handle> = Mutex::new(Handle::NULL);
 fn default_env() -> Handle {
     let mut default = DEFAULT_ENV.lock();
     if !default.is_live() {
-        *default = Handle::new(EnvObject(Env::posix()));
+        *default = Handle::new(Env::posix());
     }
     *default
 }
@@ -35,15 +32,6 @@ pub fn as_default_env(env: &Env) -> Option<Handle> {
     let posix = Env::posix();
     (Arc::ptr_eq(&env.fs, &posix.fs) && Arc::ptr_eq(&env.executor, &posix.executor)).then(default_env)
 }
-
-/// `RateLimiter`.
-pub struct RateLimiterObject(pub Arc<RateLimiter>);
-
-/// `ConcurrentTaskLimiterImpl`.
-pub struct TaskLimiter(pub Arc<ConcurrentTaskLimiter>);
-
-/// A memtable factory that a `MemTableConfig` made. It is later moved into options.
-pub struct MemtableConfig(pub MemtableFactory);
 
 /// `ConfigOptions`.
 #[derive(Default)]
@@ -59,12 +47,12 @@ rows! {
 }
 
 disposers! {
-    RateLimiter: RateLimiterObject;
+    RateLimiter: Arc<RateLimiter>;
     ConfigOptions: ConfigOptions;
-    RocksEnv: EnvObject;
-    RocksMemEnv: EnvObject;
-    TimedEnv: EnvObject;
-    ConcurrentTaskLimiterImpl: TaskLimiter;
+    RocksEnv: Env;
+    RocksMemEnv: Env;
+    TimedEnv: Env;
+    ConcurrentTaskLimiterImpl: Arc<ConcurrentTaskLimiter>;
 }
 
 natives! {
@@ -83,32 +71,32 @@ natives! {
             other => return Err(Fault::illegal_argument(format!("{other} is not a RateLimiterMode"))),
         };
         let options = RateOptions { refill_period_us, fairness, mode, auto_tuned, ..RateOptions::new(rate_bytes_per_sec) };
-        Handle::new(RateLimiterObject(Arc::new(RateLimiter::new(options, Env::posix().clock)?)))
+        Handle::new(Arc::new(RateLimiter::new(options, Env::posix().clock)?))
     }
 
     fn RateLimiter_setBytesPerSecond[_](limiter: Handle, rate: i64) {
-        limiter.shared::<RateLimiterObject>()?.0.set_bytes_per_second(rate);
+        limiter.shared::<Arc<RateLimiter>>()?.set_bytes_per_second(rate);
     }
 
     fn RateLimiter_getBytesPerSecond[_](limiter: Handle) -> i64 {
-        limiter.shared::<RateLimiterObject>()?.0.bytes_per_second()
+        limiter.shared::<Arc<RateLimiter>>()?.bytes_per_second()
     }
 
     fn RateLimiter_getSingleBurstBytes[_](limiter: Handle) -> i64 {
-        limiter.shared::<RateLimiterObject>()?.0.single_burst_bytes()
+        limiter.shared::<Arc<RateLimiter>>()?.single_burst_bytes()
     }
 
     fn RateLimiter_getTotalBytesThrough[_](limiter: Handle) -> i64 {
-        limiter.shared::<RateLimiterObject>()?.0.total_bytes_through(IoPriority::Total)
+        limiter.shared::<Arc<RateLimiter>>()?.total_bytes_through(IoPriority::Total)
     }
 
     fn RateLimiter_getTotalRequests[_](limiter: Handle) -> i64 {
-        limiter.shared::<RateLimiterObject>()?.0.total_requests(IoPriority::Total)
+        limiter.shared::<Arc<RateLimiter>>()?.total_requests(IoPriority::Total)
     }
 
     /// Waits until the rate limiter permits the bytes, with the highest priority.
     fn RateLimiter_request[_](limiter: Handle, bytes: i64) {
-        let limiter = limiter.shared::<RateLimiterObject>()?.0.clone();
+        let limiter = limiter.shared::<Arc<RateLimiter>>()?.clone();
         let burst = limiter.single_burst_bytes();
         if bytes < 0 || bytes > burst {
             return Err(Fault::illegal_argument(format!("{bytes} bytes; a request has 0 to {burst} bytes")));
@@ -117,16 +105,16 @@ natives! {
     }
 
     fn Env_getThreadPoolQueueLen[_](env: Handle, priority: i8) -> i32 {
-        let len = env.shared::<EnvObject>()?.0.executor.queue_len(pool(priority)?);
+        let len = env.shared::<Env>()?.executor.queue_len(pool(priority)?);
         i32::try_from(len).unwrap_or(i32::MAX)
     }
 
     fn Env_lowerThreadPoolIOPriority[_](env: Handle, priority: i8) {
-        env.shared::<EnvObject>()?.0.executor.lower_priority(pool(priority)?, true);
+        env.shared::<Env>()?.executor.lower_priority(pool(priority)?, true);
     }
 
     fn Env_lowerThreadPoolCPUPriority[_](env: Handle, priority: i8) {
-        env.shared::<EnvObject>()?.0.executor.lower_priority(pool(priority)?, false);
+        env.shared::<Env>()?.executor.lower_priority(pool(priority)?, false);
     }
 
     fn ConfigOptions_newConfigOptions[_]() -> Handle {
@@ -134,7 +122,7 @@ natives! {
     }
 
     fn ConfigOptions_setEnv[_](options: Handle, env: Handle) {
-        let env = env.shared::<EnvObject>()?.0.clone();
+        let env = env.shared::<Env>()?.clone();
         options.exclusive::<ConfigOptions>()?.env = Some(env);
     }
 
@@ -156,51 +144,51 @@ natives! {
 
     /// Makes an empty environment in memory. It uses the clock and the threads of the base environment.
     fn RocksMemEnv_createMemEnv[_](base: Handle) -> Handle {
-        let machine = base.shared::<EnvObject>()?.0.clone();
+        let machine = base.shared::<Env>()?.clone();
         let fs = Arc::new(env::memory::MemoryFs::new(machine.clock.clone()));
-        Handle::new(EnvObject(Env { fs, ..machine }))
+        Handle::new(Env { fs, ..machine })
     }
 
     /// Makes an environment that adds the times of its file calls to the perf context.
     fn TimedEnv_createTimedEnv[_](base: Handle) -> Handle {
-        let base = base.shared::<EnvObject>()?.0.clone();
+        let base = base.shared::<Env>()?.clone();
         let fs = TimedFs::wrap(base.fs.clone());
-        Handle::new(EnvObject(Env { fs, ..base }))
+        Handle::new(Env { fs, ..base })
     }
 
     /// Makes a limiter of concurrent tasks. A negative number means no limit.
     fn ConcurrentTaskLimiterImpl_newConcurrentTaskLimiterImpl0[java](name: JString, tasks_max: i32) -> Handle {
-        Handle::new(TaskLimiter(ConcurrentTaskLimiter::new(java.text(name)?, tasks_max)))
+        Handle::new(ConcurrentTaskLimiter::new(java.text(name)?, tasks_max))
     }
 
     fn ConcurrentTaskLimiterImpl_name[java](limiter: Handle) -> JString<'j> {
-        java.new_text(limiter.shared::<TaskLimiter>()?.0.name())?
+        java.new_text(limiter.shared::<Arc<ConcurrentTaskLimiter>>()?.name())?
     }
 
     fn ConcurrentTaskLimiterImpl_setMaxOutstandingTask[_](limiter: Handle, tasks_max: i32) {
-        limiter.shared::<TaskLimiter>()?.0.set_max_outstanding_task(tasks_max);
+        limiter.shared::<Arc<ConcurrentTaskLimiter>>()?.set_max_outstanding_task(tasks_max);
     }
 
     fn ConcurrentTaskLimiterImpl_resetMaxOutstandingTask[_](limiter: Handle) {
-        limiter.shared::<TaskLimiter>()?.0.reset_max_outstanding_task();
+        limiter.shared::<Arc<ConcurrentTaskLimiter>>()?.reset_max_outstanding_task();
     }
 
     fn ConcurrentTaskLimiterImpl_outstandingTask[_](limiter: Handle) -> i32 {
-        limiter.shared::<TaskLimiter>()?.0.outstanding_task()
+        limiter.shared::<Arc<ConcurrentTaskLimiter>>()?.outstanding_task()
     }
 
     fn Env_setBackgroundThreads[_](env: Handle, threads: i32, priority: i8) {
         let threads = usize::try_from(threads).unwrap_or(0);
-        env.shared::<EnvObject>()?.0.executor.set_threads(pool(priority)?, threads);
+        env.shared::<Env>()?.executor.set_threads(pool(priority)?, threads);
     }
 
     fn Env_getBackgroundThreads[_](env: Handle, priority: i8) -> i32 {
-        env.shared::<EnvObject>()?.0.executor.threads(pool(priority)?) as i32
+        env.shared::<Env>()?.executor.threads(pool(priority)?) as i32
     }
 
     fn Env_incBackgroundThreadsIfNeeded[_](env: Handle, threads: i32, priority: i8) {
         let threads = usize::try_from(threads).unwrap_or(0);
-        env.shared::<EnvObject>()?.0.executor.grow_threads(pool(priority)?, threads);
+        env.shared::<Env>()?.executor.grow_threads(pool(priority)?, threads);
     }
 
     fn SkipListMemTableConfig_newMemTableFactoryHandle0[_](lookahead: i64) -> Handle {
@@ -208,7 +196,7 @@ natives! {
     }
 
     fn VectorMemTableConfig_newMemTableFactoryHandle[_](reserved: i64) -> Handle {
-        Handle::new(MemtableConfig(MemtableFactory::Vector { count: reserved as usize }))
+        Handle::new(MemtableFactory::Vector { count: reserved as usize })
     }
 
     fn HashSkipListMemTableConfig_newMemTableFactoryHandle[_](buckets: i64, height: i32, branching: i32) -> Handle {
@@ -239,5 +227,6 @@ fn pool(priority: i8) -> Result<env::Pool, Fault> {
 
 /// Makes a memtable factory from its text in an OPTIONS file.
 fn memtable(text: &str) -> Result<Handle, Fault> {
-    Ok(Handle::new(MemtableConfig(engine::options::Value::parse(text)?)))
+    let factory: MemtableFactory = engine::options::Value::parse(text)?;
+    Ok(Handle::new(factory))
 }

@@ -11,7 +11,7 @@ use crate::java::JString;
 use crate::native::{natives, one_native};
 
 /// The handle of all perf contexts. No object has this handle, because its generation is 0.
-const CONTEXT: Handle = Handle(1);
+const CONTEXT: Handle = Handle::of(1);
 
 /// Declares the getters of counters.
 macro_rules! counters {

@@ -18,36 +18,12 @@ use crate::native::{disposers, natives, rows};
 static NEW_TIMESTAMP: Method =
     Class::new("org/rocksdb/CompactRangeOptions$Timestamp").method("<init>", "(JJ)V");
 
-/// `CompressionOptions`.
-#[derive(Clone, Default)]
-pub struct Compression(pub CompressionOptions);
-
-/// `CompactionOptionsFIFO`.
-#[derive(Clone, Default)]
-pub struct Fifo(pub CompactionOptionsFifo);
-
-/// `CompactionOptionsUniversal`.
-#[derive(Clone, Default)]
-pub struct Universal(pub CompactionOptionsUniversal);
-
-/// `CompactionOptions`.
-#[derive(Clone, Default)]
-pub struct Compaction(pub CompactionOptions);
-
 /// `CompactRangeOptions`, with the flag that cancels a running compaction.
 #[derive(Clone)]
 pub struct CompactRange {
     pub options: CompactRangeOptions,
     canceled: Arc<AtomicBool>,
 }
-
-/// `IngestExternalFileOptions`.
-#[derive(Clone, Default)]
-pub struct Ingestion(pub IngestExternalFileOptions);
-
-/// `ImportColumnFamilyOptions`.
-#[derive(Clone, Default)]
-pub struct Import(pub ImportColumnFamilyOptions);
 
 impl Field<i32> for BottommostLevelCompaction {
     fn load(&self) -> i32 {
@@ -60,39 +36,39 @@ impl Field<i32> for BottommostLevelCompaction {
 }
 
 rows! {
-    Compression [CompressionOptions] |o|;
-    setWindowBits windowBits: i32 => o.0.window_bits;
-    setLevel level: i32 => o.0.level;
-    setStrategy strategy: i32 => o.0.strategy;
-    setMaxDictBytes maxDictBytes: i32 => o.0.max_dict_bytes;
-    setZstdMaxTrainBytes zstdMaxTrainBytes: i32 => o.0.zstd_max_train_bytes;
-    setEnabled enabled: bool => o.0.enabled;
+    CompressionOptions [CompressionOptions] |o|;
+    setWindowBits windowBits: i32 => o.window_bits;
+    setLevel level: i32 => o.level;
+    setStrategy strategy: i32 => o.strategy;
+    setMaxDictBytes maxDictBytes: i32 => o.max_dict_bytes;
+    setZstdMaxTrainBytes zstdMaxTrainBytes: i32 => o.zstd_max_train_bytes;
+    setEnabled enabled: bool => o.enabled;
 }
 
 rows! {
-    Fifo [CompactionOptionsFIFO] |o|;
-    setMaxTableFilesSize maxTableFilesSize: i64 => o.0.max_table_files_size;
-    setAllowCompaction allowCompaction: bool => o.0.allow_compaction;
-    setMaxDataFilesSize maxDataFilesSize: i64 => o.0.max_data_files_size;
-    setUseKvRatioCompaction useKvRatioCompaction: bool => o.0.use_kv_ratio_compaction;
+    CompactionOptionsFifo [CompactionOptionsFIFO] |o|;
+    setMaxTableFilesSize maxTableFilesSize: i64 => o.max_table_files_size;
+    setAllowCompaction allowCompaction: bool => o.allow_compaction;
+    setMaxDataFilesSize maxDataFilesSize: i64 => o.max_data_files_size;
+    setUseKvRatioCompaction useKvRatioCompaction: bool => o.use_kv_ratio_compaction;
 }
 
 rows! {
-    Universal [CompactionOptionsUniversal] |o|;
-    setSizeRatio sizeRatio: i32 => o.0.size_ratio;
-    setMinMergeWidth minMergeWidth: i32 => o.0.min_merge_width;
-    setMaxMergeWidth maxMergeWidth: i32 => o.0.max_merge_width;
-    setMaxSizeAmplificationPercent maxSizeAmplificationPercent: i32 => o.0.max_size_amplification_percent;
-    setCompressionSizePercent compressionSizePercent: i32 => o.0.compression_size_percent;
-    setStopStyle stopStyle: i8 => o.0.stop_style;
-    setAllowTrivialMove allowTrivialMove: bool => o.0.allow_trivial_move;
+    CompactionOptionsUniversal [CompactionOptionsUniversal] |o|;
+    setSizeRatio sizeRatio: i32 => o.size_ratio;
+    setMinMergeWidth minMergeWidth: i32 => o.min_merge_width;
+    setMaxMergeWidth maxMergeWidth: i32 => o.max_merge_width;
+    setMaxSizeAmplificationPercent maxSizeAmplificationPercent: i32 => o.max_size_amplification_percent;
+    setCompressionSizePercent compressionSizePercent: i32 => o.compression_size_percent;
+    setStopStyle stopStyle: i8 => o.stop_style;
+    setAllowTrivialMove allowTrivialMove: bool => o.allow_trivial_move;
 }
 
 rows! {
-    Compaction [CompactionOptions] |o|;
-    setCompression compression: i8 => o.0.compression;
-    setOutputFileSizeLimit outputFileSizeLimit: i64 => o.0.output_file_size_limit;
-    setMaxSubcompactions maxSubcompactions: i32 => o.0.max_subcompactions;
+    CompactionOptions [CompactionOptions] |o|;
+    setCompression compression: i8 => o.compression;
+    setOutputFileSizeLimit outputFileSizeLimit: i64 => o.output_file_size_limit;
+    setMaxSubcompactions maxSubcompactions: i32 => o.max_subcompactions;
 }
 
 rows! {
@@ -107,45 +83,45 @@ rows! {
 }
 
 rows! {
-    Ingestion [IngestExternalFileOptions] |o|;
-    setMoveFiles moveFiles: bool => o.0.move_files;
-    setSnapshotConsistency snapshotConsistency: bool => o.0.snapshot_consistency;
-    setAllowGlobalSeqNo allowGlobalSeqNo: bool => o.0.allow_global_seqno;
-    setAllowBlockingFlush allowBlockingFlush: bool => o.0.allow_blocking_flush;
-    setIngestBehind ingestBehind: bool => o.0.ingest_behind;
-    setWriteGlobalSeqno writeGlobalSeqno: bool => o.0.write_global_seqno;
+    IngestExternalFileOptions [IngestExternalFileOptions] |o|;
+    setMoveFiles moveFiles: bool => o.move_files;
+    setSnapshotConsistency snapshotConsistency: bool => o.snapshot_consistency;
+    setAllowGlobalSeqNo allowGlobalSeqNo: bool => o.allow_global_seqno;
+    setAllowBlockingFlush allowBlockingFlush: bool => o.allow_blocking_flush;
+    setIngestBehind ingestBehind: bool => o.ingest_behind;
+    setWriteGlobalSeqno writeGlobalSeqno: bool => o.write_global_seqno;
 }
 
 rows! {
-    Import [ImportColumnFamilyOptions] |o|;
-    setMoveFiles moveFiles: bool => o.0.move_files;
+    ImportColumnFamilyOptions [ImportColumnFamilyOptions] |o|;
+    setMoveFiles moveFiles: bool => o.move_files;
 }
 
 disposers! {
-    CompressionOptions: Compression;
-    CompactionOptionsFIFO: Fifo;
-    CompactionOptionsUniversal: Universal;
-    CompactionOptions: Compaction;
+    CompressionOptions: CompressionOptions;
+    CompactionOptionsFIFO: CompactionOptionsFifo;
+    CompactionOptionsUniversal: CompactionOptionsUniversal;
+    CompactionOptions: CompactionOptions;
     CompactRangeOptions: CompactRange;
-    IngestExternalFileOptions: Ingestion;
-    ImportColumnFamilyOptions: Import;
+    IngestExternalFileOptions: IngestExternalFileOptions;
+    ImportColumnFamilyOptions: ImportColumnFamilyOptions;
 }
 
 natives! {
     fn CompressionOptions_newCompressionOptions[_]() -> Handle {
-        Handle::new(Compression::default())
+        Handle::new(CompressionOptions::default())
     }
 
     fn CompactionOptionsFIFO_newCompactionOptionsFIFO[_]() -> Handle {
-        Handle::new(Fifo::default())
+        Handle::new(CompactionOptionsFifo::default())
     }
 
     fn CompactionOptionsUniversal_newCompactionOptionsUniversal[_]() -> Handle {
-        Handle::new(Universal::default())
+        Handle::new(CompactionOptionsUniversal::default())
     }
 
     fn CompactionOptions_newCompactionOptions[_]() -> Handle {
-        Handle::new(Compaction::default())
+        Handle::new(CompactionOptions::default())
     }
 
     fn CompactRangeOptions_newCompactRangeOptions[_]() -> Handle {
@@ -179,20 +155,20 @@ natives! {
     }
 
     fn IngestExternalFileOptions_newIngestExternalFileOptions__[_]() -> Handle {
-        Handle::new(Ingestion::default())
+        Handle::new(IngestExternalFileOptions::default())
     }
 
     fn IngestExternalFileOptions_newIngestExternalFileOptions__ZZZZ[_](
         move_files: bool, snapshot_consistency: bool, allow_global_seqno: bool, allow_blocking_flush: bool
     ) -> Handle {
-        Handle::new(Ingestion(IngestExternalFileOptions {
+        Handle::new(IngestExternalFileOptions {
             move_files, snapshot_consistency, allow_global_seqno, allow_blocking_flush,
             ..IngestExternalFileOptions::default()
-        }))
+        })
     }
 
     fn ImportColumnFamilyOptions_newImportColumnFamilyOptions[_]() -> Handle {
-        Handle::new(Import::default())
+        Handle::new(ImportColumnFamilyOptions::default())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use env::Env;
 use env::sst_files::{SstFileManager, SstFileOptions};
 
 use crate::collections;
@@ -10,20 +11,16 @@ use crate::handle::Handle;
 use crate::java::JObject;
 use crate::logger::LoggerObject;
 use crate::native::{disposers, natives};
-use crate::parts::EnvObject;
-
-/// An SST file manager.
-pub struct SpaceObject(pub Arc<SstFileManager>);
 
 disposers! {
-    SstFileManager: SpaceObject;
+    SstFileManager: Arc<SstFileManager>;
 }
 
 fn change(manager: Handle, change: impl FnOnce(&mut SstFileOptions)) -> Outcome<()> {
-    let manager = manager.shared::<SpaceObject>()?;
-    let mut options = manager.0.options();
+    let manager = manager.shared::<Arc<SstFileManager>>()?;
+    let mut options = manager.options();
     change(&mut options);
-    manager.0.set_options(options);
+    manager.set_options(options);
     Ok(())
 }
 
@@ -34,9 +31,9 @@ natives! {
     ) -> Handle {
         let info_log = match logger.is_null() {
             true => None,
-            false => Some(logger.shared::<LoggerObject>()?.0.clone()),
+            false => Some(logger.shared::<LoggerObject>()?.logger.clone()),
         };
-        let env = env.shared::<EnvObject>()?.0.clone();
+        let env = env.shared::<Env>()?.clone();
         let options = SstFileOptions {
             rate_bytes_per_sec: rate_bytes_per_sec as u64,
             max_trash_db_ratio,
@@ -45,7 +42,7 @@ natives! {
         };
         let manager = SstFileManager::new(env, options);
         manager.set_info_log(info_log);
-        Handle::new(SpaceObject(manager))
+        Handle::new(manager)
     }
 
     fn SstFileManager_setMaxAllowedSpaceUsage[_](manager: Handle, bytes: i64) {
@@ -61,7 +58,7 @@ natives! {
     }
 
     fn SstFileManager_getDeleteRateBytesPerSecond[_](manager: Handle) -> i64 {
-        manager.shared::<SpaceObject>()?.0.options().rate_bytes_per_sec as i64
+        manager.shared::<Arc<SstFileManager>>()?.options().rate_bytes_per_sec as i64
     }
 
     fn SstFileManager_setMaxTrashDBRatio[_](manager: Handle, ratio: f64) {
@@ -69,23 +66,23 @@ natives! {
     }
 
     fn SstFileManager_getMaxTrashDBRatio[_](manager: Handle) -> f64 {
-        manager.shared::<SpaceObject>()?.0.options().max_trash_db_ratio
+        manager.shared::<Arc<SstFileManager>>()?.options().max_trash_db_ratio
     }
 
     fn SstFileManager_getTotalSize[_](manager: Handle) -> i64 {
-        manager.shared::<SpaceObject>()?.0.total_size() as i64
+        manager.shared::<Arc<SstFileManager>>()?.total_size() as i64
     }
 
     fn SstFileManager_isMaxAllowedSpaceReached[_](manager: Handle) -> bool {
-        manager.shared::<SpaceObject>()?.0.is_space_reached(0)
+        manager.shared::<Arc<SstFileManager>>()?.is_space_reached(0)
     }
 
     fn SstFileManager_isMaxAllowedSpaceReachedIncludingCompactions[_](manager: Handle) -> bool {
-        manager.shared::<SpaceObject>()?.0.is_space_reached_with_compactions()
+        manager.shared::<Arc<SstFileManager>>()?.is_space_reached_with_compactions()
     }
 
     fn SstFileManager_getTrackedFiles[java](manager: Handle) -> JObject<'j> {
-        let tracked = manager.shared::<SpaceObject>()?.0.tracked();
+        let tracked = manager.shared::<Arc<SstFileManager>>()?.tracked();
         collections::map(java, tracked.into_iter(), |java, (path, bytes)| {
             Ok((java.new_text(&path.to_string_lossy())?.object(), collections::long(java, bytes as i64)?))
         })?

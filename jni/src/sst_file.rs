@@ -1,8 +1,11 @@
 //! SST files that no database owns: `SstFileWriter`, `SstFileReader`, and `EnvOptions`, the options of their files.
 
+use std::sync::Arc;
+
 use base::{Error, Result};
 use engine::ingest::ExternalWriter;
 use engine::options::DbOptions;
+use env::rate::RateLimiter;
 use ironstone::SstFileReader;
 
 use crate::call_options::ReadObject;
@@ -13,7 +16,6 @@ use crate::iterator::IteratorObject;
 use crate::java::{JBuffer, JBytes, JObject, JString, Part};
 use crate::native::{disposers, natives, rows};
 use crate::options::OptionSet;
-use crate::parts::RateLimiterObject;
 use crate::slice::SliceObject;
 use crate::table_properties;
 
@@ -123,7 +125,7 @@ natives! {
     }
 
     fn EnvOptions_setRateLimiter[_](options: Handle, limiter: Handle) {
-        let limiter = limiter.shared::<RateLimiterObject>()?.0.clone();
+        let limiter = limiter.shared::<Arc<RateLimiter>>()?.clone();
         options.exclusive::<FileSettings>()?.db.rate_limiter = Some(limiter);
     }
 

@@ -13,11 +13,8 @@ use crate::java::{JBytes, JObject, JString};
 use crate::native::{disposers, natives};
 use crate::numbers::{histogram, ticker};
 
-/// Statistics that databases share.
-pub struct StatisticsObject(pub Arc<Statistics>);
-
 disposers! {
-    Statistics: StatisticsObject;
+    Statistics: Arc<Statistics>;
 }
 
 static HISTOGRAM_DATA: Method = Class::new("org/rocksdb/HistogramData").method("<init>", "(DDDDDDJJD)V");
@@ -30,13 +27,13 @@ const EMPTY: HistogramKind = HistogramKind::BytesPerRead;
 fn create(ignored: JBytes<'_>, java: crate::java::Java<'_>) -> Outcome<Handle> {
     let numbers = if ignored.is_null() { Vec::new() } else { java.bytes(ignored)? };
     let ignored: Vec<_> = numbers.into_iter().filter_map(|number| histogram(number as i8)).collect();
-    Ok(Handle::new(StatisticsObject(Arc::new(Statistics::without(&ignored)))))
+    Ok(Handle::new(Arc::new(Statistics::without(&ignored))))
 }
 
 /// Returns the handle of the same statistics for a second Java object.
 fn shared(other: Handle) -> Outcome<Handle> {
-    let other = other.shared::<StatisticsObject>()?.0.clone();
-    Ok(Handle::new(StatisticsObject(other)))
+    let other = other.shared::<Arc<Statistics>>()?.clone();
+    Ok(Handle::new(other))
 }
 
 natives! {
@@ -57,7 +54,7 @@ natives! {
     }
 
     fn Statistics_statsLevel[_](statistics: Handle) -> i8 {
-        match statistics.shared::<StatisticsObject>()?.0.level() {
+        match statistics.shared::<Arc<Statistics>>()?.level() {
             StatsLevel::All => 2,
             StatsLevel::ExceptTimeForMutex => 1,
             _ => 0,
@@ -71,26 +68,26 @@ natives! {
             2 => StatsLevel::All,
             other => return Err(Fault::illegal_argument(format!("{other} is not a StatsLevel"))),
         };
-        statistics.shared::<StatisticsObject>()?.0.set_level(level);
+        statistics.shared::<Arc<Statistics>>()?.set_level(level);
     }
 
     /// Returns 0 for a ticker that does not exist: `TICKER_ENUM_MAX`.
     fn Statistics_getTickerCount[_](statistics: Handle, number: i8) -> i64 {
-        let statistics = statistics.shared::<StatisticsObject>()?;
-        ticker(number).map_or(0, |ticker| statistics.0.ticker(ticker) as i64)
+        let statistics = statistics.shared::<Arc<Statistics>>()?;
+        ticker(number).map_or(0, |ticker| statistics.ticker(ticker) as i64)
     }
 
     /// Returns 0 for a ticker that does not exist: `TICKER_ENUM_MAX`.
     fn Statistics_getAndResetTickerCount[_](statistics: Handle, number: i8) -> i64 {
-        let statistics = statistics.shared::<StatisticsObject>()?;
-        ticker(number).map_or(0, |ticker| statistics.0.take_ticker(ticker) as i64)
+        let statistics = statistics.shared::<Arc<Statistics>>()?;
+        ticker(number).map_or(0, |ticker| statistics.take_ticker(ticker) as i64)
     }
 
     /// Returns empty data for a histogram that does not exist.
     fn Statistics_getHistogramData[java](statistics: Handle, number: i8) -> JObject<'j> {
-        let statistics = statistics.shared::<StatisticsObject>()?;
+        let statistics = statistics.shared::<Arc<Statistics>>()?;
         let data = match histogram(number) {
-            Some(kind) => statistics.0.histogram_data(kind),
+            Some(kind) => statistics.histogram_data(kind),
             None => Statistics::without(&[]).histogram_data(EMPTY),
         };
         let double = Value::double;
@@ -103,20 +100,20 @@ natives! {
 
     /// Returns the text of an empty histogram for a histogram that does not exist.
     fn Statistics_getHistogramString[java](statistics: Handle, number: i8) -> JString<'j> {
-        let statistics = statistics.shared::<StatisticsObject>()?;
+        let statistics = statistics.shared::<Arc<Statistics>>()?;
         let text = match histogram(number) {
-            Some(kind) => statistics.0.histogram(kind).to_string(),
+            Some(kind) => statistics.histogram(kind).to_string(),
             None => Statistics::without(&[]).histogram(EMPTY).to_string(),
         };
         java.new_text(&text)?
     }
 
     fn Statistics_reset[_](statistics: Handle) {
-        statistics.shared::<StatisticsObject>()?.0.reset();
+        statistics.shared::<Arc<Statistics>>()?.reset();
     }
 
     fn Statistics_toString[java](statistics: Handle) -> JString<'j> {
-        let text = statistics.shared::<StatisticsObject>()?.0.to_string();
+        let text = statistics.shared::<Arc<Statistics>>()?.to_string();
         java.new_text(&text)?
     }
 }

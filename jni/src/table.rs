@@ -6,9 +6,8 @@ use engine::options::TableFactory;
 use ironstone::binding::Place;
 use mem::cache::{Cache, CacheOptions};
 use table::options::{BlockBasedTableOptions, FilterPolicy, SharedPersistentCache};
-use table::sst::BlockCache;
+use table::sst::{BlockCache, PersistentCache};
 
-use crate::cache::{CacheObject, PersistentCacheObject};
 use crate::fault::{Fault, Outcome};
 use crate::handle::Handle;
 use crate::native::{disposers, natives};
@@ -19,11 +18,8 @@ pub struct TableConfig {
     pub block_cache: Option<Arc<BlockCache>>,
 }
 
-/// A filter policy.
-pub struct FilterPolicyObject(pub FilterPolicy);
-
 disposers! {
-    Filter: FilterPolicyObject;
+    Filter: FilterPolicy;
 }
 
 /// The arguments of `BlockBasedTableConfig.newTableFactoryHandle` of all releases. An argument that the loaded release does
@@ -84,7 +80,7 @@ impl BlockBased {
             return Ok(None);
         }
         if !self.block_cache.is_null() {
-            return Ok(Some(self.block_cache.shared::<CacheObject>()?.0.clone()));
+            return Ok(Some(self.block_cache.shared::<Arc<BlockCache>>()?.clone()));
         }
         let Ok(size) = usize::try_from(self.block_cache_size) else { return Ok(None) };
         let mut options = CacheOptions::lru(size);
@@ -137,10 +133,10 @@ impl BlockBased {
             number(&mut options.index_block_search_type, "indexSearchType", newest.index_block_search_type)?;
         }
         if !self.filter_policy.is_null() {
-            options.filter_policy = Some(self.filter_policy.shared::<FilterPolicyObject>()?.0.clone());
+            options.filter_policy = Some(self.filter_policy.shared::<FilterPolicy>()?.clone());
         }
         if !self.persistent_cache.is_null() {
-            let cache = self.persistent_cache.shared::<PersistentCacheObject>()?.0.clone();
+            let cache = self.persistent_cache.shared::<Arc<PersistentCache>>()?.clone();
             options.persistent_cache = SharedPersistentCache { cache: Some(cache) };
         }
         options.sanitize();
@@ -150,7 +146,7 @@ impl BlockBased {
 
 natives! {
     fn BloomFilter_createNewBloomFilter[_](bits_per_key: f64) -> Handle {
-        Handle::new(FilterPolicyObject(FilterPolicy::bloom(bits_per_key)))
+        Handle::new(FilterPolicy::bloom(bits_per_key))
     }
 
     fn PlainTableConfig_newTableFactoryHandle[_](

@@ -2,6 +2,7 @@
 //!
 //! Facts: RocksDB `util/thread_operation.h`, `monitoring/thread_status_impl.cc`, `util/string_util.cc`.
 
+use env::Env;
 use env::thread_status::ThreadStatus;
 
 use crate::class::{Class, Method, Value};
@@ -10,7 +11,6 @@ use crate::fault::Outcome;
 use crate::handle::Handle;
 use crate::java::{JLongs, JObject, JObjects, JString, Java};
 use crate::native::natives;
-use crate::parts::EnvObject;
 
 static STATUS: Class = Class::new("org/rocksdb/ThreadStatus");
 static NEW_STATUS: Method = Class::new("org/rocksdb/ThreadStatus")
@@ -116,7 +116,7 @@ fn micros_text(micros: u64) -> String {
 
 natives! {
     fn Env_getThreadList[java](env: Handle) -> JObjects<'j> {
-        let env = env.shared::<EnvObject>()?.0.clone();
+        let env = env.shared::<Env>()?.clone();
         let rows = env.executor.thread_board().list(env.clock.now_nanos());
         java.new_objects(STATUS.get(java)?, rows.len(), |at| java.framed(|java| status(java, &rows[at])))?
     }

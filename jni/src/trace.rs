@@ -20,10 +20,14 @@ static CLOSE: Method = Class::new(WRITER).method("closeWriterProxy", "()S");
 static FILE_SIZE: Method = Class::new(WRITER).method("getFileSize", "()J");
 
 /// A writer of Java.
-pub struct WriterObject(pub Arc<Global>);
+pub struct WriterObject {
+    pub writer: Arc<Global>,
+}
 
 /// Hands the records of a trace to a writer of Java.
-pub struct JavaSink(pub Arc<Global>);
+pub struct JavaSink {
+    pub writer: Arc<Global>,
+}
 
 impl JavaSink {
     /// Calls a method of the writer that returns a status: the code and the subcode as two bytes.
@@ -31,7 +35,7 @@ impl JavaSink {
     /// # Errors
     /// IOError if the status is not Ok, or if the method throws.
     fn call(&self, method: &'static Method, arguments: &[Value]) -> Result<()> {
-        match callback(|java| method.call_short(java, self.0.object(java), arguments)) {
+        match callback(|java| method.call_short(java, self.writer.object(java), arguments)) {
             Some(0) => Ok(()),
             _ => Err(Error::new(Kind::IoError, "the trace writer failed")),
         }
@@ -41,13 +45,13 @@ impl JavaSink {
 impl TraceSink for JavaSink {
     fn write(&mut self, record: &[u8]) -> Result<()> {
         let slice = Handle::new(SliceObject::copied(record.to_vec()));
-        let written = self.call(&WRITE, &[Value::long(slice.0)]);
+        let written = self.call(&WRITE, &[Value::long(slice.long())]);
         slice.close();
         written
     }
 
     fn size(&mut self) -> Option<u64> {
-        callback(|java| FILE_SIZE.call_long(java, self.0.object(java), &[])).map(|size| size as u64)
+        callback(|java| FILE_SIZE.call_long(java, self.writer.object(java), &[])).map(|size| size as u64)
     }
 
     /// Returns no error: `endTrace` reports no failure of the writer.
@@ -59,6 +63,6 @@ impl TraceSink for JavaSink {
 
 natives! {
     fn AbstractTraceWriter_createNewTraceWriter[java, this]() -> Handle {
-        Handle::new(WriterObject(Arc::new(Global::new(java, this)?)))
+        Handle::new(WriterObject { writer: Arc::new(Global::new(java, this)?) })
     }
 }

@@ -4,20 +4,20 @@ use std::sync::Arc;
 
 use base::Error;
 use engine::family::Family;
+use engine::options::{FlushOptions, IngestExternalFileOptions};
 
 use super::open::family_name;
 use super::{DatabaseObject, InFamily, database};
-use crate::call_options::FlushObject;
 use crate::fault::{Fault, Outcome};
 use crate::handle::Handle;
 use crate::java::{JBytes, JLongs, JObjects, JString, Java};
 use crate::native::natives;
 use crate::options::OptionSet;
-use crate::settings::{Ingestion, compact_range};
+use crate::settings::compact_range;
 
 /// Reads the families of an array of handles.
 fn families(java: Java<'_>, db: &DatabaseObject, handles: JLongs<'_>) -> Outcome<Vec<Arc<Family>>> {
-    let family = |handle| Ok(InFamily::new(db, Handle(handle))?.get(db).clone());
+    let family = |handle| Ok(InFamily::new(db, Handle::of(handle))?.get(db).clone());
     java.longs(handles)?.into_iter().map(family).collect()
 }
 
@@ -37,9 +37,9 @@ fn create_all<'j>(
     let mut handles = Vec::new();
     for (name, options) in families {
         match create(&db, name, options) {
-            Ok(handle) => handles.push(handle.0),
+            Ok(handle) => handles.push(handle.long()),
             Err(fault) => {
-                handles.iter().for_each(|handle| Handle(*handle).close());
+                handles.iter().for_each(|handle| Handle::of(*handle).close());
                 return Err(fault);
             }
         }
@@ -86,7 +86,7 @@ natives! {
         if names.len() != options.len() {
             return Err(Fault::illegal_argument(format!("{} names have {} options", names.len(), options.len())));
         }
-        create_all(java, db, names.into_iter().zip(options.into_iter().map(Handle)))?
+        create_all(java, db, names.into_iter().zip(options.into_iter().map(Handle::of)))?
     }
 
     fn RocksDB_dropColumnFamily[_](db: Handle, family: Handle) {
@@ -97,7 +97,7 @@ natives! {
     fn RocksDB_dropColumnFamilies[java](db: Handle, handles: JLongs) {
         let db = database(db)?;
         for family in java.longs(handles)? {
-            db.drop_family(&InFamily::new(&db, Handle(family))?)?;
+            db.drop_family(&InFamily::new(&db, Handle::of(family))?)?;
         }
     }
 
@@ -129,7 +129,7 @@ natives! {
     }
 
     fn RocksDB_flush[java](db: Handle, options: Handle, handles: JLongs) {
-        let (db, options) = (database(db)?, options.shared::<FlushObject>()?.0);
+        let (db, options) = (database(db)?, *options.shared::<FlushOptions>()?);
         let mut families = families(java, &db, handles)?;
         if families.is_empty() {
             families.push(db.default.clone());
@@ -190,7 +190,7 @@ natives! {
         db: Handle, family: Handle, files: JObjects, _count: i32, options: Handle
     ) {
         let (db, files) = (database(db)?, java.texts(files)?);
-        let options = options.shared::<Ingestion>()?.0.clone();
+        let options = options.shared::<IngestExternalFileOptions>()?.clone();
         let files: Vec<std::path::PathBuf> = files.into_iter().map(Into::into).collect();
         InFamily::new(&db, family)?.front(&db).ingest_external_files(&files, &options)?;
     }

@@ -2,12 +2,12 @@
 
 use base::{Error, FileNumber, Kind, Result, SequenceNumber};
 use engine::db::{LiveFileKind, LiveFilesStorageInfoOptions, Update, Updates, WalFile, WalFileType};
+use engine::options::{CompactionOptions, ImportColumnFamilyOptions};
 use ironstone::ExportImportFilesMetaData;
 
 use super::open::family_name;
 use super::{InFamily, database};
 use crate::batch::BatchObject;
-use crate::checkpoint::ExportObject;
 use crate::class::{Class, Method, Value};
 use crate::fault::{Fault, Outcome};
 use crate::handle::{Exclusive, Handle, Shared};
@@ -15,8 +15,7 @@ use crate::java::{JBytes, JLongs, JObject, JObjects, Java, Part};
 use crate::job_info::JobInfo;
 use crate::native::{disposers, natives};
 use crate::options::OptionSet;
-use crate::parts::{EnvObject, as_default_env};
-use crate::settings::{Compaction, Import};
+use crate::parts::as_default_env;
 use crate::slice::SliceObject;
 
 static LOG_FILE_CLASS: Class = Class::new("org/rocksdb/LogFile");
@@ -126,7 +125,7 @@ natives! {
         let none = || Error::invalid_argument("the iterator is at no batch");
         let update = object.current.as_ref().ok_or_else(none)?;
         let batch = Handle::new(BatchObject::from_batch(update.batch.clone()));
-        NEW_RESULT.construct(java, &[Value::long(update.sequence.get() as i64), Value::long(batch.0)])?
+        NEW_RESULT.construct(java, &[Value::long(update.sequence.get() as i64), Value::long(batch.long())])?
     }
 
     /// Compacts SST files to a level. Fills the `CompactionJobInfo` if the call passes one.
@@ -138,7 +137,7 @@ natives! {
         let numbers = names.iter().map(|name| number_of(name)).collect::<Vec<_>>();
         let level = usize::try_from(output_level)
             .map_err(|_| Fault::illegal_argument(format!("the output level {output_level} is negative")))?;
-        let options = options.shared::<Compaction>()?.0.clone();
+        let options = options.shared::<CompactionOptions>()?.clone();
         let family = InFamily::new(&db, cf)?;
         let path_id = u32::try_from(output_path_id).ok();
         let done = db.db.compact_files_reported(family.get(&db), &numbers, level, path_id, &options);
@@ -153,7 +152,7 @@ natives! {
     fn RocksDB_suggestCompactRange[java](db: Handle, cf: Handle) -> JLongs<'j> {
         let db = database(db)?;
         db.db.suggest_compact_range(InFamily::new(&db, cf)?.get(&db), Some(b""), Some(b""))?;
-        let slice = || Handle::new(SliceObject::copied(Vec::new())).0;
+        let slice = || Handle::new(SliceObject::copied(Vec::new())).long();
         java.new_longs(&[slice(), slice()])?
     }
 
@@ -184,10 +183,10 @@ natives! {
         let name = family_name(name.to_vec())?;
         let descriptor = options.shared::<OptionSet>()?.descriptor(&name)?;
         let exports = java.longs(exports)?;
-        let exports: Vec<Shared<ExportObject>> =
-            exports.into_iter().map(|handle| Ok(Handle(handle).shared()?)).collect::<Outcome<_>>()?;
-        let exports: Vec<&ExportImportFilesMetaData> = exports.iter().map(|export| &export.0).collect();
-        let import = import.shared::<Import>()?.0;
+        let exports: Vec<Shared<ExportImportFilesMetaData>> =
+            exports.into_iter().map(|handle| Ok(Handle::of(handle).shared()?)).collect::<Outcome<_>>()?;
+        let exports: Vec<&ExportImportFilesMetaData> = exports.iter().map(|export| &**export).collect();
+        let import = *import.shared::<ImportColumnFamilyOptions>()?;
         db.front.create_family_with_import(descriptor, &import, &exports)?;
         db.family_handle(&name)?
     }
@@ -196,6 +195,6 @@ natives! {
     fn RocksDB_getEnv[_](db: Handle) -> Handle {
         let db = database(db)?;
         let env = db.db.env();
-        as_default_env(env).unwrap_or_else(|| db.child(EnvObject(env.clone())))
+        as_default_env(env).unwrap_or_else(|| db.child(env.clone()))
     }
 }

@@ -112,7 +112,7 @@ fn properties_map<'j>(
 /// OutOfMemoryError.
 pub fn descriptor<'j>(java: Java<'j>, name: &str, options: OptionSet) -> Outcome<JObject<'j>> {
     let name = java.new_bytes(name.as_bytes())?;
-    let options = NEW_FAMILY_OPTIONS.construct(java, &[Value::long(Handle::new(options).0)])?;
+    let options = NEW_FAMILY_OPTIONS.construct(java, &[Value::long(Handle::new(options).long())])?;
     let object = NEW_DESCRIPTOR.construct(java, &[name.object().into(), options.into()])?;
     java.forget(name.object());
     java.forget(options);
@@ -123,7 +123,7 @@ pub fn descriptor<'j>(java: Java<'j>, name: &str, options: OptionSet) -> Outcome
 fn ranges(java: Java<'_>, slices: JLongs<'_>) -> Outcome<Vec<(Vec<u8>, Vec<u8>)>> {
     let handles = java.longs(slices)?;
     let bytes =
-        |handle: i64| -> Outcome<Vec<u8>> { Ok(Handle(handle).shared::<SliceObject>()?.bytes().to_vec()) };
+        |handle: i64| -> Outcome<Vec<u8>> { Ok(Handle::of(handle).shared::<SliceObject>()?.bytes().to_vec()) };
     handles.chunks_exact(2).map(|pair| Ok((bytes(pair[0])?, bytes(pair[1])?))).collect::<Outcome<_>>()
 }
 

@@ -63,9 +63,6 @@ pub struct FamilyObject {
     listeners: Arc<[Arc<Bound>]>,
 }
 
-/// A snapshot.
-pub struct SnapshotObject(pub Arc<Snapshot>);
-
 impl DatabaseObject {
     /// # Errors
     /// NotFound if the database is closed.
@@ -320,16 +317,16 @@ natives! {
         if db.db.updates_in_place() {
             return Ok(Handle::NULL);
         }
-        db.child(SnapshotObject(db.db.snapshot()))
+        db.child(db.db.snapshot())
     }
 
     /// Closes the handle of a snapshot. Read options and iterators that use the snapshot keep it alive.
     fn RocksDB_releaseSnapshot[_](_db: Handle, snapshot: Handle) {
-        snapshot.close_as::<SnapshotObject>();
+        snapshot.close_as::<Arc<Snapshot>>();
     }
 
     fn Snapshot_getSequenceNumber[_](snapshot: Handle) -> i64 {
-        snapshot.shared::<SnapshotObject>()?.0.sequence().get() as i64
+        snapshot.shared::<Arc<Snapshot>>()?.sequence().get() as i64
     }
 
     fn RocksDB_getLatestSequenceNumber[_](db: Handle) -> i64 {

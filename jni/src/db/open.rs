@@ -1,13 +1,15 @@
 //! Opening, closing, destroying, listing.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use base::{Error, Result};
+use engine::sequence::Snapshot;
 use ironstone::binding::check_no_wal;
 use ironstone::{Db, FamilyDescriptor};
 
 use super::path::database_dir;
-use super::{DatabaseObject, SnapshotObject, database};
+use super::{DatabaseObject, database};
 use crate::fault::{Fault, Outcome};
 use crate::handle::Handle;
 use crate::java::{JLongs, JObjects, JString, Java};
@@ -35,7 +37,7 @@ impl Families {
         let mut families = Families { names: Vec::new(), descriptors: Vec::new() };
         for (name, options) in names.into_iter().zip(options) {
             let name = family_name(name)?;
-            families.descriptors.push(Handle(options).shared::<OptionSet>()?.descriptor(&name)?);
+            families.descriptors.push(Handle::of(options).shared::<OptionSet>()?.descriptor(&name)?);
             families.names.push(name);
         }
         if !families.names.iter().any(|name| name == "default") {
@@ -50,9 +52,9 @@ impl Families {
     /// OutOfMemoryError. The handles are then closed.
     pub fn handles<'j>(&self, java: Java<'j>, db: DatabaseObject) -> Outcome<JLongs<'j>> {
         let families = self.names.iter().map(|name| db.family_handle(name)).collect::<Result<Vec<_>>>()?;
-        let mut handles = vec![db.into_handle()?.0];
-        handles.extend(families.iter().map(|handle| handle.0));
-        java.new_longs(&handles).inspect_err(|_| handles.iter().for_each(|handle| Handle(*handle).close()))
+        let mut handles = vec![db.into_handle()?.long()];
+        handles.extend(families.iter().map(|handle| handle.long()));
+        java.new_longs(&handles).inspect_err(|_| handles.iter().for_each(|handle| Handle::of(*handle).close()))
     }
 }
 
@@ -125,7 +127,7 @@ natives! {
     fn RocksDB_closeDatabase | TtlDB_closeDatabase | TransactionDB_closeDatabase
         | OptimisticTransactionDB_closeDatabase[_](db: Handle) {
         let db = database(db)?;
-        let holds_snapshot = !db.children.of_type::<SnapshotObject>().is_empty();
+        let holds_snapshot = !db.children.of_type::<Arc<Snapshot>>().is_empty();
         db.close()?;
         if holds_snapshot {
             return Err(Error::aborted("Cannot close DB with unreleased snapshot.").into());

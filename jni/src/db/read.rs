@@ -45,8 +45,8 @@ fn into(java: Java<'_>, value: Option<Pinned>, array: JBytes<'_>, part: Part) ->
 fn families(db: &DatabaseObject, handles: &[i64], count: usize) -> Outcome<Vec<InFamily>> {
     match handles.len() {
         0 => (0..count).map(|_| Ok(InFamily::Default)).collect(),
-        1 => (0..count).map(|_| InFamily::new(db, Handle(handles[0]))).collect(),
-        len if len == count => handles.iter().map(|handle| InFamily::new(db, Handle(*handle))).collect(),
+        1 => (0..count).map(|_| InFamily::new(db, Handle::of(handles[0]))).collect(),
+        len if len == count => handles.iter().map(|handle| InFamily::new(db, Handle::of(*handle))).collect(),
         len => Err(Fault::illegal_argument(format!("{len} column families for {count} keys"))),
     }
 }
@@ -284,10 +284,10 @@ natives! {
         let (db, handles) = (database(db)?, java.longs(families)?);
         let mut families = Vec::with_capacity(handles.len());
         for handle in handles {
-            families.push(InFamily::new(&db, Handle(handle))?.get(&db).clone());
+            families.push(InFamily::new(&db, Handle::of(handle))?.get(&db).clone());
         }
         let iters = with_read(options, |options| Ok(db.db.iterators(&families, options)?))?;
-        let handle = |iter| db.child(db.iterator_of(Ok(Box::new(iter)))).0;
+        let handle = |iter| db.child(db.iterator_of(Ok(Box::new(iter)))).long();
         java.new_longs(&iters.into_iter().map(handle).collect::<Vec<_>>())?
     }
 }

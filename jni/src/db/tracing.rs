@@ -11,7 +11,7 @@ natives! {
     /// Starts a trace. Takes ownership of the writer. Ends a running trace first.
     fn RocksDB_startTrace[_](db: Handle, bytes_max: i64, writer: Handle) {
         let db = database(db)?;
-        let sink = JavaSink(writer.take::<WriterObject>()?.0.clone());
+        let sink = JavaSink { writer: writer.take::<WriterObject>()?.writer.clone() };
         let options = TraceOptions { max_trace_file_size: bytes_max as u64, ..TraceOptions::default() };
         db.db.stats().trace.start(options, Box::new(sink), db.db.env().clock.clone())?;
     }

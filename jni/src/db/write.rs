@@ -5,7 +5,6 @@ use engine::options::WriteOptions;
 
 use super::{DatabaseObject, InFamily, database};
 use crate::batch::BatchObject;
-use crate::call_options::WriteObject;
 use crate::fault::Outcome;
 use crate::handle::Handle;
 use crate::java::{Copied, JBuffer, JBytes, Java, Part};
@@ -25,7 +24,7 @@ fn writing(
     if options.is_null() {
         return Ok(call(&db, family.get(&db), &WriteOptions::default())?);
     }
-    let options = options.shared::<WriteObject>()?.0;
+    let options = *options.shared::<WriteOptions>()?;
     Ok(call(&db, family.get(&db), &options)?)
 }
 

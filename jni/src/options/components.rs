@@ -3,21 +3,26 @@
 use std::sync::Arc;
 
 use base::order::{BuiltinPrefix, Order};
+use base::stats::Statistics;
+use engine::options::{
+    CompactionOptionsFifo, CompactionOptionsUniversal, CompressionOptions, MemtableFactory,
+};
+use env::Env;
+use env::rate::RateLimiter;
+use env::sst_files::SstFileManager;
+use ironstone::ConcurrentTaskLimiter;
 use ironstone::binding::TableCache;
+use mem::write_buffer::WriteBufferManager;
+use table::sst::BlockCache;
 
 use super::OptionSet;
-use crate::cache::{BufferManager, CacheObject};
 use crate::callbacks::{FilterFactoryObject, FilterObject, MergeOperatorObject};
 use crate::comparator::ComparatorObject;
 use crate::fault::Outcome;
 use crate::handle::Handle;
 use crate::java::{JLongs, JObjects, JString};
-use crate::listener::ListenerObject;
+use crate::listener::JavaListener;
 use crate::native::natives;
-use crate::parts::{EnvObject, MemtableConfig, RateLimiterObject, TaskLimiter};
-use crate::settings::{Compression, Fifo, Universal};
-use crate::space::SpaceObject;
-use crate::statistics::StatisticsObject;
 use crate::table::TableConfig;
 
 natives! {
@@ -41,21 +46,21 @@ natives! {
     }
 
     fn Options_setMergeOperator | ColumnFamilyOptions_setMergeOperator[_](options: Handle, operator: Handle) {
-        let operator = operator.shared::<MergeOperatorObject>()?.0.clone();
+        let operator = operator.shared::<MergeOperatorObject>()?.operator.clone();
         options.exclusive::<OptionSet>()?.family.merge_operator = Some(operator);
     }
 
     fn Options_setCompactionFilterHandle | ColumnFamilyOptions_setCompactionFilterHandle[_](
         options: Handle, filter: Handle
     ) {
-        let filter = filter.shared::<FilterObject>()?.0.clone();
+        let filter = filter.shared::<FilterObject>()?.filter.clone();
         options.exclusive::<OptionSet>()?.family.compaction_filter = Some(filter);
     }
 
     fn Options_setCompactionFilterFactoryHandle | ColumnFamilyOptions_setCompactionFilterFactoryHandle[_](
         options: Handle, factory: Handle
     ) {
-        let factory = factory.shared::<FilterFactoryObject>()?.0.clone();
+        let factory = factory.shared::<FilterFactoryObject>()?.factory.clone();
         options.exclusive::<OptionSet>()?.family.compaction_filter_factory = Some(factory);
     }
 
@@ -81,70 +86,70 @@ natives! {
 
     /// Moves the memtable factory into the options and closes its handle.
     fn Options_setMemTableFactory | ColumnFamilyOptions_setMemTableFactory[_](options: Handle, factory: Handle) {
-        let factory = factory.take::<MemtableConfig>()?;
-        options.exclusive::<OptionSet>()?.family.memtable_factory = factory.0.clone();
+        let factory = factory.take::<MemtableFactory>()?;
+        options.exclusive::<OptionSet>()?.family.memtable_factory = factory.clone();
     }
 
     fn Options_setCompressionOptions | ColumnFamilyOptions_setCompressionOptions[_](options: Handle, value: Handle) {
-        let value = value.shared::<Compression>()?.0;
+        let value = *value.shared::<CompressionOptions>()?;
         options.exclusive::<OptionSet>()?.family.compression_opts = value;
     }
 
     fn Options_setBottommostCompressionOptions | ColumnFamilyOptions_setBottommostCompressionOptions[_](
         options: Handle, value: Handle
     ) {
-        let value = value.shared::<Compression>()?.0;
+        let value = *value.shared::<CompressionOptions>()?;
         options.exclusive::<OptionSet>()?.family.bottommost_compression_opts = value;
     }
 
     fn Options_setCompactionOptionsFIFO | ColumnFamilyOptions_setCompactionOptionsFIFO[_](
         options: Handle, value: Handle
     ) {
-        let value = value.shared::<Fifo>()?.0.clone();
+        let value = value.shared::<CompactionOptionsFifo>()?.clone();
         options.exclusive::<OptionSet>()?.family.compaction_options_fifo = value;
     }
 
     fn Options_setCompactionOptionsUniversal | ColumnFamilyOptions_setCompactionOptionsUniversal[_](
         options: Handle, value: Handle
     ) {
-        let value = value.shared::<Universal>()?.0;
+        let value = *value.shared::<CompactionOptionsUniversal>()?;
         options.exclusive::<OptionSet>()?.family.compaction_options_universal = value;
     }
 
     fn Options_setEnv | DBOptions_setEnv[_](options: Handle, env: Handle) {
-        let env = env.shared::<EnvObject>()?.0.clone();
+        let env = env.shared::<Env>()?.clone();
         options.exclusive::<OptionSet>()?.db.env = env;
     }
 
     fn Options_setRateLimiter | DBOptions_setRateLimiter[_](options: Handle, limiter: Handle) {
-        let limiter = limiter.shared::<RateLimiterObject>()?.0.clone();
+        let limiter = limiter.shared::<Arc<RateLimiter>>()?.clone();
         options.exclusive::<OptionSet>()?.db.rate_limiter = Some(limiter);
     }
 
     fn Options_setWriteBufferManager | DBOptions_setWriteBufferManager[_](options: Handle, manager: Handle) {
-        let manager = manager.shared::<BufferManager>()?.0.clone();
+        let manager = manager.shared::<Arc<WriteBufferManager>>()?.clone();
         options.exclusive::<OptionSet>()?.db.write_buffer_manager = Some(manager);
     }
 
     fn Options_setStatistics | DBOptions_setStatistics[_](options: Handle, statistics: Handle) {
-        let statistics = statistics.shared::<StatisticsObject>()?.0.clone();
+        let statistics = statistics.shared::<Arc<Statistics>>()?.clone();
         options.exclusive::<OptionSet>()?.db.statistics = Some(statistics);
     }
 
     /// Returns a new handle of the statistics, or 0.
     fn Options_statistics | DBOptions_statistics[_](options: Handle) -> Handle {
         let statistics = options.shared::<OptionSet>()?.db.statistics.clone();
-        statistics.map_or(Handle::NULL, |statistics| Handle::new(StatisticsObject(statistics)))
+        statistics.map_or(Handle::NULL, |statistics| Handle::new(statistics))
     }
 
     fn Options_setRowCache | DBOptions_setRowCache[_](options: Handle, cache: Handle) {
-        let cache = cache.shared::<CacheObject>()?.0.clone();
+        let cache = cache.shared::<Arc<BlockCache>>()?.clone();
         options.exclusive::<OptionSet>()?.db.row_cache = Some(cache);
     }
 
     fn Options_setEventListeners | DBOptions_setEventListeners[java](options: Handle, listeners: JLongs) {
         let listeners = java.longs(listeners)?.into_iter();
-        let listeners = listeners.map(|listener| Ok(Handle(listener).shared::<ListenerObject>()?.0.clone()));
+        let listeners = listeners.map(|listener| Ok(Handle::of(listener).shared::<Arc<JavaListener>>()?.clone()));
         let listeners = listeners.collect::<Outcome<Vec<_>>>()?;
         options.exclusive::<OptionSet>()?.listeners = listeners;
     }
@@ -156,7 +161,7 @@ natives! {
     }
 
     fn Options_setSstFileManager | DBOptions_setSstFileManager[_](options: Handle, manager: Handle) {
-        let manager = manager.shared::<SpaceObject>()?.0.clone();
+        let manager = manager.shared::<Arc<SstFileManager>>()?.clone();
         options.exclusive::<OptionSet>()?.db.sst_file_manager = Some(manager);
     }
 
@@ -165,7 +170,7 @@ natives! {
     ) {
         let limiter = match limiter.is_null() {
             true => None,
-            false => Some(limiter.shared::<TaskLimiter>()?.0.clone()),
+            false => Some(limiter.shared::<Arc<ConcurrentTaskLimiter>>()?.clone()),
         };
         options.exclusive::<OptionSet>()?.family.compaction_thread_limiter = limiter;
     }

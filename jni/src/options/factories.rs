@@ -13,10 +13,14 @@ use crate::java::JLongs;
 use crate::native::{disposers, natives};
 
 /// A partitioner of SST files.
-struct PartitionerObject(Arc<dyn PartitionerFactory>);
+struct PartitionerObject {
+    factory: Arc<dyn PartitionerFactory>,
+}
 
 /// A collector of table properties.
-struct CollectorObject(Arc<dyn CollectorFactory>);
+struct CollectorObject {
+    factory: Arc<dyn CollectorFactory>,
+}
 
 /// Converts a Java number to a count. Fails for a negative number.
 fn count(name: &str, value: i64) -> Outcome<usize> {
@@ -30,13 +34,13 @@ disposers! {
 natives! {
     fn SstPartitionerFixedPrefixFactory_newSstPartitionerFixedPrefixFactory0[_](length: i64) -> Handle {
         let length = count("the length of the prefix", length)?;
-        Handle::new(PartitionerObject(Arc::new(FixedPrefixPartitioner { length })))
+        Handle::new(PartitionerObject { factory: Arc::new(FixedPrefixPartitioner { length }) })
     }
 
     fn Options_setSstPartitionerFactory | ColumnFamilyOptions_setSstPartitionerFactory[_](
         options: Handle, factory: Handle
     ) {
-        let factory = factory.shared::<PartitionerObject>()?.0.clone();
+        let factory = factory.shared::<PartitionerObject>()?.factory.clone();
         options.exclusive::<OptionSet>()?.family.sst_partitioner_factory = Some(factory);
     }
 
@@ -49,7 +53,7 @@ natives! {
             deletion_ratio,
             min_file_size: 0,
         };
-        Handle::new(CollectorObject(Arc::new(collector)))
+        Handle::new(CollectorObject { factory: Arc::new(collector) })
     }
 
     fn TablePropertiesCollectorFactory_deleteCompactOnDeletionCollectorFactory[_](factory: Handle) {
@@ -58,7 +62,7 @@ natives! {
 
     /// Replaces the collectors of the options.
     fn Options_setTablePropertiesCollectorFactory[java](options: Handle, factories: JLongs) {
-        let collector = |handle: i64| Ok(Handle(handle).shared::<CollectorObject>()?.0.clone());
+        let collector = |handle: i64| Ok(Handle::of(handle).shared::<CollectorObject>()?.factory.clone());
         let collectors = java.longs(factories)?.into_iter().map(collector).collect::<Outcome<Vec<_>>>()?;
         options.exclusive::<OptionSet>()?.family.table_properties_collectors = collectors;
     }
@@ -66,7 +70,7 @@ natives! {
     /// Returns new handles of the collectors. Java closes the handles.
     fn Options_tablePropertiesCollectorFactory[java](options: Handle) -> JLongs<'j> {
         let collectors = options.shared::<OptionSet>()?.family.table_properties_collectors.clone();
-        let handles = collectors.into_iter().map(|factory| Handle::new(CollectorObject(factory)).0);
+        let handles = collectors.into_iter().map(|factory| Handle::new(CollectorObject { factory }).long());
         java.new_longs(&handles.collect::<Vec<_>>())?
     }
 }

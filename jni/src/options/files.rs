@@ -21,8 +21,7 @@ use crate::fault::{Fault, Outcome};
 use crate::handle::Handle;
 use crate::java::{JObject, JString, Java};
 use crate::native::natives;
-use crate::parts::{ConfigOptions, EnvObject};
-use crate::table::FilterPolicyObject;
+use crate::parts::ConfigOptions;
 
 static ADD: Method = Class::new("java/util/List").method("add", "(Ljava/lang/Object;)Z");
 static NEW_TABLE: Method =
@@ -40,7 +39,7 @@ fn policy_handle(policy: &FilterPolicy) -> Handle {
     if let Some((_, handle)) = policies.iter().find(|(known, _)| known == policy) {
         return *handle;
     }
-    let handle = Handle::new(FilterPolicyObject(policy.clone()));
+    let handle = Handle::new(policy.clone());
     policies.push((policy.clone(), handle));
     handle
 }
@@ -108,7 +107,7 @@ fn filter(table: &BlockBasedTableOptions) -> [Value; 3] {
     };
     [
         Value::byte(kind),
-        Value::long(policy_handle(policy).0),
+        Value::long(policy_handle(policy).long()),
         Value::double(f64::from(policy.millibits_per_key()) / 1000.0),
     ]
 }
@@ -164,9 +163,9 @@ natives! {
     }
 
     fn OptionsUtil_getLatestOptionsFileName[java](path: JString, env: Handle) -> JString<'j> {
-        let env = env.shared::<EnvObject>()?;
-        let path = database_dir(java, path, &*env.0.fs)?;
-        java.new_text(&names::options(newest(&env.0, &path)?))?
+        let env = env.shared::<Env>()?;
+        let path = database_dir(java, path, &*env.fs)?;
+        java.new_text(&names::options(newest(&env, &path)?))?
     }
 
     /// Returns null for a table that is not block-based.

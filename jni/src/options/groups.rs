@@ -1,10 +1,12 @@
 //! Setters that change several options for a purpose, options as text, lists, and options from Java properties.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use engine::options::{CompressionType, DbOptions, DbPath, FamilyOptions};
 use format::options_ini::parse_map;
 use ironstone::binding::TableCache;
+use table::sst::BlockCache;
 
 use super::OptionSet;
 use crate::fault::{Fault, Outcome};
@@ -73,7 +75,7 @@ natives! {
 
     /// Sets options for point look-ups. The column families that are opened with these options share the block cache.
     fn Options_optimizeForSmallDb__JJ | ColumnFamilyOptions_optimizeForSmallDb__JJ[_](options: Handle, cache: Handle) {
-        let cache = cache.shared::<crate::cache::CacheObject>()?.0.clone();
+        let cache = cache.shared::<Arc<BlockCache>>()?.clone();
         let mut options = options.exclusive::<OptionSet>()?;
         options.family.optimize_for_small_db();
         options.table_cache = TableCache::of(Some(cache));

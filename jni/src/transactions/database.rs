@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use base::{Error, Result};
+use engine::options::WriteOptions;
 use ironstone::{
     DeadlockInfo, DeadlockPath, FamilyDescriptor, KeyLockInfo, OptimisticTransactionDb,
-    OptimisticTransactionDbOptions, Transaction, TransactionDb,
+    OptimisticTransactionDbOptions, OptimisticTransactionOptions, Transaction, TransactionDb,
+    TransactionDbOptions, TransactionOptions,
 };
 
 use super::TransactionObject;
-use super::options::{DatabaseSettings, OptimisticSettings, Settings};
-use crate::call_options::WriteObject;
 use crate::class::{Class, Method, Value};
 use crate::collections;
 use crate::db::kind::Kind;
@@ -60,16 +60,16 @@ fn with_locks(db: &DatabaseObject) -> Outcome<&TransactionDb> {
 
 /// Begins a transaction. The handle 0 means the default options.
 fn begin(db: &DatabaseObject, write: Handle, options: Handle) -> Outcome<Transaction> {
-    let write = write.shared::<WriteObject>()?.0;
+    let write = *write.shared::<WriteOptions>()?;
     match &db.kind {
         Kind::Pessimistic(locks) if options.is_null() => {
-            Ok(locks.begin_with(&write, &Settings::default().0)?)
+            Ok(locks.begin_with(&write, &TransactionOptions::default())?)
         }
-        Kind::Pessimistic(locks) => Ok(locks.begin_with(&write, &options.shared::<Settings>()?.0)?),
+        Kind::Pessimistic(locks) => Ok(locks.begin_with(&write, &*options.shared::<TransactionOptions>()?)?),
         Kind::Optimistic(checks) if options.is_null() => {
-            Ok(checks.begin_with(&write, &OptimisticSettings::default().0))
+            Ok(checks.begin_with(&write, &OptimisticTransactionOptions::default()))
         }
-        Kind::Optimistic(checks) => Ok(checks.begin_with(&write, &options.shared::<OptimisticSettings>()?.0)),
+        Kind::Optimistic(checks) => Ok(checks.begin_with(&write, &*options.shared::<OptimisticTransactionOptions>()?)),
         _ => Err(Error::invalid_argument("the database has no transactions").into()),
     }
 }
@@ -108,7 +108,7 @@ fn text<'j>(java: Java<'j>, bytes: &[u8]) -> Outcome<JString<'j>> {
 }
 
 fn lock_info<'j>(java: Java<'j>, lock: &KeyLockInfo) -> Outcome<JObject<'j>> {
-    let holders: Vec<i64> = lock.holders.iter().map(|id| id.0 as i64).collect();
+    let holders: Vec<i64> = lock.holders.iter().map(|id| id.get() as i64).collect();
     let (key, holders) = (text(java, &lock.key)?, java.new_longs(&holders)?);
     let arguments = [key.into(), holders.object().into(), Value::bool(lock.exclusive)];
     let info = NEW_LOCK_INFO.construct(java, &arguments)?;
@@ -120,7 +120,7 @@ fn lock_info<'j>(java: Java<'j>, lock: &KeyLockInfo) -> Outcome<JObject<'j>> {
 fn deadlock_info<'j>(java: Java<'j>, info: &DeadlockInfo) -> Outcome<JObject<'j>> {
     let key = text(java, &info.waiting_key)?;
     let arguments = [
-        Value::long(info.transaction.0 as i64),
+        Value::long(info.transaction.get() as i64),
         Value::long(i64::from(info.family.get())),
         key.into(),
         Value::bool(info.exclusive),
@@ -148,7 +148,7 @@ natives! {
     fn TransactionDB_open__JJLjava_lang_String_2[java](options: Handle, settings: Handle, path: JString) -> Handle {
         let set = options.shared::<OptionSet>()?;
         let path = database_dir(java, path, &*set.db.env.fs)?;
-        let settings = settings.shared::<DatabaseSettings>()?.0.clone();
+        let settings = settings.shared::<TransactionDbOptions>()?.clone();
         let families = vec![set.descriptor("default")?];
         let db = TransactionDb::open_with(path, set.for_descriptors(), settings, Some(families))?;
         pessimistic(db)?.into_handle()?
@@ -159,7 +159,7 @@ natives! {
     ) -> JLongs<'j> {
         let options = options.shared::<OptionSet>()?.for_descriptors();
         let path = database_dir(java, path, &*options.db.env.fs)?;
-        let settings = settings.shared::<DatabaseSettings>()?.0.clone();
+        let settings = settings.shared::<TransactionDbOptions>()?.clone();
         let mut families = Families::new(java, names, family_options)?;
         let descriptors = std::mem::take(&mut families.descriptors);
         let db = TransactionDb::open_with(path, options, settings, Some(descriptors))?;
@@ -222,7 +222,7 @@ natives! {
     fn TransactionDB_getAllPreparedTransactions[java](db: Handle) -> JLongs<'j> {
         let db = database(db)?;
         let handles = handles_of(&db, with_locks(&db)?.all_prepared_transactions());
-        java.new_longs(&handles.into_iter().map(|handle| handle.0).collect::<Vec<_>>())?
+        java.new_longs(&handles.into_iter().map(Handle::long).collect::<Vec<_>>())?
     }
 
     /// Returns one lock for each column family that has locks. The result cannot hold all locks, because the key of the Java map

@@ -65,8 +65,8 @@ fn get_in(
 fn families(object: &TransactionObject, handles: &[i64], count: usize) -> Outcome<Vec<In>> {
     match handles.len() {
         0 => Ok((0..count).map(|_| In::Default).collect()),
-        1 => (0..count).map(|_| In::new(object, Handle(handles[0]))).collect(),
-        len if len == count => handles.iter().map(|handle| In::new(object, Handle(*handle))).collect(),
+        1 => (0..count).map(|_| In::new(object, Handle::of(handles[0]))).collect(),
+        len if len == count => handles.iter().map(|handle| In::new(object, Handle::of(*handle))).collect(),
         len => Err(Fault::illegal_argument(format!("{len} column families for {count} keys"))),
     }
 }
@@ -176,7 +176,7 @@ natives! {
     fn Transaction_multiGet__JJJ_3_3B[java](
         txn: Handle, options: Handle, family: Handle, keys: JObjects
     ) -> JObjects<'j> {
-        multi_get(java, (txn, options), keys, &[family.0], false)?
+        multi_get(java, (txn, options), keys, &[family.long()], false)?
     }
 
     fn Transaction_multiGetForUpdate__JJ_3_3B[java](txn: Handle, options: Handle, keys: JObjects) -> JObjects<'j> {

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use engine::options::WriteOptions;
+use engine::sequence::Snapshot;
+
 use super::{TransactionObject, transaction};
 use crate::batch::BatchObject;
-use crate::call_options::WriteObject;
 use crate::class::{Class, Method, Value};
-use crate::db::SnapshotObject;
 use crate::fault::Outcome;
 use crate::filters::NotifierObject;
 use crate::handle::Handle;
@@ -21,8 +22,8 @@ impl TransactionObject {
     /// Copies the changes of the program in the commit-time batch and in the write options into the transaction.
     fn take_changes(&self) -> Outcome<()> {
         let handles = self.handles.lock();
-        if let Ok(options) = handles.write_options.shared::<WriteObject>() {
-            self.txn.set_write_options(options.0);
+        if let Ok(options) = handles.write_options.shared::<WriteOptions>() {
+            self.txn.set_write_options(*options);
         }
         if let Ok(mut batch) = handles.commit_time_batch.exclusive::<BatchObject>() {
             let batch = std::mem::take(&mut batch.batch);
@@ -36,7 +37,7 @@ impl TransactionObject {
     fn release_old_snapshot(&self) {
         let current = self.txn.snapshot().map(|snapshot| snapshot.held());
         let mut handles = self.handles.lock();
-        let known = handles.snapshot.shared::<SnapshotObject>().ok().map(|known| known.0.clone());
+        let known = handles.snapshot.shared::<Arc<Snapshot>>().ok().map(|known| known.clone());
         let same = matches!((&current, &known), (Some(current), Some(known)) if Arc::ptr_eq(current, known));
         if !same {
             std::mem::replace(&mut handles.snapshot, Handle::NULL).close();
@@ -58,7 +59,7 @@ natives! {
     /// Sets a snapshot at the next operation, and notifies the notifier then. If the notifier calls the same transaction, the
     /// call fails.
     fn Transaction_setSnapshotOnNextOperation__JJ[_](txn: Handle, notifier: Handle) {
-        let notifier = notifier.shared::<NotifierObject>()?.0.clone();
+        let notifier = notifier.shared::<NotifierObject>()?.notifier.clone();
         transaction(txn)?.txn.set_snapshot_on_next_operation(Some(notifier));
     }
 
@@ -70,7 +71,7 @@ natives! {
         let Some(snapshot) = object.txn.snapshot() else { return Ok(Handle::NULL) };
         let mut handles = object.handles.lock();
         if !handles.snapshot.is_live() {
-            handles.snapshot = object.parts.add(SnapshotObject(snapshot.held()));
+            handles.snapshot = object.parts.add(snapshot.held());
         }
         handles.snapshot
     }
@@ -83,8 +84,8 @@ natives! {
 
     fn Transaction_prepare[_](txn: Handle) {
         let object = transaction(txn)?;
-        if let Ok(options) = object.handles.lock().write_options.shared::<WriteObject>() {
-            object.txn.set_write_options(options.0);
+        if let Ok(options) = object.handles.lock().write_options.shared::<WriteOptions>() {
+            object.txn.set_write_options(*options);
         }
         object.txn.prepare()?;
     }
@@ -160,17 +161,17 @@ natives! {
         let object = transaction(txn)?;
         let mut handles = object.handles.lock();
         if !handles.write_options.is_live() {
-            handles.write_options = object.parts.add(WriteObject(object.txn.write_options()));
+            handles.write_options = object.parts.add(object.txn.write_options());
         }
         handles.write_options
     }
 
     fn Transaction_setWriteOptions[_](txn: Handle, options: Handle) {
-        let (object, options) = (transaction(txn)?, options.shared::<WriteObject>()?.0);
+        let (object, options) = (transaction(txn)?, *options.shared::<WriteOptions>()?);
         object.txn.set_write_options(options);
         let handles = object.handles.lock();
         if handles.write_options.is_live() {
-            *handles.write_options.exclusive::<WriteObject>()? = WriteObject(options);
+            *handles.write_options.exclusive::<WriteOptions>()? = options;
         }
     }
 
@@ -214,14 +215,14 @@ natives! {
 
     /// Returns the number of the transaction. The number is unique in the process.
     fn Transaction_getID[_](txn: Handle) -> i64 {
-        transaction(txn)?.txn.id().0 as i64
+        transaction(txn)?.txn.id().get() as i64
     }
 
     /// Returns the number of the transaction in lock and deadlock information. An optimistic transaction has no such number:
     /// returns the sequence number of its commit, or 0 before the commit.
     fn Transaction_getId[_](txn: Handle) -> i64 {
         let object = transaction(txn)?;
-        match object.txn.id().0 {
+        match object.txn.id().get() {
             0 => object.txn.committed_sequence().get() as i64,
             id => id as i64,
         }
@@ -233,7 +234,7 @@ natives! {
 
     fn Transaction_getWaitingTxns[java](txn: Handle) -> JObject<'j> {
         let waiting = transaction(txn)?.txn.waiting_for();
-        let ids: Vec<i64> = waiting.transactions.iter().map(|id| id.0 as i64).collect();
+        let ids: Vec<i64> = waiting.transactions.iter().map(|id| id.get() as i64).collect();
         let (key, ids) = (java.new_text(&String::from_utf8_lossy(&waiting.key))?, java.new_longs(&ids)?);
         let arguments = [Value::long(i64::from(waiting.family.get())), key.into(), ids.object().into()];
         NEW_WAITING.construct(java, &arguments)?
