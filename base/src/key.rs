@@ -159,8 +159,8 @@ impl ValueType {
 
 /// Returns the trailer as a number. A newer entry has a larger trailer.
 #[inline]
-pub const fn pack(seq: SequenceNumber, kind: u8) -> u64 {
-    (seq.get() << 8) | kind as u64
+pub const fn pack(seq: SequenceNumber, value_type: u8) -> u64 {
+    (seq.get() << 8) | value_type as u64
 }
 
 /// Returns the sequence number in a trailer.
@@ -171,8 +171,8 @@ pub const fn sequence_of(trailer: u64) -> SequenceNumber {
 
 /// Appends `user_key` and its trailer to `out`.
 #[inline]
-pub fn append_internal(out: &mut Vec<u8>, user_key: &[u8], seq: SequenceNumber, kind: ValueType) {
-    append_with_trailer(out, user_key, pack(seq, kind as u8));
+pub fn append_internal(out: &mut Vec<u8>, user_key: &[u8], seq: SequenceNumber, value_type: ValueType) {
+    append_with_trailer(out, user_key, pack(seq, value_type as u8));
 }
 
 /// Appends `user_key` and a trailer that is already packed.
@@ -298,7 +298,7 @@ pub struct Parsed<'a> {
     /// The sequence number.
     pub seq: SequenceNumber,
     /// The value type.
-    pub kind: ValueType,
+    pub value_type: ValueType,
 }
 
 /// Checks and splits an internal key from disk.
@@ -315,10 +315,12 @@ pub fn parse(internal: &[u8]) -> Result<Parsed<'_>> {
     };
     let t = u64::from_le_bytes(*bytes);
     match ValueType::from_u8(t as u8) {
-        Some(kind) if kind.is_point() || kind == ValueType::RangeDeletion => {
-            Ok(Parsed { user_key: &internal[..internal.len() - TRAILER_LEN], seq: sequence_of(t), kind })
-        }
-        _ => Err(Error::corruption(format!("internal key with unknown kind {:#x}", t as u8))),
+        Some(value_type) if value_type.is_point() || value_type == ValueType::RangeDeletion => Ok(Parsed {
+            user_key: &internal[..internal.len() - TRAILER_LEN],
+            seq: sequence_of(t),
+            value_type,
+        }),
+        _ => Err(Error::corruption(format!("internal key with unknown value type {:#x}", t as u8))),
     }
 }
 
@@ -341,7 +343,7 @@ pub fn check_boundary(internal: &[u8]) -> Result<()> {
 
 impl fmt::Display for Parsed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}#{},{}", self.user_key.escape_ascii(), self.seq, self.kind.word())
+        write!(f, "{}#{},{}", self.user_key.escape_ascii(), self.seq, self.value_type.word())
     }
 }
 

@@ -267,7 +267,9 @@ fn compaction_started(started: &CompactionStarted) -> rocksdb_compactionjobinfo_
 
 /// Returns the number of a compression type.
 fn compression_number(name: &str) -> u32 {
-    u32::from(engine::options::CompressionType::by_log_name(name).map_or(0, |compression| compression.number()))
+    u32::from(
+        engine::options::CompressionType::by_log_name(name).map_or(0, |compression| compression.number()),
+    )
 }
 
 /// Returns the counts of a compaction or of a subcompaction by their names.

@@ -396,7 +396,7 @@ fn entry(rows: &TableRows, timestamp_size: usize) -> Result<SstEntry> {
         user_key: parsed.user_key[..at].to_vec(),
         timestamp: parsed.user_key[at..].to_vec(),
         sequence: parsed.seq,
-        value_type: parsed.kind,
+        value_type: parsed.value_type,
         value: rows.pin_value(),
     })
 }

@@ -124,8 +124,10 @@ fn seed_file(
     use format::wal::{Item, Reader, ReaderOptions};
     let records = |bytes: &[u8]| {
         let number = name.split('.').next().and_then(|n| n.parse().ok()).unwrap_or(0);
-        let mut reader =
-            Reader::new(bytes, ReaderOptions { wal_number: FileNumber::new(number), ..ReaderOptions::default() });
+        let mut reader = Reader::new(
+            bytes,
+            ReaderOptions { wal_number: FileNumber::new(number), ..ReaderOptions::default() },
+        );
         let mut out = Vec::new();
         while let Ok(item) = reader.next() {
             match item {

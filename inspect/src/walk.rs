@@ -485,7 +485,7 @@ impl EntryRow {
             Ok(key) => EntryRow {
                 key: words::key(key.user_key, SHOWN_MAX),
                 seq: key.seq.get(),
-                kind: format!("{:?}", key.kind),
+                kind: format!("{:?}", key.value_type),
                 value: words::key(value, SHOWN_MAX),
             },
             Err(error) => EntryRow {

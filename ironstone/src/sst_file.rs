@@ -255,11 +255,11 @@ impl SstFileWriter {
         self.inner.entries()?.delete_range(&[begin, timestamp].concat(), &[end, timestamp].concat())
     }
 
-    fn add(&mut self, key: &[u8], timestamp: &[u8], kind: ValueType, value: &[u8]) -> Result<()> {
+    fn add(&mut self, key: &[u8], timestamp: &[u8], value_type: ValueType, value: &[u8]) -> Result<()> {
         self.check_timestamp(timestamp)?;
         match timestamp.is_empty() {
-            true => self.inner.entries()?.add(key, kind, value),
-            false => self.inner.entries()?.add(&[key, timestamp].concat(), kind, value),
+            true => self.inner.entries()?.add(key, value_type, value),
+            false => self.inner.entries()?.add(&[key, timestamp].concat(), value_type, value),
         }
     }
 

@@ -71,8 +71,12 @@ impl JavaWalFilter {
         let new = Handle::new(BatchObject::default());
         let answer = callback(|java| {
             let name = java.new_text(&path.to_string_lossy())?;
-            let arguments =
-                [Value::long(wal.get() as i64), name.into(), Value::long(record.long()), Value::long(new.long())];
+            let arguments = [
+                Value::long(wal.get() as i64),
+                name.into(),
+                Value::long(record.long()),
+                Value::long(new.long()),
+            ];
             WAL_RECORD.call_short(java, self.object.object(java), &arguments)
         });
         record.close();

@@ -53,9 +53,9 @@ fn contents(batch: &WriteBatch) -> base::Result<String> {
     let (mut seq, mut others) = (batch.sequence(), 0);
     for record in Batch::new(batch.bytes())?.records() {
         let record = record?;
-        let Some((kind, key, value)) = record.entry() else { continue };
+        let Some((value_type, key, value)) = record.entry() else { continue };
         let [key_text, value] = [key, value].map(String::from_utf8_lossy);
-        let text = match kind {
+        let text = match value_type {
             base::ValueType::Value => format!("Put({key_text}, {value})"),
             base::ValueType::Merge => format!("Merge({key_text}, {value})"),
             base::ValueType::Deletion => format!("Delete({key_text})"),

@@ -44,10 +44,10 @@ pub fn blob_of(index: &[u8]) -> Result<BlobRef> {
 /// # Errors
 /// Corruption for a value that does not decode, and for a blob index with a TTL (of the old stacked BlobDB).
 #[inline]
-pub fn references(kind: u8, value: &[u8], visit: &mut dyn FnMut(BlobRef)) -> Result<()> {
+pub fn references(value_type: u8, value: &[u8], visit: &mut dyn FnMut(BlobRef)) -> Result<()> {
     const BLOB: u8 = ValueType::BlobIndex as u8;
     const ENTITY: u8 = ValueType::WideColumnEntity as u8;
-    match kind {
+    match value_type {
         BLOB => reference(value, visit),
         ENTITY if wide::may_have_blobs(value) => {
             let columns = wide::decode(value)?;
@@ -81,8 +81,8 @@ impl BlobFlow {
     /// The errors of [`references`].
     #[inline]
     pub fn add(&mut self, internal_key: &[u8], value: &[u8]) -> Result<()> {
-        let (user_key, _, kind) = key::split(internal_key);
-        references(kind, value, &mut |blob| {
+        let (user_key, _, value_type) = key::split(internal_key);
+        references(value_type, value, &mut |blob| {
             let flow = self.0.entry(blob.file_number).or_default();
             flow.0 += 1;
             flow.1 = flow.1.saturating_add(record_len(user_key.len(), blob.size));

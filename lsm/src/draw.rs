@@ -23,10 +23,10 @@ use crate::version::{Builder, Edit, Version};
 
 /// Returns an internal key as `a#7,SET`. The largest sequence number is `inf`.
 pub fn key(internal: &[u8]) -> String {
-    let (user, seq, kind) = key::split(internal);
-    let word = match ValueType::from_u8(kind) {
-        Some(kind) => kind.word().to_string(),
-        None => format!("{kind:#x}"),
+    let (user, seq, value_type) = key::split(internal);
+    let word = match ValueType::from_u8(value_type) {
+        Some(value_type) => value_type.word().to_string(),
+        None => format!("{value_type:#x}"),
     };
     let user = user.escape_ascii();
     if seq == MAX_SEQUENCE { format!("{user}#inf,{word}") } else { format!("{user}#{seq},{word}") }
@@ -41,12 +41,12 @@ pub fn parse_key(text: &str) -> Result<Vec<u8>> {
     let (user, rest) = text.split_once('#').ok_or_else(bad)?;
     let (seq, word) = rest.split_once(',').ok_or_else(bad)?;
     let seq = if seq == "inf" { MAX_SEQUENCE } else { seq.parse().map_err(|_| bad())? };
-    let kind = (0..=u8::MAX)
+    let value_type = (0..=u8::MAX)
         .filter_map(ValueType::from_u8)
         .find(|k| k.word() == word && (k.is_point() || *k == ValueType::RangeDeletion))
         .ok_or_else(bad)?;
     let mut out = Vec::new();
-    key::append_internal(&mut out, user.as_bytes(), seq, kind);
+    key::append_internal(&mut out, user.as_bytes(), seq, value_type);
     Ok(out)
 }
 

@@ -147,8 +147,12 @@ mod tests {
 
     #[test]
     fn a_quarantined_file_is_no_input_and_a_second_quarantine_is_none() {
-        let file =
-            TableFile::new(FileMetaData::new(FileNumber::new(1), 10, b"a\0\0\0\0\0\0\0\0", b"b\0\0\0\0\0\0\0\0"));
+        let file = TableFile::new(FileMetaData::new(
+            FileNumber::new(1),
+            10,
+            b"a\0\0\0\0\0\0\0\0",
+            b"b\0\0\0\0\0\0\0\0",
+        ));
         assert!(!file.being_compacted());
         assert!(file.quarantine() && !file.quarantine());
         assert!(file.being_compacted() && file.is_quarantined());
@@ -156,8 +160,12 @@ mod tests {
 
     #[test]
     fn a_changed_file_keeps_its_state_but_is_not_reserved() {
-        let file =
-            TableFile::new(FileMetaData::new(FileNumber::new(1), 10, b"a\0\0\0\0\0\0\0\0", b"b\0\0\0\0\0\0\0\0"));
+        let file = TableFile::new(FileMetaData::new(
+            FileNumber::new(1),
+            10,
+            b"a\0\0\0\0\0\0\0\0",
+            b"b\0\0\0\0\0\0\0\0",
+        ));
         file.set_being_compacted(true);
         file.mark();
         let changed = file.changed(|facts| facts.epoch_number = 7);
@@ -167,8 +175,12 @@ mod tests {
 
     #[test]
     fn a_changed_file_holds_no_open_file() {
-        let file =
-            TableFile::new(FileMetaData::new(FileNumber::new(1), 10, b"a\0\0\0\0\0\0\0\0", b"b\0\0\0\0\0\0\0\0"));
+        let file = TableFile::new(FileMetaData::new(
+            FileNumber::new(1),
+            10,
+            b"a\0\0\0\0\0\0\0\0",
+            b"b\0\0\0\0\0\0\0\0",
+        ));
         assert_eq!(file.held::<u32>(), None);
         file.hold_open(7u32);
         file.hold_open(8u32);
@@ -178,8 +190,12 @@ mod tests {
 
     #[test]
     fn a_later_mark_is_in_the_record_and_not_in_the_facts() {
-        let file =
-            TableFile::new(FileMetaData::new(FileNumber::new(1), 10, b"a\0\0\0\0\0\0\0\0", b"b\0\0\0\0\0\0\0\0"));
+        let file = TableFile::new(FileMetaData::new(
+            FileNumber::new(1),
+            10,
+            b"a\0\0\0\0\0\0\0\0",
+            b"b\0\0\0\0\0\0\0\0",
+        ));
         file.mark();
         assert!(file.is_marked() && file.to_record(1, 0).marked_for_compaction);
         assert!(!file.marked_for_compaction);

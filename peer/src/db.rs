@@ -158,8 +158,7 @@ impl Db {
         let mut kept = own;
         kept.push(options);
         let open = Arc::new(Open::new(raw, library.clone(), kept));
-        let families =
-            handles.into_iter().map(|raw| Family::new(raw, open.clone())).collect();
+        let families = handles.into_iter().map(|raw| Family::new(raw, open.clone())).collect();
         Ok((Db { open }, families))
     }
 

@@ -78,8 +78,7 @@ impl Db {
         let mut kept = each;
         kept.push(options);
         let open = Arc::new(Open::new(raw, library.clone(), kept));
-        let families =
-            handles.into_iter().map(|raw| Family::new(raw, open.clone())).collect();
+        let families = handles.into_iter().map(|raw| Family::new(raw, open.clone())).collect();
         Ok((Db { open }, families))
     }
 

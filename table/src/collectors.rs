@@ -149,9 +149,9 @@ impl TablePropertiesCollector for DeletionCollector {
         if self.need_compact {
             return Ok(());
         }
-        let kind = split(key).2;
+        let value_type = split(key).2;
         let deletions = [ValueType::Deletion, ValueType::SingleDeletion, ValueType::DeletionWithTimestamp];
-        let is_deletion = deletions.iter().any(|deletion| *deletion as u8 == kind);
+        let is_deletion = deletions.iter().any(|deletion| *deletion as u8 == value_type);
         self.total += 1;
         self.total_deletions += u64::from(is_deletion);
         self.file_size = file_size;

@@ -88,10 +88,10 @@ impl SstFileWriter {
     /// # Errors
     /// InvalidArgument if the key is not above the previous key, is too long, or has a value type that is not
     /// allowed. Otherwise the errors of the file.
-    pub fn add(&mut self, user_key: &[u8], kind: ValueType, value: &[u8]) -> Result<()> {
+    pub fn add(&mut self, user_key: &[u8], value_type: ValueType, value: &[u8]) -> Result<()> {
         use ValueType::{Deletion, DeletionWithTimestamp, Merge, Value, WideColumnEntity};
-        if !matches!(kind, Value | Merge | WideColumnEntity | Deletion | DeletionWithTimestamp) {
-            return Err(Error::invalid_argument(format!("{} in an external table", kind.word())));
+        if !matches!(value_type, Value | Merge | WideColumnEntity | Deletion | DeletionWithTimestamp) {
+            return Err(Error::invalid_argument(format!("{} in an external table", value_type.word())));
         }
         check_len("key", user_key, 8)?;
         check_len("value", value, 0)?;
@@ -102,7 +102,7 @@ impl SstFileWriter {
             return Err(Error::invalid_argument("Keys must be added in strict ascending order."));
         }
         self.key.clear();
-        append_internal(&mut self.key, user_key, SequenceNumber::ZERO, kind);
+        append_internal(&mut self.key, user_key, SequenceNumber::ZERO, value_type);
         self.writer.add(&self.key, value)?;
         if self.info.num_entries == 0 {
             self.info.smallest_key = user_key.to_vec();
@@ -126,9 +126,9 @@ impl SstFileWriter {
 
     /// Adds a point tombstone. Fails like [`put`](Self::put).
     pub fn delete(&mut self, user_key: &[u8]) -> Result<()> {
-        let kind =
+        let value_type =
             if self.timestamp_size > 0 { ValueType::DeletionWithTimestamp } else { ValueType::Deletion };
-        self.add(user_key, kind, &[])
+        self.add(user_key, value_type, &[])
     }
 
     /// Adds a range tombstone from `start` (included) to `end` (excluded). Tombstones may be in any order. An

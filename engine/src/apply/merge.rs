@@ -45,7 +45,7 @@ pub(super) fn at_write(
     let before = seq.checked_sub(1)?;
     let mut operands = 0;
     let counted = mem.get(key, before, |version| {
-        if version.kind != ValueType::Merge {
+        if version.value_type != ValueType::Merge {
             return ControlFlow::Break(());
         }
         operands += 1;

@@ -180,7 +180,7 @@ fn check_record(record: &Record<'_>, family: &Family) -> Result<()> {
             "wide-column entities are read from release 7.9 on, but compat is older",
         )),
         Record::PutBlobIndex { .. } | Record::PutEntity { .. } => {
-            record.entry().map_or(Ok(()), |(kind, _, value)| no_blob_references(kind, value))
+            record.entry().map_or(Ok(()), |(value_type, _, value)| no_blob_references(value_type, value))
         }
         _ => Ok(()),
     }
@@ -189,8 +189,8 @@ fn check_record(record: &Record<'_>, family: &Family) -> Result<()> {
 /// Rejects an entry that refers to a blob file. Only `enable_blob_direct_write` of RocksDB writes such entries to a WAL.
 /// Their blob files are in no version, so a flush of the entries would lose the values.
 #[inline]
-fn no_blob_references(kind: ValueType, value: &[u8]) -> Result<()> {
-    let refers = match kind {
+fn no_blob_references(value_type: ValueType, value: &[u8]) -> Result<()> {
+    let refers = match value_type {
         ValueType::BlobIndex => true,
         ValueType::WideColumnEntity => format::wide::may_have_blobs(value),
         _ => false,
@@ -303,30 +303,30 @@ fn run_of_family<'a>(
     let mut last_deleted: &[u8] = &[];
     let rest = loop {
         source.check_protection(&record)?;
-        if let Some((kind, key, value)) = record.entry() {
-            no_blob_references(kind, value)?;
-            if kind == ValueType::RangeDeletion {
+        if let Some((value_type, key, value)) = record.entry() {
+            no_blob_references(value_type, value)?;
+            if value_type == ValueType::RangeDeletion {
                 if !is_empty_range(key, value, Some(family)) {
                     mem.add_range_tombstone(done.next_seq, key, value)?;
                     done.next_seq += source.step();
                 }
             } else {
-                let kind = if timestamps && kind == ValueType::Deletion {
+                let value_type = if timestamps && value_type == ValueType::Deletion {
                     ValueType::DeletionWithTimestamp
                 } else {
-                    kind
+                    value_type
                 };
-                let merged = match (kind, merger) {
+                let merged = match (value_type, merger) {
                     (ValueType::Merge, Some(merger)) => {
                         merge::at_write(merger, family, &pin.parts, mem, done.next_seq, key, value)
                     }
                     _ => None,
                 };
                 let inserted = match &merged {
-                    Some((kind, value)) => writer.add(done.next_seq, *kind, key, value)?,
-                    None => writer.add(done.next_seq, kind, key, value)?,
+                    Some((value_type, value)) => writer.add(done.next_seq, *value_type, key, value)?,
+                    None => writer.add(done.next_seq, value_type, key, value)?,
                 };
-                if matches!(kind, ValueType::Deletion | ValueType::SingleDeletion) {
+                if matches!(value_type, ValueType::Deletion | ValueType::SingleDeletion) {
                     (deleted, last_deleted) = (deleted + 1, key);
                 }
                 done.updated += u64::from(inserted == Inserted::InPlace);

@@ -70,8 +70,8 @@ fn add_batch(
         let mut writer = at.map(|at| own[at].1.writer());
         let mut record = first;
         next = loop {
-            if let (Some((kind, key, value)), Some(writer)) = (record.entry(), &mut writer) {
-                writer.add(seq, kind, key, value)?;
+            if let (Some((value_type, key, value)), Some(writer)) = (record.entry(), &mut writer) {
+                writer.add(seq, value_type, key, value)?;
             }
             seq += u64::from(record.is_counted());
             match records.next().transpose()? {

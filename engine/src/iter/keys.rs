@@ -40,11 +40,11 @@ pub(super) fn seek_key(
 
 /// Returns true if an entry of this value type deletes its key.
 #[inline]
-pub(super) fn is_deletion(kind: u8) -> bool {
+pub(super) fn is_deletion(value_type: u8) -> bool {
     const DELETION: u8 = ValueType::Deletion as u8;
     const SINGLE: u8 = ValueType::SingleDeletion as u8;
     const TIMED: u8 = ValueType::DeletionWithTimestamp as u8;
-    matches!(kind, DELETION | SINGLE | TIMED)
+    matches!(value_type, DELETION | SINGLE | TIMED)
 }
 
 #[inline]

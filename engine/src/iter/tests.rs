@@ -46,13 +46,14 @@ fn random_versions(chance: &mut Chance) -> Versions {
     let mut versions = Versions::new();
     for seq in 1..=chance.below(60) {
         let key = chance.below(9) as u8;
-        let kind = match chance.below(5) {
+        let value_type = match chance.below(5) {
             0 => ValueType::Deletion,
             1 | 2 => ValueType::Merge,
             _ => ValueType::Value,
         };
-        let value = if kind == ValueType::Deletion { Vec::new() } else { format!("v{seq}").into_bytes() };
-        versions.push((key, seq, kind, value));
+        let value =
+            if value_type == ValueType::Deletion { Vec::new() } else { format!("v{seq}").into_bytes() };
+        versions.push((key, seq, value_type, value));
     }
     versions
 }
@@ -62,8 +63,8 @@ fn model(versions: &Versions, seq: u64) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut out = Vec::new();
     for key in 0..9u8 {
         let mut value: Option<Vec<u8>> = None;
-        for (_, _, kind, bytes) in versions.iter().filter(|(k, s, _, _)| *k == key && *s <= seq) {
-            value = match (kind, value) {
+        for (_, _, value_type, bytes) in versions.iter().filter(|(k, s, _, _)| *k == key && *s <= seq) {
+            value = match (value_type, value) {
                 (ValueType::Deletion, _) => None,
                 (ValueType::Merge, Some(old)) => Some([&old[..], b",", bytes].concat()),
                 _ => Some(bytes.clone()),
@@ -85,9 +86,9 @@ fn walk(versions: &Versions, seq: u64, skip: u64, bounds: (Option<u8>, Option<u8
     let order = InternalOrder::new(Order::Bytewise);
     let mut entries: Vec<(Vec<u8>, Vec<u8>)> = versions
         .iter()
-        .map(|(key, seq, kind, value)| {
+        .map(|(key, seq, value_type, value)| {
             let mut internal = Vec::new();
-            append_internal(&mut internal, &[*key], SequenceNumber::new(*seq), *kind);
+            append_internal(&mut internal, &[*key], SequenceNumber::new(*seq), *value_type);
             (internal, value.clone())
         })
         .collect();
@@ -164,9 +165,9 @@ fn seeks_and_changes_of_direction_agree_with_the_model() {
     }
 }
 
-fn entry(user: &[u8], seq: u64, kind: ValueType) -> (Vec<u8>, Vec<u8>) {
+fn entry(user: &[u8], seq: u64, value_type: ValueType) -> (Vec<u8>, Vec<u8>) {
     let mut internal = Vec::new();
-    append_internal(&mut internal, user, SequenceNumber::new(seq), kind);
+    append_internal(&mut internal, user, SequenceNumber::new(seq), value_type);
     (internal, format!("v{seq}").into_bytes())
 }
 

@@ -462,9 +462,9 @@ pub(super) fn unique_id_of(properties: &format::properties::Properties) -> [u64;
 
 /// Gives a boundary the global sequence number, if the sequence number of the boundary is 0.
 fn with_seq(internal: &[u8], seq: SequenceNumber) -> Vec<u8> {
-    let (user, own, kind) = base::key::split(internal);
+    let (user, own, value_type) = base::key::split(internal);
     let seq = if own.is_zero() { seq } else { own };
     let mut out = Vec::with_capacity(internal.len());
-    base::key::append_with_trailer(&mut out, user, base::key::pack(seq, kind));
+    base::key::append_with_trailer(&mut out, user, base::key::pack(seq, value_type));
     out
 }

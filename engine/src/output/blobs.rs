@@ -204,12 +204,12 @@ impl<'a> BlobOutput<'a> {
         Ok(true)
     }
 
-    fn set_entry(&mut self, key: &[u8], kind: ValueType) {
+    fn set_entry(&mut self, key: &[u8], value_type: ValueType) {
         base::invariant!(key.len() >= TRAILER_LEN, "an internal key has {} bytes", key.len());
         self.key.clear();
         self.key.extend_from_slice(key);
         let at = self.key.len() - TRAILER_LEN;
-        self.key[at..].copy_from_slice(&pack(key::sequence(key), kind as u8).to_le_bytes());
+        self.key[at..].copy_from_slice(&pack(key::sequence(key), value_type as u8).to_le_bytes());
     }
 
     /// Writes a value to the open blob file; opens a file if there is none, and finishes a file that is full.

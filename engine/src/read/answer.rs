@@ -130,10 +130,10 @@ impl<'a> Answer<'a> {
     ) -> ControlFlow<()> {
         base::invariant!(!self.settled(), "an entry is added to an answer that is complete");
         if reader.embeds_blobs() {
-            match reader.resolve_embedded(entry.kind(), &entry.value, ctx) {
+            match reader.resolve_embedded(entry.value_type(), &entry.value, ctx) {
                 Ok(None) => {}
-                Ok(Some((kind, value))) => {
-                    return self.version((key, entry.user_key), entry.sequence(), kind as u8, || value);
+                Ok(Some((value_type, value))) => {
+                    return self.version((key, entry.user_key), entry.sequence(), value_type as u8, || value);
                 }
                 Err(error) => {
                     self.fail(error);
@@ -141,7 +141,7 @@ impl<'a> Answer<'a> {
                 }
             }
         }
-        self.version((key, entry.user_key), entry.sequence(), entry.kind(), || entry.value.pin())
+        self.version((key, entry.user_key), entry.sequence(), entry.value_type(), || entry.value.pin())
     }
 
     /// Adds the next older entry, from an SST file, as [`Answer::entry`] does. Records the entry in `row`.
@@ -153,17 +153,17 @@ impl<'a> Answer<'a> {
         (reader, ctx): (&AnyReader, &ReadCtx),
         row: &mut Row<'_>,
     ) -> ControlFlow<()> {
-        let (kind, value) = match reader.resolve_embedded(entry.kind(), &entry.value, ctx) {
-            Ok(None) => (entry.kind(), entry.value.pin()),
-            Ok(Some((kind, value))) => (kind as u8, value),
+        let (value_type, value) = match reader.resolve_embedded(entry.value_type(), &entry.value, ctx) {
+            Ok(None) => (entry.value_type(), entry.value.pin()),
+            Ok(Some((value_type, value))) => (value_type as u8, value),
             Err(error) => {
                 row.spoil();
                 self.fail(error);
                 return ControlFlow::Break(());
             }
         };
-        let decided = self.version((key, entry.user_key), entry.sequence(), kind, || value.clone());
-        row.record(entry.sequence(), kind, entry.user_key, &value, decided);
+        let decided = self.version((key, entry.user_key), entry.sequence(), value_type, || value.clone());
+        row.record(entry.sequence(), value_type, entry.user_key, &value, decided);
         decided
     }
 
@@ -180,7 +180,7 @@ impl<'a> Answer<'a> {
         &mut self,
         (user_key, stored_key): (&[u8], &[u8]),
         seq: SequenceNumber,
-        kind: u8,
+        value_type: u8,
         pin: impl FnOnce() -> Pinned,
     ) -> ControlFlow<()> {
         const VALUE: u8 = ValueType::Value as u8;
@@ -189,17 +189,22 @@ impl<'a> Answer<'a> {
         }
         if seq < self.covering {
             self.settle(user_key, Ok(Base::None));
-        } else if kind == VALUE && self.operands.is_empty() && !self.raw_operands {
+        } else if value_type == VALUE && self.operands.is_empty() && !self.raw_operands {
             self.outcome = Some(Ok(Some(Found::Value(pin()))));
         } else {
-            return self.other((user_key, stored_key), kind, pin());
+            return self.other((user_key, stored_key), value_type, pin());
         }
         ControlFlow::Break(())
     }
 
     #[cold]
-    fn other(&mut self, (user_key, stored_key): (&[u8], &[u8]), kind: u8, value: Pinned) -> ControlFlow<()> {
-        let base = match ValueType::from_u8(kind) {
+    fn other(
+        &mut self,
+        (user_key, stored_key): (&[u8], &[u8]),
+        value_type: u8,
+        value: Pinned,
+    ) -> ControlFlow<()> {
+        let base = match ValueType::from_u8(value_type) {
             Some(ValueType::Merge) => {
                 perf_add(PerfCounter::InternalMergePointLookupCount, 1);
                 self.operands.push(value);
@@ -229,9 +234,9 @@ impl<'a> Answer<'a> {
             }
             Some(ValueType::BlobIndex) => match self.blobs {
                 Some(blobs) => blobs.value(stored_key, &value).map(Base::Value),
-                None => Err(resolve::unknown_kind(kind)),
+                None => Err(resolve::unknown_value_type(value_type)),
             },
-            _ => Err(resolve::unknown_kind(kind)),
+            _ => Err(resolve::unknown_value_type(value_type)),
         };
         self.settle(user_key, base);
         ControlFlow::Break(())

@@ -230,7 +230,9 @@ impl Reads {
                     perf_add(PerfCounter::BloomMemtableHitCount, 1);
                 }
                 perf_add(PerfCounter::GetFromMemtableCount, 1);
-                mem.get(full, seq, |v| answer.version((key, full), v.seq, v.kind as u8, || v.pin(mem)))?;
+                mem.get(full, seq, |v| {
+                    answer.version((key, full), v.seq, v.value_type as u8, || v.pin(mem))
+                })?;
                 if answer.settled() {
                     return Ok(DecidedBy::Memtable);
                 }

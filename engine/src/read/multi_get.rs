@@ -317,7 +317,7 @@ fn from_memtables(
             let slot = &mut list[asked[i]];
             slot.place = DecidedBy::Memtable;
             let full = user_key(slot.seek_key);
-            slot.answer.version((slot.key, full), v.seq, v.kind as u8, || v.pin(mem))
+            slot.answer.version((slot.key, full), v.seq, v.value_type as u8, || v.pin(mem))
         });
         if let Err(error) = done {
             open.iter().for_each(|&i| slots.list[i].answer.fail(error.clone()));

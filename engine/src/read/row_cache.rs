@@ -15,7 +15,7 @@
 //! ```text
 //! row:    length-prefixed: file number, view, user key    varints, and bytes with a varint length
 //!         range tombstone                                 varint: sequence number, 0 for none
-//!         entries to the end: kind (1 byte), sequence number (varint),
+//!         entries to the end: value type (1 byte), sequence number (varint),
 //!                  stored key (varint: 0 if it is the key of the caller, or the length + 1, and bytes),
 //!                  value (bytes with a varint length)
 //! ```
@@ -125,7 +125,7 @@ impl Row<'_> {
             );
             let stored = entry.stored_key.map_or_else(|| self.full(), |range| &bytes[range]);
             let pin = || Pinned::bytes(bytes.clone(), entry.value.clone());
-            if answer.version((key, stored), entry.seq, entry.kind, pin).is_break() {
+            if answer.version((key, stored), entry.seq, entry.value_type, pin).is_break() {
                 break;
             }
         }
@@ -160,12 +160,12 @@ impl Row<'_> {
     pub fn record(
         &mut self,
         seq: SequenceNumber,
-        kind: u8,
+        value_type: u8,
         stored_key: &[u8],
         value: &[u8],
         decided: ControlFlow<()>,
     ) {
-        self.entries.push(kind);
+        self.entries.push(value_type);
         put_varint64(&mut self.entries, seq.get());
         if stored_key == self.full() {
             self.entries.push(0);
@@ -175,7 +175,7 @@ impl Row<'_> {
         }
         put_bytes(&mut self.entries, value);
         // Another answer may go on after this merge operand.
-        self.whole = decided.is_continue() || kind != ValueType::Merge as u8;
+        self.whole = decided.is_continue() || value_type != ValueType::Merge as u8;
     }
 
     /// Prevents that the row is added.
@@ -207,7 +207,7 @@ fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
 
 /// An entry of a row. The ranges are in the bytes of the row.
 struct RowEntry {
-    kind: u8,
+    value_type: u8,
     seq: SequenceNumber,
     /// `None` if the stored key is the key of the caller.
     stored_key: Option<std::ops::Range<usize>>,
@@ -240,13 +240,13 @@ impl Reader<'_> {
     }
 
     fn entry(&mut self) -> Option<RowEntry> {
-        let kind = *self.bytes.get(self.at)?;
+        let value_type = *self.bytes.get(self.at)?;
         self.at += 1;
         let seq = self.number()?;
         let stored_key = match self.number()? {
             0 => None,
             len => Some(self.take(len - 1)?),
         };
-        Some(RowEntry { kind, seq: SequenceNumber::new(seq), stored_key, value: self.range()? })
+        Some(RowEntry { value_type, seq: SequenceNumber::new(seq), stored_key, value: self.range()? })
     }
 }

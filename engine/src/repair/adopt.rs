@@ -279,12 +279,12 @@ impl Survey {
             seq = (seq + 1).min(key::MAX_SEQUENCE);
         }
         let numbered = |key: &mut Vec<u8>| {
-            let (user, old, kind) = key::split(key);
+            let (user, old, value_type) = key::split(key);
             let mut new = Vec::with_capacity(key.len());
             key::append_with_trailer(
                 &mut new,
                 user,
-                key::pack(if old == key::MAX_SEQUENCE { old } else { seq }, kind),
+                key::pack(if old == key::MAX_SEQUENCE { old } else { seq }, value_type),
             );
             *key = new;
         };

@@ -211,12 +211,12 @@ fn tombstones(order: &Order, group: &Group, readers: &[AnyReader]) -> Vec<(Vec<u
     for (member, reader) in group.members.iter().zip(readers) {
         let (smallest, largest) = (user_key(&member.record.smallest), user_key(&member.record.largest));
         for (start, end) in reader.range_tombstones() {
-            let (user, seq, kind) = key::split(start);
+            let (user, seq, value_type) = key::split(start);
             let from = if order.compare(user, smallest).is_lt() { smallest } else { user };
             let to = if order.compare(end, largest).is_gt() { largest } else { end };
             if order.compare(from, to).is_lt() {
                 let mut start = Vec::new();
-                key::append_with_trailer(&mut start, from, key::pack(seq, kind));
+                key::append_with_trailer(&mut start, from, key::pack(seq, value_type));
                 out.push((start, to.to_vec()));
             }
         }

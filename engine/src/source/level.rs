@@ -164,8 +164,8 @@ impl LevelIter {
             self.at,
             self.files.len()
         );
-        let kind = base::ValueType::from_u8(base::key::trailer(current.key()) as u8);
-        if matches!(kind, Some(Deletion | SingleDeletion | DeletionWithTimestamp | Merge))
+        let value_type = base::ValueType::from_u8(base::key::trailer(current.key()) as u8);
+        if matches!(value_type, Some(Deletion | SingleDeletion | DeletionWithTimestamp | Merge))
             && let Some(file) = self.files.get(self.at)
         {
             file.add_reads_sampled(sample::RATE);

@@ -80,8 +80,8 @@ pub fn unresolved_blob() -> Error {
 
 /// Returns the error for a value type that is not allowed at its place.
 #[cold]
-pub fn unknown_kind(kind: u8) -> Error {
-    Error::corruption(format!("unknown kind {kind:#x} of an entry"))
+pub fn unknown_value_type(value_type: u8) -> Error {
+    Error::corruption(format!("unknown value type {value_type:#x} of an entry"))
 }
 
 /// Removes the preferred sequence number at the end of the value of a timed put.
@@ -94,8 +94,8 @@ pub fn without_preferred_seq(value: Pinned) -> Result<Pinned> {
 
 /// Returns the number of bytes after the user's value in an entry of this value type.
 #[inline]
-pub fn value_suffix(kind: ValueType) -> usize {
-    if kind as u8 == ValueType::ValuePreferredSeqno as u8 { 8 } else { 0 }
+pub fn value_suffix(value_type: ValueType) -> usize {
+    if value_type as u8 == ValueType::ValuePreferredSeqno as u8 { 8 } else { 0 }
 }
 
 /// Buffers of merges. They are kept between entries, so that a merge needs no allocation.

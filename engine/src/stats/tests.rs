@@ -63,7 +63,8 @@ fn jobs_add_up_by_level_and_pool() {
 fn stalls_are_reported_by_reason_for_the_last_seconds() {
     let clock = Arc::new(ManualClock::new(1_000_000_000));
     let stats = Stats::new(None, clock.clone());
-    let of = |family: u32, trigger| StallReason { family: Some(FamilyId::new(family)), trigger, stopped: true };
+    let of =
+        |family: u32, trigger| StallReason { family: Some(FamilyId::new(family)), trigger, stopped: true };
     let (full, many) = (of(0, pressure::Cause::MemtableLimit), of(1, pressure::Cause::L0FileCountLimit));
     stats.slow.stalled(&[full, many], 5);
     clock.advance(30_000_000);

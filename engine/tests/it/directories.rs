@@ -225,8 +225,9 @@ fn an_import_and_an_ingestion_replace_no_file_that_has_the_number_of_theirs() {
         let request = export(&db);
         let path = request.files[0].path.clone();
         // The next numbers are taken by files that this database does not know.
-        let strangers: Vec<_> =
-            (20..60).map(|number| Path::new(MAIN).join(format::names::table(FileNumber::new(number)))).collect();
+        let strangers: Vec<_> = (20..60)
+            .map(|number| Path::new(MAIN).join(format::names::table(FileNumber::new(number))))
+            .collect();
         strangers.iter().for_each(|stranger| env.fs.write_all(stranger, b"stranger", false).unwrap());
         for _ in 0..30 {
             let new = FamilyDescriptor::new("new", FamilyOptions::default());

@@ -17,7 +17,7 @@ pub fn batch(bytes: &[u8]) -> Tree {
 
 fn record(p: &mut Probe<'_>) -> String {
     let name = |tag: &u8| match ValueType::from_u8(*tag) {
-        Some(kind) => format!("tag {tag} {kind:?}"),
+        Some(value_type) => format!("tag {tag} {value_type:?}"),
         None => format!("tag {tag} unknown"),
     };
     let tag = p.field(|c| c.u8(), name).and_then(ValueType::from_u8);

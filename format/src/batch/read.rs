@@ -121,10 +121,10 @@ impl<'a> Record<'a> {
             keys.extend_from_slice(&key[..kept.unwrap_or(key.len())]);
             keys.extend_from_slice(if kept.is_some() { timestamp } else { b"" });
         };
-        let Some((kind, key, value)) = self.entry() else { return *self };
+        let Some((value_type, key, value)) = self.entry() else { return *self };
         let at = key.len();
         put(key);
-        if kind == ValueType::RangeDeletion {
+        if value_type == ValueType::RangeDeletion {
             put(value);
         }
         let (key, end) = keys.split_at(at);

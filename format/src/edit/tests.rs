@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 fn ikey(bytes: &[u8]) -> Value {
     let k = key::parse(bytes).unwrap();
-    json!({"user_key": to_hex(k.user_key), "seq": k.seq.get(), "type": k.kind as u8})
+    json!({"user_key": to_hex(k.user_key), "seq": k.seq.get(), "type": k.value_type as u8})
 }
 
 fn file(f: &NewFile, min_wal: Option<FileNumber>) -> Value {
@@ -224,19 +224,19 @@ fn boundaries_lose_timestamps_that_are_not_persisted() {
 /// two entries of one user key.
 #[test]
 fn a_boundary_may_be_of_the_kind_before_all_kinds_and_of_none_above() {
-    let edit = |kind: u8| {
+    let edit = |value_type: u8| {
         let mut smallest = b"a".to_vec();
-        smallest.extend_from_slice(&(7 << 8 | u64::from(kind)).to_le_bytes());
+        smallest.extend_from_slice(&(7 << 8 | u64::from(value_type)).to_le_bytes());
         let mut largest = b"b".to_vec();
         largest.extend_from_slice(&(9 << 8 | 1u64).to_le_bytes());
         let file =
             NewFile { number: FileNumber::new(5), epoch_number: 1, smallest, largest, ..NewFile::default() };
         VersionEdit { new_files: vec![file], ..VersionEdit::default() }
     };
-    for kind in [0x0f, 0x1a] {
+    for value_type in [0x0f, 0x1a] {
         let mut bytes = Vec::new();
-        edit(kind).encode(0, &mut bytes).unwrap();
-        assert_eq!(VersionEdit::decode(&bytes).unwrap(), edit(kind));
+        edit(value_type).encode(0, &mut bytes).unwrap();
+        assert_eq!(VersionEdit::decode(&bytes).unwrap(), edit(value_type));
     }
     assert!(edit(0x1b).encode(0, &mut Vec::new()).is_err());
 }
@@ -253,7 +253,9 @@ fn a_file_without_epoch_is_not_written() {
 #[test]
 fn deleted_files_are_written_sorted_and_once() {
     let edit = VersionEdit {
-        deleted_files: [(1, 9), (0, 7), (1, 9), (1, 2)].map(|(level, n)| (level, FileNumber::new(n))).to_vec(),
+        deleted_files: [(1, 9), (0, 7), (1, 9), (1, 2)]
+            .map(|(level, n)| (level, FileNumber::new(n)))
+            .to_vec(),
         ..VersionEdit::default()
     };
     let mut out = Vec::new();

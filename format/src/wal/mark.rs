@@ -131,7 +131,8 @@ pub fn parse_marks(blob: &[u8]) -> Option<Marks> {
     let mut c = Cursor::new(blob.strip_suffix(&MARK_MAGIC)?);
     let (mut marks, mut behind) = (Marks::default(), None);
     while !c.is_empty() {
-        let mark = Mark { wal_number: FileNumber::new(c.varint64()?), bytes: c.varint64()?, digest: c.u32()? };
+        let mark =
+            Mark { wal_number: FileNumber::new(c.varint64()?), bytes: c.varint64()?, digest: c.u32()? };
         match behind {
             _ if mark == REPEATS => marks.repeats = true,
             _ if mark == WRITTEN || mark == MANIFEST => behind = Some(mark),

@@ -83,7 +83,11 @@ fn records(got: &[Got]) -> Vec<Vec<u8>> {
 }
 
 fn framing(recyclable: bool, wal_number: u64) -> Framing {
-    if recyclable { Framing::Recyclable { wal_number: FileNumber::new(wal_number) } } else { Framing::Classic }
+    if recyclable {
+        Framing::Recyclable { wal_number: FileNumber::new(wal_number) }
+    } else {
+        Framing::Classic
+    }
 }
 
 /// Returns the content of a record according to the vector. The vectors store large records as runs.

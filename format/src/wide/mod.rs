@@ -5,7 +5,7 @@
 //!   varint32 1 | varint32 n | n x { slice name, varint32 value size } | values
 //! version 2, some columns in blob files
 //!   varint32 2 | varint32 n | varint32 name sizes' bytes | varint32 value sizes' bytes
-//!   | varint32 names' bytes | n x u8 kind (1 inline, 0x11 blob index)
+//!   | varint32 names' bytes | n x u8 value type (1 inline, 0x11 blob index)
 //!   | n x varint32 name size | n x varint32 value size | names | values
 //! ```
 //! Columns are strictly ascending by name, in bytewise order. The default column has the empty name, so it is
@@ -119,16 +119,16 @@ fn decode_v2<'a>(c: &mut Cursor<'a>, count: usize) -> Result<Vec<Column<'a>>> {
     let name_sizes_len = need("name sizes' length", c.varint32())? as usize;
     let value_sizes_len = need("value sizes' length", c.varint32())? as usize;
     let names_len = need("names' length", c.varint32())? as usize;
-    let kinds = need("column types", c.take(count))?;
+    let value_types = need("column types", c.take(count))?;
     let mut name_sizes = Cursor::new(need("name sizes", c.take(name_sizes_len))?);
     let mut value_sizes = Cursor::new(need("value sizes", c.take(value_sizes_len))?);
     let mut names = Cursor::new(need("names", c.take(names_len))?);
     let mut heads = Vec::with_capacity(count);
-    for &kind in kinds {
-        let is_blob = match ValueType::from_u8(kind) {
+    for &value_type in value_types {
+        let is_blob = match ValueType::from_u8(value_type) {
             Some(ValueType::Value) => false,
             Some(ValueType::BlobIndex) => true,
-            _ => return Err(Error::corruption(format!("Unsupported wide column type {kind:#x}"))),
+            _ => return Err(Error::corruption(format!("Unsupported wide column type {value_type:#x}"))),
         };
         let name =
             need("name size", name_sizes.varint32()).and_then(|n| need("name", names.take(n as usize)))?;

@@ -312,8 +312,10 @@ fn records_from_an_offset_are_the_records_of_the_whole_file_from_there() {
     let mut writer = format::wal::Writer::new(format::wal::Framing::Classic);
     // Records of many lengths, some longer than two blocks.
     for n in 0..60_usize {
-        let mut edit =
-            format::edit::VersionEdit { next_file_number: Some(FileNumber::new(n as u64)), ..Default::default() };
+        let mut edit = format::edit::VersionEdit {
+            next_file_number: Some(FileNumber::new(n as u64)),
+            ..Default::default()
+        };
         edit.db_id = Some("x".repeat(if n % 10 == 7 { 90_000 } else { n * 300 }));
         let mut record = Vec::new();
         edit.encode(0, &mut record).unwrap();

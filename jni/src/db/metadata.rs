@@ -122,8 +122,9 @@ pub fn descriptor<'j>(java: Java<'j>, name: &str, options: OptionSet) -> Outcome
 /// Reads the bytes of pairs of slices.
 fn ranges(java: Java<'_>, slices: JLongs<'_>) -> Outcome<Vec<(Vec<u8>, Vec<u8>)>> {
     let handles = java.longs(slices)?;
-    let bytes =
-        |handle: i64| -> Outcome<Vec<u8>> { Ok(Handle::of(handle).shared::<SliceObject>()?.bytes().to_vec()) };
+    let bytes = |handle: i64| -> Outcome<Vec<u8>> {
+        Ok(Handle::of(handle).shared::<SliceObject>()?.bytes().to_vec())
+    };
     handles.chunks_exact(2).map(|pair| Ok((bytes(pair[0])?, bytes(pair[1])?))).collect::<Outcome<_>>()
 }
 

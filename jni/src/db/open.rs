@@ -54,7 +54,8 @@ impl Families {
         let families = self.names.iter().map(|name| db.family_handle(name)).collect::<Result<Vec<_>>>()?;
         let mut handles = vec![db.into_handle()?.long()];
         handles.extend(families.iter().map(|handle| handle.long()));
-        java.new_longs(&handles).inspect_err(|_| handles.iter().for_each(|handle| Handle::of(*handle).close()))
+        java.new_longs(&handles)
+            .inspect_err(|_| handles.iter().for_each(|handle| Handle::of(*handle).close()))
     }
 }
 

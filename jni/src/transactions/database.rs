@@ -69,7 +69,9 @@ fn begin(db: &DatabaseObject, write: Handle, options: Handle) -> Outcome<Transac
         Kind::Optimistic(checks) if options.is_null() => {
             Ok(checks.begin_with(&write, &OptimisticTransactionOptions::default()))
         }
-        Kind::Optimistic(checks) => Ok(checks.begin_with(&write, &*options.shared::<OptimisticTransactionOptions>()?)),
+        Kind::Optimistic(checks) => {
+            Ok(checks.begin_with(&write, &*options.shared::<OptimisticTransactionOptions>()?))
+        }
         _ => Err(Error::invalid_argument("the database has no transactions").into()),
     }
 }

@@ -2,9 +2,7 @@
 //!
 //! Times are in milliseconds.
 
-use ironstone::{
-    OptimisticTransactionOptions, TransactionDbOptions, TransactionOptions, TxnDbWritePolicy,
-};
+use ironstone::{OptimisticTransactionOptions, TransactionDbOptions, TransactionOptions, TxnDbWritePolicy};
 
 use crate::comparator::ComparatorObject;
 use crate::field::Field;

@@ -9,9 +9,9 @@ use format::wide::Column;
 
 use super::*;
 
-fn key(user: &[u8], kind: ValueType) -> Vec<u8> {
+fn key(user: &[u8], value_type: ValueType) -> Vec<u8> {
     let mut out = Vec::new();
-    append_internal(&mut out, user, SequenceNumber::new(9), kind);
+    append_internal(&mut out, user, SequenceNumber::new(9), value_type);
     out
 }
 

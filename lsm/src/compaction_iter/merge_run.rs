@@ -67,7 +67,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         let mut first = true;
         while self.input.valid() {
             let parsed = key::parse(self.input.key())?;
-            let (seq, value_type) = (parsed.seq, parsed.kind);
+            let (seq, value_type) = (parsed.seq, parsed.value_type);
             if !first {
                 let continues = self.input_has_current_user_key()
                     && self.history.merges_with(&self.rules, parsed.user_key);
@@ -146,7 +146,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         // Pin the base value, so that the operator can return it without a copy.
         let base = self.input.pin_value();
         let parsed = key::parse(self.input.key())?;
-        let base = match parsed.kind {
+        let base = match parsed.value_type {
             ValueType::Value => base,
             ValueType::ValuePreferredSeqno => {
                 let len = base

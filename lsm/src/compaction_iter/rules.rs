@@ -57,14 +57,14 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         );
         let input_key = self.input.key();
         let parsed = match key::parse(input_key) {
-            Ok(parsed) if parsed.kind.is_point() => parsed,
+            Ok(parsed) if parsed.value_type.is_point() => parsed,
             other => {
                 let among = || Error::corruption("range tombstone among point entries");
                 self.stats.count_corrupt();
                 return self.failed = Some(other.err().unwrap_or_else(among));
             }
         };
-        let (seq, value_type) = (parsed.seq, parsed.kind);
+        let (seq, value_type) = (parsed.seq, parsed.value_type);
         let value_len = self.input.value().len();
         self.stats.num_input_records += 1;
         self.stats.total_input_raw_key_bytes += input_key.len() as u64;

@@ -26,7 +26,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         if self.input.valid() && self.input_has_current_user_key() {
             match key::parse(self.input.key()) {
                 Ok(next) => {
-                    let (seq, value_type) = (next.seq, next.kind);
+                    let (seq, value_type) = (next.seq, next.value_type);
                     self.judge_pair(before, seq, value_type);
                 }
                 // The next call examines the corrupt key and fails.

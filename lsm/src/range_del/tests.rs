@@ -125,7 +125,8 @@ fn a_level_opens_only_the_table_that_a_position_lies_in() -> Result<()> {
     let mut edit = Edit::default();
     for (n, a, b) in [(1, "b#9,SET", "f#inf,RANGEDEL"), (2, "f#9,SET", "j#9,SET"), (3, "m#9,SET", "p#9,SET")]
     {
-        edit.added.push((1, Arc::new(TableFile::new(FileMetaData::new(FileNumber::new(n), 10, &at(a), &at(b))))));
+        edit.added
+            .push((1, Arc::new(TableFile::new(FileMetaData::new(FileNumber::new(n), 10, &at(a), &at(b))))));
     }
     let version = Version::empty(order(), 3).apply(&[edit])?;
     let mut opened = Vec::new();
@@ -160,7 +161,12 @@ fn a_level_knows_the_next_table_at_a_last_entry_of_sequence_number_zero() -> Res
     for (number, smallest, largest) in [(1, "b#9,SET", "f#0,SET"), (2, "k#9,SET", "p#9,SET")] {
         edit.added.push((
             1,
-            Arc::new(TableFile::new(FileMetaData::new(FileNumber::new(number), 100, &at(smallest), &at(largest)))),
+            Arc::new(TableFile::new(FileMetaData::new(
+                FileNumber::new(number),
+                100,
+                &at(smallest),
+                &at(largest),
+            ))),
         ));
     }
     let version = Version::empty(order(), 3).apply(&[edit])?;
@@ -231,7 +237,12 @@ fn a_level_of_keys_with_a_common_prefix_is_searched_right() {
     let key = |i: u64| format!("prefix::key{i:06}");
     let file = |i: u64| {
         let bound = |i: u64| at(&format!("{}#5,SET", key(i)));
-        Arc::new(TableFile::new(FileMetaData::new(FileNumber::new(i + 1), 1, &bound(10 * i), &bound(10 * i + 5))))
+        Arc::new(TableFile::new(FileMetaData::new(
+            FileNumber::new(i + 1),
+            1,
+            &bound(10 * i),
+            &bound(10 * i + 5),
+        )))
     };
     let level = crate::version::LevelFiles::new((0..300).map(file).collect());
     for i in 0..3010 {

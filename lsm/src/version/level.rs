@@ -174,7 +174,12 @@ mod tests {
 
     fn file(number: u64) -> Arc<TableFile> {
         let bound = |user: &[u8]| key::seek_key(user, SequenceNumber::new(7));
-        Arc::new(TableFile::new(FileMetaData::new(base::FileNumber::new(number), 100, &bound(b"a"), &bound(b"b"))))
+        Arc::new(TableFile::new(FileMetaData::new(
+            base::FileNumber::new(number),
+            100,
+            &bound(b"a"),
+            &bound(b"b"),
+        )))
     }
 
     #[test]

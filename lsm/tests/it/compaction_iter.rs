@@ -97,18 +97,18 @@ fn parse_timestamped(text: &str) -> Vec<u8> {
     let (user, rest) = text.split_once('@').unwrap();
     let (timestamp, rest) = rest.split_once('#').unwrap();
     let without_timestamp = draw::parse_key(&format!("{user}#{rest}")).unwrap();
-    let (_, seq, kind) = key::split(&without_timestamp);
+    let (_, seq, value_type) = key::split(&without_timestamp);
     let mut user = user.as_bytes().to_vec();
     user.extend_from_slice(&timestamp.parse::<u64>().unwrap().to_le_bytes());
     let mut out = Vec::new();
-    key::append_with_trailer(&mut out, &user, key::pack(seq, kind));
+    key::append_with_trailer(&mut out, &user, key::pack(seq, value_type));
     out
 }
 
 fn show_timestamped(internal: &[u8]) -> String {
-    let (user, seq, kind) = key::split(internal);
+    let (user, seq, value_type) = key::split(internal);
     let (user, timestamp) = user.split_last_chunk::<8>().unwrap();
-    let word = ValueType::from_u8(kind).unwrap().word();
+    let word = ValueType::from_u8(value_type).unwrap().word();
     format!("{}@{}#{seq},{word}", user.escape_ascii(), u64::from_le_bytes(*timestamp))
 }
 
@@ -128,8 +128,8 @@ fn compaction_iter_rows(
     let mut out = Vec::new();
     compaction_iter.seek_to_first();
     while compaction_iter.valid() {
-        let (_, seq, kind) = key::split(compaction_iter.key());
-        assert_eq!((seq, kind), (compaction_iter.sequence(), compaction_iter.value_type() as u8));
+        let (_, seq, value_type) = key::split(compaction_iter.key());
+        assert_eq!((seq, value_type), (compaction_iter.sequence(), compaction_iter.value_type() as u8));
         out.push((compaction_iter.key().to_vec(), compaction_iter.value().to_vec()));
         compaction_iter.next();
     }
@@ -235,14 +235,14 @@ fn read(
     let mut operands: Vec<&[u8]> = Vec::new();
     let mut base = None;
     for (k, value) in rows {
-        let (user, seq, kind) = key::split(k);
+        let (user, seq, value_type) = key::split(k);
         if user != user_key || seq > SequenceNumber::new(snapshot) {
             continue;
         }
         if covered(seq.get()) {
             break;
         }
-        match ValueType::from_u8(kind).unwrap() {
+        match ValueType::from_u8(value_type).unwrap() {
             ValueType::Merge => operands.push(value),
             ValueType::Value => {
                 base = Some(&value[..]);
@@ -286,15 +286,18 @@ fn case() -> impl Strategy<Value = Case> {
             let (mut rows, mut below) = (Vec::new(), Vec::new());
             for (i, (k, what)) in ops.into_iter().enumerate() {
                 let seq = i as u64 + 1;
-                let kind = match what {
+                let value_type = match what {
                     0..3 => ValueType::Value,
                     3..6 => ValueType::Merge,
                     _ => ValueType::Deletion,
                 };
                 let mut key = Vec::new();
-                key::append_internal(&mut key, &[b'a' + k], SequenceNumber::new(seq), kind);
-                let value =
-                    if kind == ValueType::Deletion { Vec::new() } else { format!("v{seq}").into_bytes() };
+                key::append_internal(&mut key, &[b'a' + k], SequenceNumber::new(seq), value_type);
+                let value = if value_type == ValueType::Deletion {
+                    Vec::new()
+                } else {
+                    format!("v{seq}").into_bytes()
+                };
                 if seq <= third && !bottommost { &mut below } else { &mut rows }.push((key, value));
             }
             for list in [&mut rows, &mut below] {

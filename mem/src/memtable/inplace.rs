@@ -39,8 +39,8 @@ impl Cells {
 
     /// Returns true if an entry of this value type holds the place of a cell.
     #[inline]
-    pub(super) fn hold(kind: u8) -> bool {
-        kind == ValueType::Value as u8 || kind == ValueType::WideColumnEntity as u8
+    pub(super) fn hold(value_type: u8) -> bool {
+        value_type == ValueType::Value as u8 || value_type == ValueType::WideColumnEntity as u8
     }
 
     fn locks(&self) -> &[RwLock<()>] {

@@ -28,7 +28,7 @@ fn versions(table: &MemTable, key: &[u8]) -> Vec<(u64, ValueType, Vec<u8>)> {
     let mut seen = Vec::new();
     table
         .get(key, MAX_SEQUENCE, |v| {
-            seen.push((v.seq.get(), v.kind, v.value.to_vec()));
+            seen.push((v.seq.get(), v.value_type, v.value.to_vec()));
             ControlFlow::Continue(())
         })
         .unwrap();
@@ -103,9 +103,9 @@ fn only_a_put_over_a_put_overwrites() {
         (ValueType::Value, false),
         (ValueType::Value, true),
     ];
-    for (seq, (kind, in_place)) in (1..).zip(steps) {
-        let done = writer.add(SequenceNumber::new(seq), kind, b"k", b"v").unwrap();
-        assert_eq!(done == Inserted::InPlace, in_place, "{seq} {kind:?}");
+    for (seq, (value_type, in_place)) in (1..).zip(steps) {
+        let done = writer.add(SequenceNumber::new(seq), value_type, b"k", b"v").unwrap();
+        assert_eq!(done == Inserted::InPlace, in_place, "{seq} {value_type:?}");
     }
     drop(writer);
     table.add_range_tombstone(SequenceNumber::new(20), b"a", b"z").unwrap();

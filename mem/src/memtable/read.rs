@@ -23,7 +23,7 @@ pub struct FoundEntry<'a> {
     /// The sequence number.
     pub seq: SequenceNumber,
     /// The value type.
-    pub kind: ValueType,
+    pub value_type: ValueType,
     /// The value.
     pub value: &'a [u8],
     table: &'a MemTable,
@@ -277,18 +277,18 @@ impl<'a, F: FnMut(FoundEntry<'_>) -> ControlFlow<()>> Answer<'a, '_, F> {
             return false;
         }
         let trailer = entry.trailer();
-        let Some(kind) = ValueType::from_u8(trailer as u8) else { return true };
+        let Some(value_type) = ValueType::from_u8(trailer as u8) else { return true };
         let seq = sequence_of(trailer);
         if seq > self.seq {
             return true;
         }
         if self.table.cells.is_some() && Cells::hold(trailer as u8) {
-            return self.take_copy(&entry, kind);
+            return self.take_copy(&entry, value_type);
         }
         let found = FoundEntry {
             user_key: entry.user_key(),
             seq,
-            kind,
+            value_type,
             value: entry.value,
             table: self.table,
             place,
@@ -299,7 +299,7 @@ impl<'a, F: FnMut(FoundEntry<'_>) -> ControlFlow<()>> Answer<'a, '_, F> {
     /// Does the same as [`Answer::take`] for an entry whose value may be overwritten: visits a copy of the
     /// value.
     #[cold]
-    fn take_copy(&mut self, entry: &Entry<'a>, kind: ValueType) -> bool {
+    fn take_copy(&mut self, entry: &Entry<'a>, value_type: ValueType) -> bool {
         let Some(cells) = &self.table.cells else { return true };
         let mut value = Vec::new();
         if let Err(error) = cells.read(&self.table.entries, entry, &mut value) {
@@ -307,7 +307,7 @@ impl<'a, F: FnMut(FoundEntry<'_>) -> ControlFlow<()>> Answer<'a, '_, F> {
             return false;
         }
         let (user_key, seq) = (entry.user_key(), sequence_of(entry.trailer()));
-        let found = FoundEntry { user_key, seq, kind, value: &value, table: self.table, place: 0 };
+        let found = FoundEntry { user_key, seq, value_type, value: &value, table: self.table, place: 0 };
         (self.visit)(found).is_continue()
     }
 }

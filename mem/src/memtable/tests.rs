@@ -592,9 +592,9 @@ fn renumbered_memtable_equals_one_that_was_filled_with_the_numbers() {
         let filled = MemTable::new(options, 7, SequenceNumber::new(1000));
         for i in 1..=500u64 {
             let key = format!("key{:03}", i * 37 % 200);
-            let kind = if i % 5 == 0 { ValueType::Deletion } else { ValueType::Value };
-            renumbered.add(SequenceNumber::new(i), kind, key.as_bytes(), &i.to_le_bytes()).unwrap();
-            filled.add(SequenceNumber::new(1000 + i), kind, key.as_bytes(), &i.to_le_bytes()).unwrap();
+            let value_type = if i % 5 == 0 { ValueType::Deletion } else { ValueType::Value };
+            renumbered.add(SequenceNumber::new(i), value_type, key.as_bytes(), &i.to_le_bytes()).unwrap();
+            filled.add(SequenceNumber::new(1000 + i), value_type, key.as_bytes(), &i.to_le_bytes()).unwrap();
         }
         renumber(Arc::get_mut(&mut renumbered).unwrap(), 7, SequenceNumber::new(1000)).unwrap();
         assert_eq!(forward(&renumbered), forward(&filled), "{rep:?}, {protection} bytes of protection");

@@ -18,19 +18,25 @@ impl MemTable {
     ///
     /// # Errors
     /// TryAgain if the key already has an entry with this sequence number and value type; the vector does not
-    /// check this. InvalidArgument if the key or the value has 4 GiB or more, if `kind` is not a point value
+    /// check this. InvalidArgument if the key or the value has 4 GiB or more, if `value_type` is not a point value
     /// type, or if the memtable is immutable. Incomplete (memory limit) if the 16 GiB of the arena are used
     /// up.
-    pub fn add(&self, seq: SequenceNumber, kind: ValueType, user_key: &[u8], value: &[u8]) -> Result<()> {
+    pub fn add(
+        &self,
+        seq: SequenceNumber,
+        value_type: ValueType,
+        user_key: &[u8],
+        value: &[u8],
+    ) -> Result<()> {
         base::invariant!(seq <= MAX_SEQUENCE, "the sequence number {seq} has more than 56 bits");
         let mut hint = self.tally.hint.load(Ordering::Acquire);
         let was = hint;
-        let inserted = self.insert(seq, kind, user_key, value, &mut hint)?;
+        let inserted = self.insert(seq, value_type, user_key, value, &mut hint)?;
         if hint != was {
             self.tally.hint.store(hint, Ordering::Release);
         }
         let mut one = Added::default();
-        one.take(seq, kind, inserted);
+        one.take(seq, value_type, inserted);
         self.tally.take(&one);
         Ok(())
     }
@@ -86,21 +92,23 @@ impl MemTable {
     fn insert(
         &self,
         seq: SequenceNumber,
-        kind: ValueType,
+        value_type: ValueType,
         user_key: &[u8],
         value: &[u8],
         hint: &mut Ref,
     ) -> Result<Inserted> {
         self.check_open()?;
-        if !kind.is_point() {
-            return Err(Error::invalid_argument(format!("a {} is no point entry", kind.word())));
+        if !value_type.is_point() {
+            return Err(Error::invalid_argument(format!("a {} is no point entry", value_type.word())));
         }
         if self.options.tracks_timestamps {
             self.tally.track_timestamp(user_key);
         }
         match &self.cells {
-            Some(cells) if Cells::hold(kind as u8) => self.update(cells, seq, kind, user_key, value, hint),
-            _ => self.insert_entry(seq, kind, user_key, value, hint).map(Inserted::Entry),
+            Some(cells) if Cells::hold(value_type as u8) => {
+                self.update(cells, seq, value_type, user_key, value, hint)
+            }
+            _ => self.insert_entry(seq, value_type, user_key, value, hint).map(Inserted::Entry),
         }
     }
 
@@ -111,7 +119,7 @@ impl MemTable {
         &self,
         cells: &Cells,
         seq: SequenceNumber,
-        kind: ValueType,
+        value_type: ValueType,
         user_key: &[u8],
         value: &[u8],
         hint: &mut Ref,
@@ -120,7 +128,7 @@ impl MemTable {
         self.newest(user_key, |entry| {
             let (found, was) = (sequence_of(entry.trailer()), entry.trailer() as u8);
             let covered = self.max_covering_tombstone(self.entries.without_timestamp(user_key), MAX_SEQUENCE);
-            let fits = was == kind as u8
+            let fits = was == value_type as u8
                 && self.entries.compare_user(entry.user_key(), user_key).is_eq()
                 && covered.is_none_or(|seq| seq < found);
             replaced = fits && cells.replace(&self.entries, &entry, value);
@@ -129,7 +137,7 @@ impl MemTable {
             return Ok(Inserted::InPlace);
         }
         let place = cells.store(&self.entries, value)?;
-        let size = self.insert_entry(seq, kind, user_key, &place, hint)?;
+        let size = self.insert_entry(seq, value_type, user_key, &place, hint)?;
         base::invariant!(
             size > place.len(),
             "an entry with a value of {} bytes has {size} bytes",
@@ -143,7 +151,7 @@ impl MemTable {
     fn insert_entry(
         &self,
         seq: SequenceNumber,
-        kind: ValueType,
+        value_type: ValueType,
         user_key: &[u8],
         value: &[u8],
         hint: &mut Ref,
@@ -155,7 +163,7 @@ impl MemTable {
             user_key.len(),
             self.options.order.user.timestamp_size()
         );
-        let place = self.entries.store(user_key, pack(seq, kind as u8), value)?;
+        let place = self.entries.store(user_key, pack(seq, value_type as u8), value)?;
         if let Some(bloom) = &self.bloom {
             // The key goes into the filter before readers can find the entry, because the filter must never
             // exclude an existing key.
@@ -207,12 +215,12 @@ impl Writer<'_> {
     pub fn add(
         &mut self,
         seq: SequenceNumber,
-        kind: ValueType,
+        value_type: ValueType,
         user_key: &[u8],
         value: &[u8],
     ) -> Result<Inserted> {
-        let inserted = self.table.insert(seq, kind, user_key, value, &mut self.hint)?;
-        self.added.take(seq, kind, inserted);
+        let inserted = self.table.insert(seq, value_type, user_key, value, &mut self.hint)?;
+        self.added.take(seq, value_type, inserted);
         Ok(inserted)
     }
 }
@@ -256,18 +264,18 @@ impl Default for Added {
 
 impl Added {
     #[inline]
-    fn take(&mut self, seq: SequenceNumber, kind: ValueType, inserted: Inserted) {
+    fn take(&mut self, seq: SequenceNumber, value_type: ValueType, inserted: Inserted) {
         if let Inserted::Entry(size) = inserted {
-            self.count(seq, kind, size);
+            self.count(seq, value_type, size);
         }
     }
 
     #[inline]
-    fn count(&mut self, seq: SequenceNumber, kind: ValueType, size: usize) {
+    fn count(&mut self, seq: SequenceNumber, value_type: ValueType, size: usize) {
         base::invariant!(size > TRAILER_LEN, "an entry has {size} bytes, with its trailer");
         use ValueType::{Deletion, DeletionWithTimestamp, SingleDeletion};
         self.entries += 1;
-        self.deletes += u64::from(matches!(kind, Deletion | SingleDeletion | DeletionWithTimestamp));
+        self.deletes += u64::from(matches!(value_type, Deletion | SingleDeletion | DeletionWithTimestamp));
         self.data_size += size as u64;
         self.span(seq);
     }

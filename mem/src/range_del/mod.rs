@@ -47,7 +47,7 @@ impl Tombstone {
     /// its timestamp.
     pub fn decode(internal_key: &[u8], end: &[u8], timestamp_size: usize) -> Result<Tombstone> {
         let parsed = key::parse(internal_key)?;
-        if parsed.kind != key::ValueType::RangeDeletion {
+        if parsed.value_type != key::ValueType::RangeDeletion {
             return Err(Error::corruption(format!("{parsed} among range tombstones")));
         }
         Self::from_stored(parsed.user_key, end, parsed.seq, timestamp_size)

@@ -3,7 +3,7 @@
 //! ```text
 //! varint32  length of the internal key
 //! bytes     user key
-//! u64       trailer, little-endian: (sequence << 8) | kind
+//! u64       trailer, little-endian: (sequence << 8) | value type
 //! varint32  length of the value
 //! bytes     value
 //! bytes     checksum over key, trailer and value: 0, 1, 2, 4 or 8 bytes

@@ -206,11 +206,11 @@ impl AnyReader {
     /// Corruption or errors of the file.
     pub fn resolve_embedded(
         &self,
-        kind: u8,
+        value_type: u8,
         value: &[u8],
         ctx: &ReadCtx,
     ) -> Result<Option<(ValueType, Pinned)>> {
-        self.block_based().map_or(Ok(None), |reader| reader.resolve_embedded(kind, value, ctx))
+        self.block_based().map_or(Ok(None), |reader| reader.resolve_embedded(value_type, value, ctx))
     }
 
     /// Returns the sequence number that every entry of an external file has.

@@ -11,9 +11,9 @@ fn needs_compaction(
     let context = CollectorContext { family: base::FamilyId::DEFAULT, level: None };
     let mut collector = settings.create(context).unwrap();
     for i in 0..entries {
-        let kind = if is_deletion(i) { ValueType::Deletion } else { ValueType::Value };
+        let value_type = if is_deletion(i) { ValueType::Deletion } else { ValueType::Value };
         let mut key = Vec::new();
-        append_internal(&mut key, &i.to_be_bytes(), SequenceNumber::new(1), kind);
+        append_internal(&mut key, &i.to_be_bytes(), SequenceNumber::new(1), value_type);
         collector.add(&key, b"", i as u64).unwrap();
     }
     collector.finish().unwrap();

@@ -108,9 +108,9 @@ impl Shape {
 
     /// Returns the location of the value in the bucket at `start`. A tombstone has no value; its bucket has
     /// filler.
-    pub(super) fn value(&self, start: usize, kind: u8) -> Range<usize> {
+    pub(super) fn value(&self, start: usize, value_type: u8) -> Range<usize> {
         let value = start + self.key_len;
-        let len = if kind == ValueType::Deletion as u8 { 0 } else { self.value_len };
+        let len = if value_type == ValueType::Deletion as u8 { 0 } else { self.value_len };
         value..value + len
     }
 

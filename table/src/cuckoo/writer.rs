@@ -130,10 +130,10 @@ impl CuckooWriter {
         if key.len() < TRAILER_LEN {
             return Err(Error::corruption("Unable to parse key into internal key. "));
         }
-        let (user, kind) = (user_key(key), trailer(key) as u8);
-        let is_value = kind == ValueType::Value as u8;
-        if !is_value && kind != ValueType::Deletion as u8 {
-            return Err(Error::not_supported(format!("Unsupported key type {kind}")));
+        let (user, value_type) = (user_key(key), trailer(key) as u8);
+        let is_value = value_type == ValueType::Value as u8;
+        if !is_value && value_type != ValueType::Deletion as u8 {
+            return Err(Error::not_supported(format!("Unsupported key type {value_type}")));
         }
         let shape = *self.shape.get_or_insert_with(|| {
             (self.smallest, self.largest, self.first_key) = (user.to_vec(), user.to_vec(), key.to_vec());

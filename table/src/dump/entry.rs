@@ -37,7 +37,7 @@ pub fn internal_key_text(key: &Parsed<'_>, order: &Order, as_hex: bool) -> Vec<u
             _ => text.extend(hex(timestamp).into_bytes()),
         }
     }
-    text.extend(format!("' seq:{}, type:{}", key.seq, key.kind as u8).into_bytes());
+    text.extend(format!("' seq:{}, type:{}", key.seq, key.value_type as u8).into_bytes());
     text
 }
 
@@ -57,7 +57,7 @@ pub fn entry_line(
     let key = parse(key)?;
     let mut line = internal_key_text(&key, order, as_hex);
     line.extend_from_slice(b" => ");
-    match key.kind {
+    match key.value_type {
         ValueType::BlobIndex if decode_blobs => line.extend(blob_text(&BlobIndex::decode(value)?, as_hex)),
         ValueType::WideColumnEntity => {
             for (at, column) in wide::decode(value)?.iter().enumerate() {

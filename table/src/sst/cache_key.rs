@@ -70,8 +70,11 @@ mod tests {
     /// The expected keys are RocksDB's, at offsets 0 and 4096 of file 42 of a session.
     #[test]
     fn keys_are_rocksdbs() {
-        let id =
-            UniqueId::forced(b"e2a3b4c5-1111-4222-8333-444455556666", "0123456789ABCDEFGHIJ", FileNumber::new(42));
+        let id = UniqueId::forced(
+            b"e2a3b4c5-1111-4222-8333-444455556666",
+            "0123456789ABCDEFGHIJ",
+            FileNumber::new(42),
+        );
         let base = CacheKeyBase::new(&id);
         assert_eq!(base.at(0), CacheKey::new(0x010d_e0d8_fff2_08df, 0xd5cf_47c6_9051_a8f3));
         assert_eq!(base.at(4096), CacheKey::new(0x010d_e0d8_fff2_08df, 0xd5cf_47c6_9051_acf3));

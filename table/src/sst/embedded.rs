@@ -33,11 +33,11 @@ impl Reader {
     /// Corruption if the blob index or the blob is damaged; errors of the file; Incomplete if `ctx` allows memory only.
     pub fn resolve_embedded(
         &self,
-        kind: u8,
+        value_type: u8,
         value: &[u8],
         ctx: &ReadCtx,
     ) -> Result<Option<(ValueType, Pinned)>> {
-        match ValueType::from_u8(kind) {
+        match ValueType::from_u8(value_type) {
             Some(ValueType::BlobIndex) => match own_blob(value)? {
                 None => Ok(None),
                 Some(blob) => {
@@ -119,13 +119,13 @@ impl EmbeddedIter {
         if !self.rows.valid() {
             return;
         }
-        let kind = key::trailer(self.rows.key()) as u8;
-        match self.rows.reader().resolve_embedded(kind, self.rows.value(), &self.ctx) {
+        let value_type = key::trailer(self.rows.key()) as u8;
+        match self.rows.reader().resolve_embedded(value_type, self.rows.value(), &self.ctx) {
             Ok(None) => {}
-            Ok(Some((kind, value))) => {
+            Ok(Some((value_type, value))) => {
                 let mut key = self.rows.key().to_vec();
                 let at = key.len() - TRAILER_LEN;
-                let trailer = pack(key::sequence(&key), kind as u8);
+                let trailer = pack(key::sequence(&key), value_type as u8);
                 key[at..].copy_from_slice(&trailer.to_le_bytes());
                 self.resolved = Some((key, value));
             }

@@ -212,9 +212,9 @@ impl Dump<'_> {
         };
         let user_key = hex(parsed.user_key);
         if self.show_sequence {
-            let kind = parsed.kind as u8;
+            let value_type = parsed.value_type as u8;
             self.line(format_args!(
-                "  HEX    {user_key}  seq: {}  type: {kind} : {}",
+                "  HEX    {user_key}  seq: {}  type: {value_type} : {}",
                 parsed.seq,
                 hex(value)
             ))?;

@@ -86,7 +86,7 @@ impl Entry<'_> {
 
     /// Returns the byte of the value type; see `base::ValueType`.
     #[inline]
-    pub fn kind(&self) -> u8 {
+    pub fn value_type(&self) -> u8 {
         self.trailer as u8
     }
 }

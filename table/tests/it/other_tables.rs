@@ -190,9 +190,9 @@ fn every_golden_table_is_written_again_byte_for_byte() {
     }
 }
 
-fn row(user: &[u8], seq: u64, kind: ValueType, value: &[u8]) -> Row {
+fn row(user: &[u8], seq: u64, value_type: ValueType, value: &[u8]) -> Row {
     let mut key = Vec::new();
-    append_internal(&mut key, user, SequenceNumber::new(seq), kind);
+    append_internal(&mut key, user, SequenceNumber::new(seq), value_type);
     (key, value.to_vec())
 }
 
@@ -216,8 +216,8 @@ fn plain_tables_of_all_options_keep_their_rows() {
         let user =
             [format!("{:03}", n / 9).as_bytes(), &vec![b'k'; n as usize % 90], &n.to_be_bytes()].concat();
         for seq in (0..1 + u64::from(n % 5)).rev() {
-            let kind = if n % 7 == 3 { ValueType::Deletion } else { ValueType::Value };
-            rows.push(row(&user, seq, kind, &vec![b'v'; (n as usize * 37) % 900]));
+            let value_type = if n % 7 == 3 { ValueType::Deletion } else { ValueType::Value };
+            rows.push(row(&user, seq, value_type, &vec![b'v'; (n as usize * 37) % 900]));
         }
     }
     rows.sort_by(|a, b| InternalOrder::new(Order::Bytewise).compare(&a.0, &b.0));
@@ -253,9 +253,9 @@ fn cuckoo_tables_of_all_options_keep_their_rows() {
         let zero = case & 4 != 0;
         let rows: Vec<Row> = (0..count)
             .map(|n: u64| {
-                let kind = if !zero && n % 3 == 1 { ValueType::Deletion } else { ValueType::Value };
-                let value = if kind == ValueType::Value { &b"value"[..] } else { b"" };
-                row(&(n * 3).to_be_bytes(), if zero { 0 } else { n + 1 }, kind, value)
+                let value_type = if !zero && n % 3 == 1 { ValueType::Deletion } else { ValueType::Value };
+                let value = if value_type == ValueType::Value { &b"value"[..] } else { b"" };
+                row(&(n * 3).to_be_bytes(), if zero { 0 } else { n + 1 }, value_type, value)
             })
             .collect();
         let options = CuckooTableOptions {

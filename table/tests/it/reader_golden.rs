@@ -91,7 +91,7 @@ fn every_golden_table_reads_the_same_on_every_path() {
             .iter()
             .map(|(key, value)| {
                 let key = parse(key).unwrap();
-                (key.user_key.to_vec(), key.seq.get(), key.kind as u64, value.clone())
+                (key.user_key.to_vec(), key.seq.get(), key.value_type as u64, value.clone())
             })
             .collect();
         assert_eq!(found, file.rows, "{}", relative.display());

@@ -130,8 +130,8 @@ impl Drop for Oracle {
 
 /// Returns an entry as `sst_dump --output_hex` shows it.
 fn shown(key: &[u8], value: &[u8]) -> String {
-    let (user, seq, kind) = base::key::split(key);
-    format!("'{}' seq:{seq}, type:{kind} => {}", hex(user), hex(value))
+    let (user, seq, value_type) = base::key::split(key);
+    format!("'{}' seq:{seq}, type:{value_type} => {}", hex(user), hex(value))
 }
 
 fn fill(writer: &mut Writer, rows: &[(Vec<u8>, Vec<u8>)], with_ranges: bool) {
@@ -151,7 +151,7 @@ fn rows() -> Vec<(Vec<u8>, Vec<u8>)> {
     for i in 0..700u64 {
         let versions = if i % 9 == 0 { 3 } else { 1 };
         for version in 0..versions {
-            let kind = match i % 13 {
+            let value_type = match i % 13 {
                 3 => ValueType::Deletion,
                 4 => ValueType::SingleDeletion,
                 _ => ValueType::Value,
@@ -161,9 +161,9 @@ fn rows() -> Vec<(Vec<u8>, Vec<u8>)> {
                 &mut key,
                 format!("key{:03}suffix{i:06}", i / 5).as_bytes(),
                 SequenceNumber::new(5000 - i - version),
-                kind,
+                value_type,
             );
-            let len = if kind == ValueType::Value {
+            let len = if value_type == ValueType::Value {
                 (i * i) as usize % 300 + (i % 50 / 49 * 1000) as usize
             } else {
                 0

@@ -43,7 +43,7 @@ pub(crate) fn idump(s: &mut Session, io: &mut Io<'_>) -> Outcome {
             groups.add(without_timestamp, (key.user_key.len() + versions.value().len()) as u64, io)?;
         } else if !count_only {
             let text = dump::internal_key_text(&key, order, s.key_hex);
-            match value(key.kind, versions.value(), s.value_hex, decode_blobs, order, versions.key()) {
+            match value(key.value_type, versions.value(), s.value_hex, decode_blobs, order, versions.key()) {
                 Ok(value) => io.out.write_all(&[&text[..], b" => ", &value, b"\n"].concat())?,
                 Err(what) => {
                     io.err.write_all(&[&text[..], b" => error ", what.as_bytes(), b"\n"].concat())?;
@@ -60,7 +60,7 @@ pub(crate) fn idump(s: &mut Session, io: &mut Io<'_>) -> Outcome {
 }
 
 fn value(
-    kind: ValueType,
+    value_type: ValueType,
     value: &[u8],
     as_hex: bool,
     decode_blobs: bool,
@@ -68,7 +68,7 @@ fn value(
     key: &[u8],
 ) -> Result<Vec<u8>, &'static str> {
     let plain = |bytes: &[u8]| if as_hex { dump::hex(bytes).into_bytes() } else { bytes.to_vec() };
-    match kind {
+    match value_type {
         ValueType::WideColumnEntity => {
             let columns = format::wide::decode(value).map_err(|_| "deserializing wide columns")?;
             Ok(show::columns(columns.iter().map(|c| (c.name, c.value)), as_hex))

@@ -194,11 +194,11 @@ fn shown_key(key: &[u8]) -> String {
         MAX_SEQUENCE => "kMaxSequenceNumber".to_string(),
         seq => seq.to_string(),
     };
-    let kind = match parsed.kind as u8 {
+    let value_type = match parsed.value_type as u8 {
         SEEK_TYPE => "kValueTypeForSeek".to_string(),
-        kind => kind.to_string(),
+        value_type => value_type.to_string(),
     };
-    format!("user_key(hex)={}, seq={seq}, type={kind}", hex(parsed.user_key))
+    format!("user_key(hex)={}, seq={seq}, type={value_type}", hex(parsed.user_key))
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -118,7 +118,7 @@ impl<I: InternalIterator> Search<I> {
         let mut blob_key = Vec::new();
         let mut runs = Runs::default();
         while self.source.valid() {
-            let (user_key, seq, kind) = key::split(self.source.key());
+            let (user_key, seq, value_type) = key::split(self.source.key());
             if !self.same_key(user_key, &self.saved_key) {
                 break;
             }
@@ -126,7 +126,7 @@ impl<I: InternalIterator> Search<I> {
                 return Err(too_many_hidden());
             }
             let seen = self.view.sees(seq) && (self.timestamp_size == 0 || self.is_in_time(user_key));
-            match pass(self, (seq, kind, seen), &mut runs) {
+            match pass(self, (seq, value_type, seen), &mut runs) {
                 Passed::Seen => {}
                 Passed::Unseen => {
                     self.source.prev();
@@ -147,17 +147,18 @@ impl<I: InternalIterator> Search<I> {
                 shown_timestamp =
                     Some(user_key[user_key.len().saturating_sub(self.timestamp_size)..].to_vec());
             }
-            self.saved_trailer = pack(seq, kind);
-            match ValueType::from_u8(kind).ok_or_else(|| resolve::unknown_kind(kind))? {
-                kind if self.view.start_timestamp.is_some()
-                    && (kind == ValueType::Merge || is_deletion(kind as u8)) =>
+            self.saved_trailer = pack(seq, value_type);
+            match ValueType::from_u8(value_type).ok_or_else(|| resolve::unknown_value_type(value_type))? {
+                value_type
+                    if self.view.start_timestamp.is_some()
+                        && (value_type == ValueType::Merge || is_deletion(value_type as u8)) =>
                 {
                     self.held.take(&self.source, 0, pin);
                     last = Last::Value;
                 }
-                kind @ (ValueType::Value | ValueType::ValuePreferredSeqno) => {
+                value_type @ (ValueType::Value | ValueType::ValuePreferredSeqno) => {
                     operands.clear();
-                    self.held.take(&self.source, resolve::value_suffix(kind), pin);
+                    self.held.take(&self.source, resolve::value_suffix(value_type), pin);
                     last = Last::Value;
                 }
                 ValueType::WideColumnEntity => {
@@ -184,7 +185,7 @@ impl<I: InternalIterator> Search<I> {
                     operands.push(self.source.pin_value());
                     perf_add(PerfCounter::InternalMergeCount, 1);
                 }
-                other if !is_deletion(other as u8) => return Err(resolve::unknown_kind(other as u8)),
+                other if !is_deletion(other as u8) => return Err(resolve::unknown_value_type(other as u8)),
                 _ => {
                     perf_add(PerfCounter::InternalDeleteSkippedCount, 1);
                     operands.clear();
@@ -247,12 +248,12 @@ impl<I: InternalIterator> Search<I> {
         if self.source.valid() && self.same_key(key::user_key(self.source.key()), &saved) {
             // RocksDB counts the entry again: its step to the key before starts here.
             passed(self, Some(PerfCounter::InternalKeySkippedCount));
-            let kind = key::trailer(self.source.key()) as u8;
+            let value_type = key::trailer(self.source.key()) as u8;
             self.saved_key.clear();
             self.saved_key.extend_from_slice(key::user_key(self.source.key()));
-            match ValueType::from_u8(kind).ok_or_else(|| resolve::unknown_kind(kind))? {
-                kind @ (ValueType::Value | ValueType::ValuePreferredSeqno) => {
-                    self.held.take(&self.source, resolve::value_suffix(kind), false);
+            match ValueType::from_u8(value_type).ok_or_else(|| resolve::unknown_value_type(value_type))? {
+                value_type @ (ValueType::Value | ValueType::ValuePreferredSeqno) => {
+                    self.held.take(&self.source, resolve::value_suffix(value_type), false);
                     found = true;
                 }
                 ValueType::WideColumnEntity => {
@@ -273,7 +274,7 @@ impl<I: InternalIterator> Search<I> {
                     found = self.valid;
                     self.valid = false;
                 }
-                other if !is_deletion(other as u8) => return Err(resolve::unknown_kind(other as u8)),
+                other if !is_deletion(other as u8) => return Err(resolve::unknown_value_type(other as u8)),
                 _ => {}
             }
         } else if !self.source.valid() {
@@ -318,7 +319,7 @@ impl<I: InternalIterator> Search<I> {
 #[inline]
 fn pass<I: InternalIterator>(
     search: &mut Search<I>,
-    (seq, kind, seen): (SequenceNumber, u8, bool),
+    (seq, value_type, seen): (SequenceNumber, u8, bool),
     runs: &mut Runs,
 ) -> Passed {
     if seen {
@@ -341,7 +342,7 @@ fn pass<I: InternalIterator>(
             (false, _) => search.view.unseen_counter(seq),
         },
     );
-    if !seen && search.empty.looked && !is_deletion(kind) {
+    if !seen && search.empty.looked && !is_deletion(value_type) {
         search.unseen_here();
     }
     match (seen, is_too_many) {

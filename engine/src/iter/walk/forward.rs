@@ -59,7 +59,7 @@ impl<I: InternalIterator> Search<I> {
                 }
                 continue;
             }
-            let (user_key, seq, kind) = key::split(self.source.key());
+            let (user_key, seq, value_type) = key::split(self.source.key());
             if let Some(upper) = &self.view.upper
                 && self
                     .view
@@ -99,7 +99,7 @@ impl<I: InternalIterator> Search<I> {
                 continue;
             }
             if !seen {
-                if self.empty.looked && !is_deletion(kind) {
+                if self.empty.looked && !is_deletion(value_type) {
                     self.unseen_here();
                 }
                 let user_key = key::user_key(self.source.key());
@@ -131,24 +131,26 @@ impl<I: InternalIterator> Search<I> {
             const ENTITY: u8 = ValueType::WideColumnEntity as u8;
             const BLOB: u8 = ValueType::BlobIndex as u8;
             if let Some(convert) = &mut self.convert {
-                if is_deletion(kind) { convert.deleted(user_key) } else { convert.live(user_key) }
+                if is_deletion(value_type) { convert.deleted(user_key) } else { convert.live(user_key) }
             }
-            match kind {
-                _ if self.view.start_timestamp.is_some() && (kind == MERGE || is_deletion(kind)) => {
+            match value_type {
+                _ if self.view.start_timestamp.is_some()
+                    && (value_type == MERGE || is_deletion(value_type)) =>
+                {
                     self.valid = true;
                     self.counts.hidden_run = 0;
                     return;
                 }
                 VALUE | TIMED => {
                     self.valid = true;
-                    self.timed = kind == TIMED;
+                    self.timed = value_type == TIMED;
                     self.counts.hidden_run = 0;
                     return;
                 }
                 ENTITY => return self.show_entity(),
                 MERGE => return self.merge_forward(),
                 BLOB => return self.show_blob(),
-                _ if !is_deletion(kind) => return self.fail(resolve::unknown_kind(kind)),
+                _ if !is_deletion(value_type) => return self.fail(resolve::unknown_value_type(value_type)),
                 _ => {
                     // The key is deleted, so none of its older entries is visible.
                     if let Some(watch) = &mut self.watch {
@@ -267,7 +269,7 @@ impl<I: InternalIterator> Search<I> {
         self.source.next();
         let mut base = Base::None;
         while self.source.valid() {
-            let (user_key, seq, kind) = key::split(self.source.key());
+            let (user_key, seq, value_type) = key::split(self.source.key());
             if !self.same_key(user_key, &self.saved_key) {
                 break;
             }
@@ -275,7 +277,7 @@ impl<I: InternalIterator> Search<I> {
                 self.source.next();
                 continue;
             }
-            match ValueType::from_u8(kind) {
+            match ValueType::from_u8(value_type) {
                 Some(ValueType::Merge) => operands.push(self.source.pin_value()),
                 Some(ValueType::Value) => base = Base::Value(self.source.pin_value()),
                 Some(ValueType::ValuePreferredSeqno) => {
@@ -294,11 +296,11 @@ impl<I: InternalIterator> Search<I> {
                     Ok(value) => base = Base::Value(value),
                     Err(error) => return self.fail(error),
                 },
-                _ if !is_deletion(kind) => return self.fail(resolve::unknown_kind(kind)),
+                _ if !is_deletion(value_type) => return self.fail(resolve::unknown_value_type(value_type)),
                 _ => {}
             }
             self.source.next();
-            if kind != ValueType::Merge as u8 {
+            if value_type != ValueType::Merge as u8 {
                 // The next move does not skip this entry again.
                 break;
             }

@@ -284,9 +284,9 @@ impl RecordIter {
         let Some(id) = self.place.node else { return };
         // The batch encoded the record itself, so the record decodes.
         let Ok(record) = core.record(id) else { return };
-        let Some((kind, _, value)) = record.entry() else { return };
+        let Some((value_type, _, value)) = record.entry() else { return };
         self.value.extend_from_slice(value);
-        self.kind = match kind {
+        self.kind = match value_type {
             ValueType::Value => Some(WriteType::Put),
             ValueType::Merge => Some(WriteType::Merge),
             ValueType::Deletion => Some(WriteType::Delete),

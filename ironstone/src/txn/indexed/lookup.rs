@@ -123,15 +123,15 @@ impl Core {
         let mut id = newest;
         while self.is_of(id, family, key) {
             let record = self.record(id)?;
-            let (kind, _, value) = record.entry().ok_or_else(|| unexpected(self.index.node(id).at))?;
-            match kind {
+            let (value_type, _, value) = record.entry().ok_or_else(|| unexpected(self.index.node(id).at))?;
+            match value_type {
                 ValueType::Merge => latest.operands.push(Pinned::copy(value)),
                 ValueType::Value => latest.tail = Tail::Found(Found::Value(Pinned::copy(value))),
                 ValueType::WideColumnEntity => latest.tail = Tail::Found(Found::Entity(Pinned::copy(value))),
                 ValueType::Deletion | ValueType::SingleDeletion => latest.tail = Tail::Deleted,
                 _ => return Err(unexpected(self.index.node(id).at)),
             }
-            if kind != ValueType::Merge {
+            if value_type != ValueType::Merge {
                 break;
             }
             id = self.index.next(id);

@@ -142,7 +142,7 @@ impl Run<'_> {
         let mut found = Vec::new();
         iter.seek_to_first();
         while iter.valid() {
-            if base::key::parse(iter.key()).ok()?.kind != base::ValueType::RangeDeletion {
+            if base::key::parse(iter.key()).ok()?.value_type != base::ValueType::RangeDeletion {
                 return None;
             }
             let mut end = iter.value().to_vec();

@@ -215,8 +215,8 @@ impl Timestamps {
 
     fn add(&mut self, options: &WriterOptions, key: &[u8], value: &[u8]) {
         self.see(options, user_key(key));
-        let kind = key.len().checked_sub(TRAILER_LEN).and_then(|at| key.get(at));
-        if kind == Some(&(ValueType::RangeDeletion as u8)) {
+        let value_type = key.len().checked_sub(TRAILER_LEN).and_then(|at| key.get(at));
+        if value_type == Some(&(ValueType::RangeDeletion as u8)) {
             self.see(options, value);
         }
     }

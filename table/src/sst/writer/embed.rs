@@ -45,8 +45,8 @@ impl Embedder {
         key: &[u8],
         value: &[u8],
     ) -> Result<Option<(&[u8], &[u8])>> {
-        let kind = ValueType::from_u8(key::trailer(key) as u8);
-        let changed = match kind {
+        let value_type = ValueType::from_u8(key::trailer(key) as u8);
+        let changed = match value_type {
             Some(ValueType::Value) if self.is_large(value) => {
                 self.value.clear();
                 self.blob(sink, value)?.encode(&mut self.value);
@@ -90,11 +90,11 @@ impl Embedder {
         value.len() as u64 >= self.size_min
     }
 
-    fn set_key(&mut self, key: &[u8], kind: ValueType) {
+    fn set_key(&mut self, key: &[u8], value_type: ValueType) {
         self.key.clear();
         self.key.extend_from_slice(key);
         let at = self.key.len() - TRAILER_LEN;
-        self.key[at..].copy_from_slice(&pack(key::sequence(key), kind as u8).to_le_bytes());
+        self.key[at..].copy_from_slice(&pack(key::sequence(key), value_type as u8).to_le_bytes());
     }
 
     fn blob(&mut self, sink: &mut Sink, payload: &[u8]) -> Result<BlobRef> {

@@ -208,7 +208,7 @@ impl Writer {
             return added;
         }
         if key.len() < TRAILER_LEN || tag as u8 != ValueType::RangeDeletion as u8 {
-            return Err(Error::invalid_argument(format!("a key of kind {:#x} in a table", tag as u8)));
+            return Err(Error::invalid_argument(format!("a key of value type {:#x} in a table", tag as u8)));
         }
         let stored_end = match self.options.persist_timestamps {
             true => value,
@@ -357,8 +357,8 @@ const POINTS: u32 = {
 };
 
 #[inline]
-fn is_point(kind: u8) -> bool {
-    kind < 32 && POINTS >> kind & 1 != 0
+fn is_point(value_type: u8) -> bool {
+    value_type < 32 && POINTS >> value_type & 1 != 0
 }
 
 #[inline]
