@@ -15,6 +15,15 @@
 use crate::error::Result;
 use crate::pinned::Pinned;
 
+/// The direction of a scan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// To larger keys.
+    Forward,
+    /// To smaller keys.
+    Backward,
+}
+
 /// A sorted source of internal keys and values. The module documentation has the contract.
 pub trait InternalIterator {
     /// Returns true if the iterator stands on an entry.

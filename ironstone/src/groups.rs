@@ -11,6 +11,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use base::iter::Direction;
 use base::{Error, Result};
 use engine::options::WriteOptions;
 use engine::source::WideColumns;
@@ -241,7 +242,7 @@ impl Source for Iter {
 /// ```
 pub struct FamiliesIter {
     sources: Vec<(Family, Box<dyn Source>)>,
-    forward: bool,
+    direction: Direction,
     /// The indexes of the sources that stand on the current key, in the order of the list.
     at: Vec<usize>,
 }
@@ -264,7 +265,7 @@ impl FamiliesIter {
         }
         let iters = make()?.into_iter().map(|iter| Box::new(iter) as Box<dyn Source>);
         let sources = families.iter().cloned().zip(iters).collect();
-        Ok(FamiliesIter { sources, forward: true, at: Vec::new() })
+        Ok(FamiliesIter { sources, direction: Direction::Forward, at: Vec::new() })
     }
 
     /// Returns true if the iterator stands on a key.
@@ -408,7 +409,7 @@ impl FamiliesIter {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn seek_to_first(&mut self) {
-        self.position(Step::First, true);
+        self.position(Step::First, Direction::Forward);
     }
 
     /// Moves to the last key.
@@ -425,7 +426,7 @@ impl FamiliesIter {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn seek_to_last(&mut self) {
-        self.position(Step::Last, false);
+        self.position(Step::Last, Direction::Backward);
     }
 
     /// Moves to the first key at or after `target`.
@@ -442,7 +443,7 @@ impl FamiliesIter {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn seek(&mut self, target: &[u8]) {
-        self.position(Step::To(target), true);
+        self.position(Step::To(target), Direction::Forward);
     }
 
     /// Moves to the last key at or before `target`.
@@ -459,12 +460,12 @@ impl FamiliesIter {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn seek_for_prev(&mut self, target: &[u8]) {
-        self.position(Step::BackTo(target), false);
+        self.position(Step::BackTo(target), Direction::Backward);
     }
 
-    fn position(&mut self, step: Step<'_>, forward: bool) {
+    fn position(&mut self, step: Step<'_>, direction: Direction) {
         self.sources.iter_mut().for_each(|(_, iter)| iter.go(step));
-        self.settle(forward);
+        self.settle(direction);
     }
 
     /// Moves to the next key. Does nothing if the iterator is not valid.
@@ -482,7 +483,7 @@ impl FamiliesIter {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn next(&mut self) {
-        self.step(true);
+        self.step(Direction::Forward);
     }
 
     /// Moves to the previous key. Does nothing if the iterator is not valid.
@@ -500,15 +501,16 @@ impl FamiliesIter {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn prev(&mut self) {
-        self.step(false);
+        self.step(Direction::Backward);
     }
 
-    fn step(&mut self, forward: bool) {
+    fn step(&mut self, direction: Direction) {
         if !self.valid() {
             return;
         }
+        let forward = direction == Direction::Forward;
         let one = if forward { Step::Next } else { Step::Prev };
-        if self.forward == forward {
+        if self.direction == direction {
             for at in &self.at {
                 self.sources[*at].1.go(one);
             }
@@ -523,18 +525,18 @@ impl FamiliesIter {
                 }
             }
         }
-        self.settle(forward);
+        self.settle(direction);
     }
 
     /// Finds the sources with the smallest key (the largest, backward). An error of a source ends the iteration.
-    fn settle(&mut self, forward: bool) {
-        self.forward = forward;
+    fn settle(&mut self, direction: Direction) {
+        self.direction = direction;
         self.at.clear();
         if self.status().is_err() {
             return;
         }
         let order = &self.sources[0].0.inner().order().user;
-        let wanted = if forward { Ordering::Less } else { Ordering::Greater };
+        let wanted = if direction == Direction::Forward { Ordering::Less } else { Ordering::Greater };
         for (index, (_, iter)) in self.sources.iter().enumerate() {
             if !iter.valid() {
                 continue;

@@ -16,6 +16,7 @@
 //!
 //! Nothing is stored on disk. The decision and its alternatives: `docs/decisions/0011-empty-ranges.md`.
 
+use base::iter::Direction;
 use base::{Order, SequenceNumber};
 
 use crate::sync::{AtomicU64, AtomicUsize, Mutex, Ordering, fence};
@@ -31,13 +32,6 @@ const KEY_LEN_MAX: usize = 4096;
 
 /// An end of a range; `None` is unbounded.
 type Bound = Option<Box<[u8]>>;
-
-/// The direction of a scan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Toward {
-    Larger,
-    Smaller,
-}
 
 /// The sequence number and the super version of a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +52,7 @@ struct Range {
 
 struct Watch {
     id: u64,
-    toward: Toward,
+    direction: Direction,
     /// The watched keys come after this key, in the direction of the scan.
     from: Bound,
     /// The live entry nearest to `from` that was written after the watch began.
@@ -142,14 +136,14 @@ impl EmptyRanges {
 
     /// Registers a watch of the keys on one side of `from`, without `from` itself. Returns `None` if the reader's
     /// super version is not the newest, or if too many scans run.
-    pub fn watch(&self, from: &[u8], toward: Toward, reader: Reader) -> Option<WatchId> {
+    pub fn watch(&self, from: &[u8], direction: Direction, reader: Reader) -> Option<WatchId> {
         if from.len() > KEY_LEN_MAX {
             return None;
         }
         let mut state = self.state.lock();
         let id = state.add_watch(
             Some(from.into()),
-            toward,
+            direction,
             Reader { seq: SequenceNumber::ZERO, super_version: 0 },
             0,
         )?;
@@ -164,7 +158,7 @@ impl EmptyRanges {
         &self,
         order: &Order,
         key: &[u8],
-        toward: Toward,
+        direction: Direction,
         reader: Reader,
         extends: bool,
     ) -> Option<Jump> {
@@ -177,12 +171,12 @@ impl EmptyRanges {
             return None;
         }
         let (since, entries) = (range.since, range.entries);
-        let (from, to) = match toward {
-            Toward::Larger => (range.start.clone(), range.end.clone()),
-            Toward::Smaller => (range.end.clone(), range.start.clone()),
+        let (from, to) = match direction {
+            Direction::Forward => (range.start.clone(), range.end.clone()),
+            Direction::Backward => (range.end.clone(), range.start.clone()),
         };
         let id = if extends && to.is_some() {
-            let id = state.add_watch(from, toward, since, entries);
+            let id = state.add_watch(from, direction, since, entries);
             self.count(&state);
             id
         } else {
@@ -256,13 +250,13 @@ impl State {
         self.limit();
     }
 
-    fn add_watch(&mut self, from: Bound, toward: Toward, since: Reader, entries: u64) -> Option<u64> {
+    fn add_watch(&mut self, from: Bound, direction: Direction, since: Reader, entries: u64) -> Option<u64> {
         if self.watches.len() >= WATCHES_MAX {
             return None;
         }
         self.last_watch += 1;
         let id = self.last_watch;
-        self.watches.push(Watch { id, toward, from, limit: None, since, entries });
+        self.watches.push(Watch { id, direction, from, limit: None, since, entries });
         base::invariant!(
             self.watches.len() <= WATCHES_MAX,
             "{} runs of hidden entries are watched",
@@ -360,10 +354,10 @@ impl Reader {
 
 impl Watch {
     fn stop_at(&mut self, order: &Order, key: &[u8]) {
-        let (toward, from, limit) = (self.toward, self.from.as_deref(), self.limit.as_deref());
-        let nearer = |a: &[u8], b: &[u8]| match toward {
-            Toward::Larger => order.compare(a, b).is_lt(),
-            Toward::Smaller => order.compare(a, b).is_gt(),
+        let (direction, from, limit) = (self.direction, self.from.as_deref(), self.limit.as_deref());
+        let nearer = |a: &[u8], b: &[u8]| match direction {
+            Direction::Forward => order.compare(a, b).is_lt(),
+            Direction::Backward => order.compare(a, b).is_gt(),
         };
         if from.is_none_or(|from| nearer(from, key)) && limit.is_none_or(|limit| nearer(key, limit)) {
             self.limit = Some(key.into());
@@ -374,17 +368,17 @@ impl Watch {
     fn into_range(self, order: &Order, to: Option<&[u8]>, hidden: u64, reader: Reader) -> Range {
         let far = match (self.limit, to) {
             (Some(limit), Some(to)) => {
-                let to_is_nearer = match self.toward {
-                    Toward::Larger => order.compare(to, &limit).is_lt(),
-                    Toward::Smaller => order.compare(to, &limit).is_gt(),
+                let to_is_nearer = match self.direction {
+                    Direction::Forward => order.compare(to, &limit).is_lt(),
+                    Direction::Backward => order.compare(to, &limit).is_gt(),
                 };
                 if to_is_nearer { Some(to.into()) } else { Some(limit) }
             }
             (limit, to) => limit.or(to.map(Box::from)),
         };
-        let (start, end) = match self.toward {
-            Toward::Larger => (self.from, far),
-            Toward::Smaller => (far, self.from),
+        let (start, end) = match self.direction {
+            Direction::Forward => (self.from, far),
+            Direction::Backward => (far, self.from),
         };
         let since = self.since.latest(reader);
         Range { start, end, since, entries: self.entries.saturating_add(hidden) }

@@ -36,6 +36,7 @@ use walk::{internal_key, stopped_key, will_leave_entry};
 
 use std::borrow::Cow;
 
+use base::iter::Direction;
 use base::stats::{OperationKind, PerfCounter, PerfLevel, Ticker, begin_operation, perf_timing};
 use base::{Error, Pinned, Result};
 use env::clock::CpuTimer;
@@ -509,7 +510,8 @@ impl Iter {
         let newest = acquire_next(self);
         let built = build(&self.context, &self.options, &newest).and_then(|mut walk| {
             collect(&mut walk, &self.context, &self.options, &newest)?;
-            walk.continue_from(&mut self.walk, matches!(step, Step::Prev));
+            let direction = if matches!(step, Step::Prev) { Direction::Backward } else { Direction::Forward };
+            walk.continue_from(&mut self.walk, direction);
             Ok(walk)
         });
         match built {

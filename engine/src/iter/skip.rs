@@ -1,10 +1,11 @@
 //! How one iterator uses and finds empty key ranges; see [`crate::family::empty_ranges`].
 
 use base::Order;
+use base::iter::Direction;
 use mem::memtable::MemTable;
 
 use crate::family::EmptyRanges;
-use crate::family::empty_ranges::{Reader, Toward, WatchId};
+use crate::family::empty_ranges::{Reader, WatchId};
 use crate::sync::{Arc, Flag, Ordering};
 
 /// The number of hidden entries in a row after which a walk first looks for a range.
@@ -48,14 +49,14 @@ impl RangeSkipper {
         &mut self,
         order: &Order,
         key: &[u8],
-        toward: Toward,
+        direction: Direction,
         (hidden, total): (u64, u64),
     ) -> Option<Option<Box<[u8]>>> {
         let finds = self.finds && self.watch.is_none();
-        let found = self.ranges.jump(order, key, toward, self.reader, finds);
+        let found = self.ranges.jump(order, key, direction, self.reader, finds);
         let (to, watch) = match found {
             Some(jump) => (Some(jump.to), jump.watch),
-            None if finds && hidden >= WATCH_AFTER => (None, self.ranges.watch(key, toward, self.reader)),
+            None if finds && hidden >= WATCH_AFTER => (None, self.ranges.watch(key, direction, self.reader)),
             None => (None, None),
         };
         if let Some(watch) = watch {

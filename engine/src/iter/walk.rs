@@ -24,7 +24,7 @@ use std::cell::Cell;
 use std::cmp::Ordering;
 
 use base::invariant::INVARIANTS;
-use base::iter::InternalIterator;
+use base::iter::{Direction, InternalIterator};
 use base::key::{self, SequenceNumber, ValueType, pack};
 use base::stats::{PerfCounter, PerfTimer};
 use base::{Error, Kind, Pinned, Result, Subcode};
@@ -43,12 +43,6 @@ use search::{Search, ShownAt};
 fn timed(counter: PerfCounter, part: impl FnOnce()) {
     let _time = PerfTimer::start(counter);
     part();
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Direction {
-    Forward,
-    Reverse,
 }
 
 /// Walks over the keys that one reader sees. [`Search`] finds them.
@@ -266,7 +260,7 @@ impl<I: InternalIterator> Walk<I> {
 
     /// Moves to the last visible key before the upper bound.
     pub fn seek_to_last(&mut self) {
-        self.start(Direction::Reverse);
+        self.start(Direction::Backward);
         match &self.search.view.upper {
             Some(upper) => {
                 seek_key(&mut self.search.seek_key, upper, self.search.timestamp_size, u64::MAX, MAX_TS);
@@ -300,15 +294,15 @@ impl<I: InternalIterator> Walk<I> {
 
     /// Moves to the key where `before` stands. `before` is a walk over another super version. Keeps its prefix, and
     /// seeks in total order. Does nothing if `before` is not valid.
-    pub fn continue_from(&mut self, before: &mut Self, backward: bool) {
+    pub fn continue_from(&mut self, before: &mut Self, direction: Direction) {
         if !before.search.valid {
             return;
         }
         self.search.view.prefix = before.search.view.prefix.take();
         self.search.prefix = before.search.prefix.take();
-        match backward {
-            false => self.seek_by(before.key(), I::seek_total),
-            true => self.seek_for_prev_by(before.key(), I::seek_total_for_prev),
+        match direction {
+            Direction::Forward => self.seek_by(before.key(), I::seek_total),
+            Direction::Backward => self.seek_for_prev_by(before.key(), I::seek_total_for_prev),
         }
     }
 
@@ -330,7 +324,7 @@ impl<I: InternalIterator> Walk<I> {
     }
 
     fn seek_for_prev_by(&mut self, target: &[u8], seek: impl FnOnce(&mut I, &[u8])) {
-        self.start(Direction::Reverse);
+        self.start(Direction::Backward);
         let below_upper = match &self.search.view.upper {
             Some(upper) => {
                 if self.search.view.order.compare_stripped(target, upper).is_ge() {
@@ -367,7 +361,7 @@ impl<I: InternalIterator> Walk<I> {
         if !self.search.valid {
             return;
         }
-        if self.direction == Direction::Reverse {
+        if self.direction == Direction::Backward {
             self.turn_forward();
             return;
         }
@@ -417,7 +411,10 @@ impl<I: InternalIterator> Walk<I> {
     /// Turns from backward to forward, and moves to the next key. The source stands before the shown key.
     #[cold]
     fn turn_forward(&mut self) {
-        base::invariant!(self.direction == Direction::Reverse, "an iterator that goes forward turns forward");
+        base::invariant!(
+            self.direction == Direction::Backward,
+            "an iterator that goes forward turns forward"
+        );
         self.direction = Direction::Forward;
         // This seek is a reseek where RocksDB seeks too. RocksDB otherwise steps back to the shown key.
         if self.search.view.may_miss_prefixes || !self.search.source.valid() {
@@ -444,7 +441,7 @@ impl<I: InternalIterator> Walk<I> {
             // The source has read past a merge: as in `turn_forward`.
             self.search.counts.reseeks += 1;
         }
-        self.direction = Direction::Reverse;
+        self.direction = Direction::Backward;
         self.search.seek_key_before_saved();
         self.search.source.seek_total_for_prev(&self.search.seek_key);
     }

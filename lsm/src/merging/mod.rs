@@ -17,7 +17,7 @@
 //! For backward merges the heads are complemented, so that the same tree finds the largest key.
 
 use base::error::Result;
-use base::iter::InternalIterator;
+use base::iter::{Direction, InternalIterator};
 use base::key::{InternalOrder, user_key};
 use base::order::{Order, head};
 use base::pinned::Pinned;
@@ -30,12 +30,6 @@ pub struct MergingStats {
     pub comparisons: u64,
     /// Number of comparisons that needed whole keys.
     pub key_comparisons: u64,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Direction {
-    Forward,
-    Backward,
 }
 
 /// The value of `runner_up` if the runner-up is not known.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::Pinned;
 use base::error::{Error, Result};
-use base::iter::InternalIterator;
+use base::iter::{Direction, InternalIterator};
 use base::key;
 use base::stats::{PerfCounter, PerfTimer, perf_add};
 
@@ -119,14 +119,21 @@ impl MemIter {
     }
 
     #[cold]
-    fn move_checked(&mut self, forward: bool) {
+    fn move_checked(&mut self, direction: Direction) {
         let (was, before) = (self.place, self.entry);
-        match forward {
-            true => self.go(|cursor, table, tree| cursor.next(tree, &table.entries), |_, at, _| at),
-            false => self.go(|cursor, table, tree| cursor.prev(tree, &table.entries), |_, at, _| at),
+        match direction {
+            Direction::Forward => {
+                self.go(|cursor, table, tree| cursor.next(tree, &table.entries), |_, at, _| at)
+            }
+            Direction::Backward => {
+                self.go(|cursor, table, tree| cursor.prev(tree, &table.entries), |_, at, _| at)
+            }
         }
         if was != 0 && self.place != 0 {
-            let (before, after) = if forward { (before, self.entry) } else { (self.entry, before) };
+            let (before, after) = match direction {
+                Direction::Forward => (before, self.entry),
+                Direction::Backward => (self.entry, before),
+            };
             let checked = self.table.checks().check_order(&before, &after);
             self.settle(checked);
         }
@@ -212,7 +219,7 @@ impl InternalIterator for MemIter {
         base::invariant!(self.place != 0, "an invalid memtable iterator is moved");
         perf_add(PerfCounter::NextOnMemtableCount, 1);
         if self.checked {
-            return self.move_checked(true);
+            return self.move_checked(Direction::Forward);
         }
         self.go(|cursor, table, tree| cursor.next(tree, &table.entries), |_, at, _| at.wrapping_add(1));
     }
@@ -222,7 +229,7 @@ impl InternalIterator for MemIter {
         base::invariant!(self.place != 0, "an invalid memtable iterator is moved");
         perf_add(PerfCounter::PrevOnMemtableCount, 1);
         if self.checked {
-            return self.move_checked(false);
+            return self.move_checked(Direction::Backward);
         }
         self.go(|cursor, table, tree| cursor.prev(tree, &table.entries), |_, at, _| at.wrapping_sub(1));
     }

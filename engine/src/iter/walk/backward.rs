@@ -2,14 +2,13 @@
 //! key.
 
 use base::Result;
-use base::iter::InternalIterator;
+use base::iter::{Direction, InternalIterator};
 use base::key::{self, SequenceNumber, ValueType, pack};
 use base::stats::{PerfCounter, perf_add};
 
 use super::super::keys::{MAX_TS, has_prefix, is_deletion, seek_key, without_timestamp};
 use super::forward::{count_hidden, passed, too_many_hidden};
 use super::search::{Search, ShownAt};
-use crate::family::empty_ranges::Toward;
 use crate::source::resolve::{self, Base};
 
 /// The newest entry of a key that a step backward has read, if the entry is no merge operand.
@@ -51,7 +50,7 @@ impl<I: InternalIterator> Search<I> {
         );
         self.empty.step.take();
         if self.empty.looked {
-            self.looked(Toward::Smaller);
+            self.looked(Direction::Backward);
         }
     }
 
@@ -64,7 +63,7 @@ impl<I: InternalIterator> Search<I> {
                 return self.end();
             }
             if self.counts.hidden_run >= self.empty.look_at {
-                if self.look(Toward::Smaller) {
+                if self.look(Direction::Backward) {
                     return self.end();
                 }
                 continue;

@@ -3,13 +3,12 @@
 
 use base::Error;
 use base::Pinned;
-use base::iter::InternalIterator;
+use base::iter::{Direction, InternalIterator};
 use base::key::{self, ValueType, pack};
 use base::stats::{Cause, PerfCounter, Step, perf_add};
 
 use super::super::keys::{MIN_TS, has_prefix, is_deletion, seek_key, without_timestamp};
 use super::search::{Search, ShownAt};
-use crate::family::empty_ranges::Toward;
 use crate::source::resolve::{self, Base, Found, Merging};
 
 /// The number of hidden entries in one move after which the move is measured.
@@ -34,7 +33,7 @@ impl<I: InternalIterator> Search<I> {
             self.empty.step = None;
         }
         if self.empty.looked {
-            self.looked(Toward::Larger);
+            self.looked(Direction::Forward);
         }
     }
 
@@ -54,7 +53,7 @@ impl<I: InternalIterator> Search<I> {
                 return self.end();
             }
             if self.counts.hidden_run >= self.empty.look_at {
-                if self.look(Toward::Larger) {
+                if self.look(Direction::Forward) {
                     return self.end();
                 }
                 continue;

@@ -11,6 +11,7 @@
 
 use std::cmp::Ordering;
 
+use base::iter::Direction;
 use base::{Error, Order, Pinned, Result};
 use engine::source::WideColumns;
 use engine::source::resolve::{Found, default_column};
@@ -57,12 +58,6 @@ pub struct BaseDeltaIter {
     suffix: Vec<u8>,
     /// Counts the open iterators of a transaction.
     _holds: Option<Arc<()>>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Direction {
-    Forward,
-    Backward,
 }
 
 /// The source of the current entry.
