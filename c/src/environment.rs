@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use engine::options::DbPath;
 use env::rng::SeededRng;
-use env::{Env, Pool};
+use env::{Env, LoweredPriority, Pool};
 
 use crate::abi::rejected::has_rejected;
 use crate::abi::{Owned, Rejected};
@@ -144,22 +144,22 @@ c_api! {
 
     /// Lowers the I/O priority of the threads of the pool for compactions.
     fn rocksdb_env_lower_thread_pool_io_priority(env: mut rocksdb_env_t) {
-        env.env.executor.lower_priority(Pool::Low, true);
+        env.env.executor.lower_priority(Pool::Low, LoweredPriority::CpuAndIo);
     }
 
     /// Lowers the I/O priority of the threads of the pool for flushes.
     fn rocksdb_env_lower_high_priority_thread_pool_io_priority(env: mut rocksdb_env_t) {
-        env.env.executor.lower_priority(Pool::High, true);
+        env.env.executor.lower_priority(Pool::High, LoweredPriority::CpuAndIo);
     }
 
     /// Lowers the CPU priority of the threads of the pool for compactions.
     fn rocksdb_env_lower_thread_pool_cpu_priority(env: mut rocksdb_env_t) {
-        env.env.executor.lower_priority(Pool::Low, false);
+        env.env.executor.lower_priority(Pool::Low, LoweredPriority::Cpu);
     }
 
     /// Lowers the CPU priority of the threads of the pool for flushes.
     fn rocksdb_env_lower_high_priority_thread_pool_cpu_priority(env: mut rocksdb_env_t) {
-        env.env.executor.lower_priority(Pool::High, false);
+        env.env.executor.lower_priority(Pool::High, LoweredPriority::Cpu);
     }
 
     /// Creates a directory. The parent must exist. It is not an error if the directory exists.

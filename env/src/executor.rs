@@ -142,9 +142,17 @@ pub trait Executor: Send + Sync + fmt::Debug {
     /// job may have no thread.
     fn thread_board(&self) -> &Arc<ThreadBoard>;
 
-    /// Lowers the processor priority of the threads of a pool, and with `io` their disk priority too, if the system
-    /// allows it.
-    fn lower_priority(&self, _pool: Pool, _io: bool) {}
+    /// Lowers a priority of the threads of a pool, if the system allows it. Without threads, does nothing.
+    fn lower_priority(&self, _pool: Pool, _lowered: LoweredPriority) {}
+}
+
+/// The priorities of threads that [`Executor::lower_priority`] lowers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoweredPriority {
+    /// The priority for the processor.
+    Cpu,
+    /// The priorities for the processor and for the disk.
+    CpuAndIo,
 }
 
 /// Counts the jobs that panicked, and keeps the message of the last panic.

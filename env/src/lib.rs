@@ -32,7 +32,7 @@ pub mod timed;
 pub mod writer;
 
 pub use clock::Clock;
-pub use executor::{Executor, Pool, Tag};
+pub use executor::{Executor, LoweredPriority, Pool, Tag};
 pub use fs::{
     Append, AppendHints, Dir, FileLock, FileSystem, RandomRead, ReadHints, ReadRequest, SequentialRead,
 };

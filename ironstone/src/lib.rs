@@ -213,7 +213,7 @@ pub mod env {
     pub use env::rng::SeededRng;
     pub use env::sst_files::{Deletion, SpaceReservation, SstFileManager, SstFileOptions};
     pub use env::{
-        Append, AppendHints, Clock, Dir, Env, Executor, FileLock, FileSystem, Logger, Pool, RandomRead,
-        ReadHints, ReadRequest, Rng, SequentialRead, Tag,
+        Append, AppendHints, Clock, Dir, Env, Executor, FileLock, FileSystem, Logger, LoweredPriority, Pool,
+        RandomRead, ReadHints, ReadRequest, Rng, SequentialRead, Tag,
     };
 }

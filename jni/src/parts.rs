@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use base::Error;
 use engine::options::MemtableFactory;
-use env::Env;
 use env::rate::{Direction, IoPriority, Mode, RateLimiter, RateOptions};
 use env::sync::Mutex;
 use env::timed::TimedFs;
+use env::{Env, LoweredPriority};
 use ironstone::ConcurrentTaskLimiter;
 
 use crate::fault::Fault;
@@ -110,11 +110,11 @@ natives! {
     }
 
     fn Env_lowerThreadPoolIOPriority[_](env: Handle, priority: i8) {
-        env.shared::<Env>()?.executor.lower_priority(pool(priority)?, true);
+        env.shared::<Env>()?.executor.lower_priority(pool(priority)?, LoweredPriority::CpuAndIo);
     }
 
     fn Env_lowerThreadPoolCPUPriority[_](env: Handle, priority: i8) {
-        env.shared::<Env>()?.executor.lower_priority(pool(priority)?, false);
+        env.shared::<Env>()?.executor.lower_priority(pool(priority)?, LoweredPriority::Cpu);
     }
 
     fn ConfigOptions_newConfigOptions[_]() -> Handle {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ironstone::env as world;
-use ironstone::env::Pool;
+use ironstone::env::{LoweredPriority, Pool};
 
 use crate::Error;
 
@@ -67,21 +67,21 @@ impl Env {
 
     /// Lowers the I/O priority of the threads for compactions.
     pub fn lower_thread_pool_io_priority(&mut self) {
-        self.inner.executor.lower_priority(Pool::Low, true);
+        self.inner.executor.lower_priority(Pool::Low, LoweredPriority::CpuAndIo);
     }
 
     /// Lowers the I/O priority of the threads for flushes.
     pub fn lower_high_priority_thread_pool_io_priority(&mut self) {
-        self.inner.executor.lower_priority(Pool::High, true);
+        self.inner.executor.lower_priority(Pool::High, LoweredPriority::CpuAndIo);
     }
 
     /// Lowers the CPU priority of the threads for compactions.
     pub fn lower_thread_pool_cpu_priority(&mut self) {
-        self.inner.executor.lower_priority(Pool::Low, false);
+        self.inner.executor.lower_priority(Pool::Low, LoweredPriority::Cpu);
     }
 
     /// Lowers the CPU priority of the threads for flushes.
     pub fn lower_high_priority_thread_pool_cpu_priority(&mut self) {
-        self.inner.executor.lower_priority(Pool::High, false);
+        self.inner.executor.lower_priority(Pool::High, LoweredPriority::Cpu);
     }
 }

@@ -179,6 +179,14 @@ impl Committer {
         self.manifest.lock().size()
     }
 
+    /// Makes the change of one version durable and visible.
+    ///
+    /// # Errors
+    /// As [`Self::commit`].
+    pub fn commit_one(&self, change: Change) -> Result<Committed> {
+        self.commit(vec![change], false)
+    }
+
     /// Makes changes of versions durable and visible; with `atomic`, all or none. The change of a dropped column
     /// family is skipped, and the SST files that its job wrote become obsolete.
     ///

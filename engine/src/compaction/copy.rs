@@ -62,7 +62,7 @@ pub(super) fn copy_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted
     let written = sizes.iter().sum();
     let names = edit.added.iter().map(|(_, f)| (f.number, f.path_id)).collect();
     let micros = finish::micros_since(t, start);
-    let commit = || t.committer.commit(vec![Change::of_compaction(job.family.clone(), edit)], false);
+    let commit = || t.committer.commit_one(Change::of_compaction(job.family.clone(), edit));
     // After a failed commit the MANIFEST may name the copies, so the copies stay. The next sweep decides.
     let (committed, report) = finish::without_rewrite(t, job, (&outputs, micros), commit)?;
     if let Some(manager) = &t.tools.options.load().sst_file_manager {

@@ -171,7 +171,7 @@ fn move_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
     job.family.stats.lock().add(task.output_level, Pool::Low as usize, &moved);
     finish::started_without_rewrite(t, job);
     let (committed, report) = finish::without_rewrite(t, job, (&moved_files, (0, 0)), || {
-        let committed = t.committer.commit(vec![Change::of_compaction(job.family.clone(), edit)], false)?;
+        let committed = t.committer.commit_one(Change::of_compaction(job.family.clone(), edit))?;
         t.tools.events.emit(&Event::TrivialMove {
             job: job.id,
             family: named(&job.family),
@@ -188,7 +188,7 @@ fn move_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
 fn drop_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
     let deleted = job.task.files().map(|(level, file)| (level, file.number)).collect();
     let edit = Edit { deleted, ..Edit::default() };
-    let commit = || t.committer.commit(vec![Change::of_compaction(job.family.clone(), edit)], false);
+    let commit = || t.committer.commit_one(Change::of_compaction(job.family.clone(), edit));
     finish::started_without_rewrite(t, job);
     let (committed, report) = finish::without_rewrite(t, job, (&[], (0, 0)), commit)?;
     match job.task.reason {
@@ -340,7 +340,7 @@ fn commit(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done]) -> Result<Co
         task.output_level
     );
     add_cursor(&mut edit, task);
-    t.committer.commit(vec![Change::of_compaction(job.family.clone(), edit)], false)
+    t.committer.commit_one(Change::of_compaction(job.family.clone(), edit))
 }
 
 /// Returns true if each file of the edit on `level` ends before the next file of the level begins.

@@ -111,7 +111,7 @@ fn flush_unlogged(
     let stopped = families.iter().filter(|family| loses(family));
     let lost = stopped.filter_map(|family| errors.about(family.id())).next();
     families.retain(|family| errors.about(family.id()).is_none());
-    let flushed = match writing.jobs.flushes.flush_and_wait(&families, FlushReason::ShutDown, true) {
+    let flushed = match writing.jobs.flushes.flush_and_wait(&families, FlushReason::ShutDown) {
         // A dropped column family has nothing to keep.
         Err(error) if error.kind() == Kind::ColumnFamilyDropped => Ok(()),
         flushed => flushed,

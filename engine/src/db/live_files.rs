@@ -169,7 +169,7 @@ impl Db {
         if atomic && !self.inner.tools.options.load().atomic_flush {
             return jobs.flushes.flush_together(&families, FlushReason::GetLiveFiles);
         }
-        jobs.flushes.flush_and_wait(&families, FlushReason::GetLiveFiles, true)
+        jobs.flushes.flush_and_wait(&families, FlushReason::GetLiveFiles)
     }
 
     fn manifest_infos(&self, number: FileNumber, size: u64) -> [LiveFileStorageInfo; 2] {

@@ -222,7 +222,7 @@ impl Db {
         let Some(writing) = self.inner.work()? else { return self.inner.wait_as_reader(options) };
         if options.flush {
             let families = self.inner.families.all();
-            writing.jobs.flushes.flush_and_wait(&families, FlushReason::ManualFlush, true)?;
+            writing.jobs.flushes.flush_and_wait(&families, FlushReason::ManualFlush)?;
         }
         writing.jobs.wait_for_idle(options)?;
         if options.close_db { self.close() } else { Ok(()) }

@@ -2,9 +2,9 @@
 //!
 //! A range tombstone counts as an entry of every key in its range.
 
+use base::Result;
 use base::iter::InternalIterator;
 use base::key::{self, InternalOrder, MAX_SEQUENCE};
-use base::Result;
 use lsm::version::Version;
 use mem::memtable::MemTable;
 use mem::range_del::FragmentedTombstones;

@@ -293,8 +293,16 @@ impl Flushes {
         }
     }
 
-    /// Flushes these column families. If asked, waits until their entries are in SST files, the listeners were called, and the
-    /// space was checked. A call in a background job, as a listener makes it, does not wait for listeners.
+    /// Flushes these column families. Waits until their entries are in SST files, the listeners were called, and the space was
+    /// checked. A call in a background job, as a listener makes it, does not wait for listeners.
+    ///
+    /// # Errors
+    /// The background error or the error of the flush, as `flush_families` says.
+    pub fn flush_and_wait(&self, families: &[Arc<Family>], reason: FlushReason) -> base::Result<()> {
+        self.flush_families(families, reason, true)
+    }
+
+    /// Flushes these column families. With `wait`, waits as [`Self::flush_and_wait`].
     ///
     /// # Errors
     ///
@@ -302,12 +310,7 @@ impl Flushes {
     /// these column families that failed during the wait, even if the flush is tried again. ColumnFamilyDropped
     /// if only one column family was given, and it was dropped. Aborted if the call would wait for the end of a `lock_wal` of
     /// this thread. TryAgain without `wait` if `lock_wal` has locked writes.
-    pub fn flush_and_wait(
-        &self,
-        families: &[Arc<Family>],
-        reason: FlushReason,
-        wait: bool,
-    ) -> base::Result<()> {
+    fn flush_families(&self, families: &[Arc<Family>], reason: FlushReason, wait: bool) -> base::Result<()> {
         self.context.check_families(families)?;
         let Some(writer) = self.context.writer() else {
             return Err(Error::shutdown_in_progress("the database is closing"));
@@ -398,7 +401,7 @@ impl Flushes {
             true => families.to_vec(),
             false => self.wait_for_stall_end(families)?,
         };
-        self.flush_and_wait(&families, FlushReason::ManualFlush, options.wait)?;
+        self.flush_families(&families, FlushReason::ManualFlush, options.wait)?;
         if options.wait && options.listener_wait {
             self.wait_for_listeners(&families);
         }

@@ -86,7 +86,7 @@ impl Ingestions {
             let overlapping = self.overlapping(&jobs)?;
             let block = attempt >= FLUSHES_MAX;
             if !overlapping.is_empty() && !block {
-                self.flushes.flush_and_wait(&overlapping, FlushReason::ExternalFileIngestion, true)?;
+                self.flushes.flush_and_wait(&overlapping, FlushReason::ExternalFileIngestion)?;
             }
             let began = self.context.tools.stats.begin();
             let blocking = PerfTimer::start(PerfCounter::FileIngestionBlockingLiveWritesNanos);

@@ -138,7 +138,7 @@ impl ManualCompactions {
                 true => vec![family.clone()],
                 false => self.flushes.wait_for_stall_end(std::slice::from_ref(family))?,
             };
-            self.flushes.flush_and_wait(&flushed, FlushReason::ManualCompaction, true)?;
+            self.flushes.flush_and_wait(&flushed, FlushReason::ManualCompaction)?;
         }
         let canceled = self.begin_manual(&options.canceled, options.exclusive_manual_compaction)?;
         let options = CompactRangeOptions { canceled: Some(canceled.clone()), ..options.clone() };
@@ -304,7 +304,7 @@ impl ManualCompactions {
             full_history_ts_low: Some(low.to_vec()),
             ..Change::new(family.clone(), Edit::default())
         };
-        let committed = self.context.committer.commit(vec![change], false)?;
+        let committed = self.context.committer.commit_one(change)?;
         self.purge.committed(&committed);
         // Memtables that waited for a higher `full_history_ts_low` may be flushed now.
         self.schedule.reconsider(family);

@@ -345,7 +345,7 @@ impl ManualCompactions {
     }
 
     fn change_tree(&self, family: &Arc<Family>, edit: Edit) -> Result<()> {
-        let outcome = self.context.committer.commit(vec![Change::new(family.clone(), edit)], false);
+        let outcome = self.context.committer.commit_one(Change::new(family.clone(), edit));
         match outcome {
             Ok(committed) => {
                 self.purge.committed(&committed);

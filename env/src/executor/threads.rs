@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use base::Error;
 
-use super::{Executor, Job, Panics, Pool, Tag};
+use super::{Executor, Job, LoweredPriority, Panics, Pool, Tag};
 use crate::sync::thread::{self, JoinHandle};
 use crate::sync::{Arc, AtomicBool, Condvar, Mutex, MutexGuard, OnceLock, Ordering};
 use crate::thread_status::ThreadBoard;
@@ -273,9 +273,12 @@ impl Executor for Threads {
         }
     }
 
-    fn lower_priority(&self, pool: Pool, io: bool) {
+    fn lower_priority(&self, pool: Pool, lowered: LoweredPriority) {
         let pool = self.pool(pool);
-        pool.state.lock().lowered |= if io { 2 } else { 1 };
+        pool.state.lock().lowered |= match lowered {
+            LoweredPriority::Cpu => 1,
+            LoweredPriority::CpuAndIo => 2,
+        };
         pool.work.notify_all();
     }
 }

@@ -9,7 +9,7 @@ use base::key;
 use base::stats::{PerfCounter, PerfTimer, perf_add};
 
 use crate::arena::Ref;
-use crate::rep::entry::Entry;
+use crate::rep::entry::{Bound, Entry};
 use crate::rep::tree::Cursor;
 use crate::rep::vector::Vector;
 
@@ -191,7 +191,12 @@ impl InternalIterator for MemIter {
         self.go(
             |cursor, table, tree| cursor.seek(tree, &table.entries, &table.entries.target(user_key, trailer)),
             |places, _, table| {
-                Vector::partition(places, &table.entries, &table.entries.target(user_key, trailer), false)
+                Vector::partition(
+                    places,
+                    &table.entries,
+                    &table.entries.target(user_key, trailer),
+                    Bound::AtOrAfter,
+                )
             },
         );
         self.check_search(target);
@@ -209,7 +214,7 @@ impl InternalIterator for MemIter {
             },
             |places, _, table| {
                 let target = table.entries.target(user_key, trailer);
-                Vector::partition(places, &table.entries, &target, true).wrapping_sub(1)
+                Vector::partition(places, &table.entries, &target, Bound::After).wrapping_sub(1)
             },
         );
     }

@@ -31,7 +31,7 @@ use base::pinned::PinRegion;
 
 use crate::arena::{Arena, Ref};
 use crate::range_del::FragmentedTombstones;
-use crate::rep::entry::Entries;
+use crate::rep::entry::{Bound, Entries};
 use crate::rep::tree::{Estimate, Tree};
 use crate::rep::vector::Vector;
 
@@ -286,7 +286,7 @@ impl MemTable {
             Rep::Tree(tree) => tree.estimate(&self.entries, &from, &to, total),
             Rep::Vector(vector) => {
                 let sorted = vector.sorted(&self.entries);
-                let rank = |target| Vector::partition(&sorted, &self.entries, target, false);
+                let rank = |target| Vector::partition(&sorted, &self.entries, target, Bound::AtOrAfter);
                 Estimate { count: rank(&to).saturating_sub(rank(&from)) as u64, exact: true }
             }
         };

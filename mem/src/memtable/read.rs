@@ -7,7 +7,7 @@ use base::Pinned;
 use base::error::Result;
 use base::key::{MAX_SEQUENCE, SequenceNumber, TYPE_FOR_SEEK, ValueType, pack, sequence_of};
 
-use crate::rep::entry::{Entry, Target};
+use crate::rep::entry::{Bound, Entry, Target};
 use crate::rep::tree::{Cursor, Found, GROUP, Tree};
 use crate::rep::vector::Vector;
 
@@ -146,7 +146,7 @@ impl MemTable {
             }
             Rep::Vector(vector) => {
                 let sorted = vector.sorted(&self.entries);
-                let at = Vector::partition(&sorted, &self.entries, &target, false);
+                let at = Vector::partition(&sorted, &self.entries, &target, Bound::AtOrAfter);
                 sorted.get(at).copied().unwrap_or(0)
             }
         };
@@ -206,13 +206,13 @@ impl<'a, F: FnMut(FoundEntry<'_>) -> ControlFlow<()>> Answer<'a, '_, F> {
     #[inline]
     fn search_tree(&mut self, tree: &Tree, target: &Target<'_>, found: Option<Found>) {
         let entries = &self.table.entries;
-        let mut found = found.unwrap_or_else(|| tree.find(entries, target, false));
+        let mut found = found.unwrap_or_else(|| tree.find(entries, target, Bound::AtOrAfter));
         while !tree.visit(entries, found, |entry, place| self.take(entry, u64::from(place))) {
             found = match self.last {
-                None => tree.find(entries, target, false),
+                None => tree.find(entries, target, Bound::AtOrAfter),
                 Some(last) => {
                     let target = entries.target(last.user_key(), last.trailer());
-                    tree.find(entries, &target, true)
+                    tree.find(entries, &target, Bound::After)
                 }
             };
         }
@@ -240,7 +240,7 @@ impl<'a, F: FnMut(FoundEntry<'_>) -> ControlFlow<()>> Answer<'a, '_, F> {
     fn search_vector(&mut self, vector: &Vector, target: &Target<'_>) {
         let entries = &self.table.entries;
         let sorted = vector.sorted(entries);
-        for &place in &sorted[Vector::partition(&sorted, entries, target, false)..] {
+        for &place in &sorted[Vector::partition(&sorted, entries, target, Bound::AtOrAfter)..] {
             // SAFETY: the place came from `Vector::sorted`.
             if !self.take(unsafe { entries.entry(place) }, u64::from(place)) {
                 break;

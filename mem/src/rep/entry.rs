@@ -36,6 +36,23 @@ pub(crate) struct Target<'a> {
     pub(crate) trailer: u64,
 }
 
+/// The position that a search returns if an entry is equal to the target.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Bound {
+    /// The first position at or after the target.
+    AtOrAfter,
+    /// The first position after the target.
+    After,
+}
+
+impl Bound {
+    /// Returns true if an entry with this order to the target is before the position.
+    #[inline]
+    pub(crate) fn is_past(self, order: Ordering) -> bool {
+        order.is_lt() || self == Bound::After && order.is_eq()
+    }
+}
+
 #[derive(Clone, Copy)]
 pub(crate) struct Entry<'a> {
     pub(crate) internal_key: &'a [u8],

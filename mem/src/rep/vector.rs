@@ -8,7 +8,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use crate::arena::Ref;
-use crate::rep::entry::{Entries, Target};
+use crate::rep::entry::{Bound, Entries, Target};
 
 #[derive(Default)]
 pub(crate) struct Vector {
@@ -63,13 +63,12 @@ impl Vector {
         sorted
     }
 
-    /// Returns how many of `sorted` lie before `target`. With `or_equal`, an entry equal to `target` counts
-    /// too.
-    pub(crate) fn partition(sorted: &[Ref], entries: &Entries, target: &Target<'_>, or_equal: bool) -> usize {
+    /// Returns how many of `sorted` lie before the position of `bound`.
+    pub(crate) fn partition(sorted: &[Ref], entries: &Entries, target: &Target<'_>, bound: Bound) -> usize {
         sorted.partition_point(|&place| {
             // SAFETY: `sorted` comes from `Vector::sorted`, whose lock ordered the stores before this call.
             let order = unsafe { entries.compare(place, target) };
-            order.is_lt() || or_equal && order.is_eq()
+            bound.is_past(order)
         })
     }
 }

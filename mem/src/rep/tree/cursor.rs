@@ -7,7 +7,7 @@
 //! the copied keys.
 
 use crate::arena::Ref;
-use crate::rep::entry::{Entries, Target};
+use crate::rep::entry::{Bound, Entries, Target};
 
 use super::node::{CAP, Snap};
 use super::{Found, Tree};
@@ -70,13 +70,13 @@ impl Cursor {
 
     /// Moves to the first entry at or after `target`.
     pub(crate) fn seek(&mut self, tree: &Tree, entries: &Entries, target: &Target<'_>) {
-        self.find(tree, entries, target, false);
+        self.find(tree, entries, target, Bound::AtOrAfter);
         self.skip_empty(tree, entries);
     }
 
     /// Moves to the last entry at or before `target`.
     pub(crate) fn seek_for_prev(&mut self, tree: &Tree, entries: &Entries, target: &Target<'_>) {
-        self.find(tree, entries, target, true);
+        self.find(tree, entries, target, Bound::After);
         self.prev(tree, entries);
     }
 
@@ -164,9 +164,9 @@ impl Cursor {
         }
     }
 
-    fn find(&mut self, tree: &Tree, entries: &Entries, target: &Target<'_>, or_equal: bool) {
+    fn find(&mut self, tree: &Tree, entries: &Entries, target: &Target<'_>, bound: Bound) {
         loop {
-            let Found { leaf, snap, position } = tree.find(entries, target, or_equal);
+            let Found { leaf, snap, position } = tree.find(entries, target, bound);
             if self.copy(tree, entries, leaf, &snap) {
                 self.at = position;
                 return;

@@ -11,7 +11,7 @@
 //! leaves is exact if the sizes of all leaves were read.
 
 use crate::arena::Ref;
-use crate::rep::entry::{Entries, Target};
+use crate::rep::entry::{Bound, Entries, Target};
 use crate::rep::prefetch;
 
 use super::Tree;
@@ -116,10 +116,11 @@ impl Tree {
         loop {
             let node = self.node(entries, place);
             let inner = node.level() > 0;
+            let bound = if inner { Bound::After } else { Bound::AtOrAfter };
             let snap = node.snap();
             let relation = snap.relation(entries, target.user_key);
             let right = Node::is_left_of(&snap, entries, target, relation);
-            let past = if right { 0 } else { node.partition(&snap, entries, target, relation, inner) };
+            let past = if right { 0 } else { node.partition(&snap, entries, target, relation, bound) };
             let position = if inner { past.saturating_sub(1) } else { past };
             let child = if right || !inner { snap.next } else { node.item(&snap, position) };
             if !node.unchanged(snap.state) {

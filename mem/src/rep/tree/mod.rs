@@ -35,7 +35,7 @@ use base::Result;
 use parking_lot::Mutex;
 
 use crate::arena::Ref;
-use crate::rep::entry::{Entries, Target};
+use crate::rep::entry::{Bound, Entries, Target};
 
 pub(crate) use cursor::Cursor;
 pub(crate) use estimate::Estimate;
@@ -175,7 +175,7 @@ impl Tree {
                 place = snap.next;
                 continue;
             }
-            let position = node.partition(&snap, entries, target, relation, false);
+            let position = node.partition(&snap, entries, target, relation, Bound::AtOrAfter);
             base::invariant!(
                 position <= snap.len(),
                 "an entry goes to position {position} of {}",
@@ -381,7 +381,7 @@ impl Tree {
             (snap.next, false)
         } else {
             // Item 0 is the lower bound of the node, so at least one item is at or below the target.
-            let past = node.partition(&snap, entries, target, relation, true);
+            let past = node.partition(&snap, entries, target, relation, Bound::After);
             (node.item(&snap, past.saturating_sub(1)), true)
         };
         if !node.unchanged(snap.state) {
@@ -391,15 +391,14 @@ impl Tree {
         Some((next, down))
     }
 
-    /// Finds the first position at or after `target`, or after `target` with `or_equal`. If the position is
-    /// the end of its leaf, the entry is in the next leaf.
-    pub(crate) fn find(&self, entries: &Entries, target: &Target<'_>, or_equal: bool) -> Found {
+    /// Finds the position of `bound`. If the position is the end of its leaf, the entry is in the next leaf.
+    pub(crate) fn find(&self, entries: &Entries, target: &Target<'_>, bound: Bound) -> Found {
         let leaf = self.descend(entries, target, 0, &mut [0; MAX_LEVELS]);
-        self.find_from(entries, leaf, target, or_equal)
+        self.find_from(entries, leaf, target, bound)
     }
 
     #[inline]
-    fn find_from(&self, entries: &Entries, mut leaf: Ref, target: &Target<'_>, or_equal: bool) -> Found {
+    fn find_from(&self, entries: &Entries, mut leaf: Ref, target: &Target<'_>, bound: Bound) -> Found {
         loop {
             let node = self.node(entries, leaf);
             let snap = node.snap();
@@ -410,7 +409,7 @@ impl Tree {
                 }
                 continue;
             }
-            let position = node.partition(&snap, entries, target, relation, or_equal);
+            let position = node.partition(&snap, entries, target, relation, bound);
             if node.unchanged(snap.state) {
                 return Found { leaf, snap, position };
             }
@@ -441,7 +440,7 @@ impl Tree {
             entries.prefetch(leaf.guess(&leaf.snap(), entries, target));
         }
         for (place, target) in places.iter().zip(targets) {
-            let one = self.find_from(entries, *place, target, false);
+            let one = self.find_from(entries, *place, target, Bound::AtOrAfter);
             found.push(one);
         }
     }

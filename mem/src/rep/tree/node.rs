@@ -41,7 +41,7 @@ use loom::{
 };
 
 use crate::arena::Ref;
-use crate::rep::entry::{Entries, Target};
+use crate::rep::entry::{Bound, Entries, Target};
 use crate::rep::prefetch;
 
 /// Maximum number of items in a node. Measured with a million random keys of 16 bytes, relative to 32 items:
@@ -267,7 +267,7 @@ impl Node {
         snap.high != 0 && unsafe { entries.compare(snap.high, target) }.is_le()
     }
 
-    /// Returns the number of items before `target`. With `or_equal`, an item equal to `target` counts too.
+    /// Returns the number of items before the position of `bound`.
     #[inline]
     pub(super) fn partition(
         &self,
@@ -275,7 +275,7 @@ impl Node {
         entries: &Entries,
         target: &Target<'_>,
         relation: Order3,
-        or_equal: bool,
+        bound: Bound,
     ) -> usize {
         let n = snap.len();
         match relation {
@@ -287,7 +287,7 @@ impl Node {
         let head = entries.head(target.user_key, snap.skip());
         let first = self.first_not_below(snap, head);
         if first < n && self.head(snap, first) == head {
-            self.partition_ties(snap, entries, target, or_equal, first)
+            self.partition_ties(snap, entries, target, bound, first)
         } else {
             first
         }
@@ -326,7 +326,7 @@ impl Node {
         snap: &Snap,
         entries: &Entries,
         target: &Target<'_>,
-        or_equal: bool,
+        bound: Bound,
         mut first: usize,
     ) -> usize {
         let n = snap.len();
@@ -347,7 +347,7 @@ impl Node {
                 // stored with Release after the entry was written.
                 key => unsafe { entries.compare(key, target) },
             };
-            if order.is_lt() || or_equal && order.is_eq() {
+            if bound.is_past(order) {
                 first = middle + 1;
             } else {
                 end = middle;

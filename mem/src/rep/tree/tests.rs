@@ -116,7 +116,7 @@ fn every_pattern_keeps_the_invariants() {
             for i in (0..n).step_by(97) {
                 let key = key(i);
                 let target = entries.target(&key, pack(SequenceNumber::new(i + 1), ValueType::Value as u8));
-                let found = tree.find(&entries, &target, false);
+                let found = tree.find(&entries, &target, Bound::AtOrAfter);
                 let mut seen = None;
                 tree.visit(&entries, found, |entry, _| {
                     seen = Some((entry.user_key().to_vec(), entry.trailer()));
