@@ -389,10 +389,12 @@ fn stands_alone(edit: &VersionEdit) -> bool {
 fn damaged_not_torn(reader: &Reader<FileSource>) -> Option<String> {
     Some(match reader.damaged_not_torn()? {
         Diagnosis::Bit { byte, bit } => {
-            format!("the last record is damaged, not torn: bit {bit} of its byte {byte} is wrong")
+            format!(
+                "the last record is corrupt, and no crash is the cause: bit {bit} of its byte {byte} is wrong"
+            )
         }
         Diagnosis::Length(length) => {
-            format!("the last record is damaged, not torn: its length should be {length}")
+            format!("the last record is corrupt, and no crash is the cause: its length should be {length}")
         }
     })
 }

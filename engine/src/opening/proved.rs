@@ -68,7 +68,10 @@ impl Opening {
         }
         match recovered.end.lost() {
             Some(lost) if !self.options.open_despite_lost_writes => {
-                let hint = format!("{}. open_despite_lost_writes opens without them", lost.error.message());
+                let hint = format!(
+                    "{} (open_despite_lost_writes=true opens the database without them)",
+                    lost.error.message()
+                );
                 let mut error = Error::corruption(hint).doing("reading the MANIFEST").with_data_loss(true);
                 if let (Some(path), Some(at)) = (lost.error.path(), lost.error.offset()) {
                     error = error.file(path).at(at);
@@ -143,7 +146,9 @@ impl Opening {
             error.file(self.paths.manifest(recovered.number)).at(recovered.size)
         };
         if !self.options.open_despite_lost_writes {
-            return Err(error(format!("{what}. open_despite_lost_writes opens without them")));
+            return Err(error(format!(
+                "{what} (open_despite_lost_writes=true opens the database without them)"
+            )));
         }
         let error = error(what);
         recovered.end.lose(error.clone(), bytes, false);

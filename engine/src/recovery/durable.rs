@@ -327,8 +327,8 @@ impl<'a> Durable<'a> {
         let records_after =
             if records > 0 { format!(", {records} complete records among them") } else { String::new() };
         let error = Error::corruption(format!(
-            "{what}: the WAL was durable up to byte {durable}; {bytes} bytes of acknowledged writes are lost{records_after}. \
-             open_despite_lost_writes opens without them"
+            "{what}: the WAL was durable up to byte {durable}; {bytes} bytes of acknowledged writes are lost{records_after} \
+             (open_despite_lost_writes=true opens the database without them)"
         ))
         .file(self.tools.paths.wal(wal))
         .at(at)

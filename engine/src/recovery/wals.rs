@@ -482,7 +482,7 @@ impl<'a> Replay<'a> {
             self.tools.events.warn(format_args!("{what}"));
             return Ok(());
         }
-        let hint = format!("{what}. open_despite_lost_writes opens without them");
+        let hint = format!("{what} (open_despite_lost_writes=true opens the database without them)");
         Err(Fault::Fatal(Error::corruption(hint).with_data_loss(true)))
     }
 
@@ -589,7 +589,9 @@ impl<'a> Replay<'a> {
         self.durable.end(wal, progress, reader, Some((offset, &what)), later)?;
         let strict = self.is_point_in_time() && self.settings.paranoid_checks && !self.settings.accept_lost;
         if strict && reader.damaged_not_torn().is_some() {
-            let hint = format!("{what}; it is damaged, not torn. open_despite_lost_writes opens without it");
+            let hint = format!(
+                "{what}; the record is corrupt, and no crash is the cause (open_despite_lost_writes=true opens the database without it)"
+            );
             return Err(Error::corruption(hint).at(offset));
         }
         Ok(())

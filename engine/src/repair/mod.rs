@@ -71,7 +71,7 @@ impl Weight {
     pub fn name(self) -> &'static str {
         match self {
             Weight::Note => "note",
-            Weight::Mendable => "mendable",
+            Weight::Mendable => "repairable",
             Weight::Loss => "loss",
         }
     }
