@@ -200,7 +200,7 @@ impl<'a> Batch<'a> {
         }
         if counted != u64::from(self.count()) {
             return Err(Error::corruption(format!(
-                "WriteBatch has wrong count: the header says {}, there are {counted}",
+                "WriteBatch has wrong count: the header says {} entries, the batch has {counted}",
                 self.count()
             )));
         }
