@@ -37,7 +37,7 @@ fn advice(error: &Error) -> Option<&'static str> {
         _ if is_file("LOCK") && of_system == ErrorKind::ReadOnlyFilesystem => {
             "The file system is read-only. Commands that only read (get, scan, dump, ...) work."
         }
-        _ if is_file("LOCK") && says("is held by") => {
+        _ if is_file("LOCK") && says("holds the lock") => {
             "Another process has the database open. End this process, or use a command that only reads (get, scan, dump, ...)."
         }
         _ if of_system == ErrorKind::PermissionDenied => {
@@ -74,11 +74,13 @@ mod tests {
     #[test]
     fn advice_is_printed_below_the_error() {
         let io = |file: &str, kind: ErrorKind| Error::io("while trying", Path::new(file), kind.into());
+        let locked = std::io::Error::new(ErrorKind::WouldBlock, "busy; process 5 holds the lock");
         for (error, words) in [
             (io("db/CURRENT", ErrorKind::NotFound), "Check the path"),
             (io("db/000007.sst", ErrorKind::NotFound), "ldb fsck"),
             (io("db/000007.log", ErrorKind::StorageFull), "Free space"),
             (io("db/LOCK", ErrorKind::ReadOnlyFilesystem), "only read"),
+            (Error::io("locking a file", Path::new("db/LOCK"), locked), "End this process"),
             (io("db/x", ErrorKind::PermissionDenied), "as a user"),
             (Error::corruption("checksum mismatch").file("db/000007.sst"), "ldb repair"),
             (Error::corruption("VersionEdit: unknown tag 6000"), "newer"),

@@ -30,10 +30,14 @@ pub(super) fn serve(
     source: Source,
     out: &mut dyn Write,
 ) -> Result<(), String> {
-    // A path that is not readable is an error of the command, before a browser opens.
+    // A wrong path is an error of the command, before a browser opens. A directory can become a database later, so its
+    // files are not checked here.
     for path in std::iter::once(&path).chain(&other) {
         if !env.fs.exists(path).unwrap_or(false) {
             return Err(format!("{}: the path does not exist", path.display()));
+        }
+        if !env.fs.is_dir(path).unwrap_or(true) {
+            super::read(env, path)?;
         }
     }
     if source != Source::Files && other.is_some() {

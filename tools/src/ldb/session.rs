@@ -158,7 +158,7 @@ impl Session {
                     m.option, m.object
                 )
             });
-            Failure::new(format!("{error}{}", objects.collect::<String>()))
+            Failure::new(format!("{}{}", crate::advice::with_advice(&error), objects.collect::<String>()))
         })?;
         self.db = Some(db.clone());
         Ok(db)

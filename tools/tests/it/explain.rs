@@ -142,6 +142,17 @@ fn path_without_a_database_names_the_databases_below_it() {
 }
 
 #[test]
+fn pages_of_a_file_that_is_no_info_log_are_an_error_of_the_command() {
+    let dir = tempfile::tempdir().unwrap();
+    let note = dir.path().join("note.txt");
+    std::fs::write(&note, "no line of an info log\n").unwrap();
+    let output = run(&["inspect", note.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2));
+    let message = text(&output.stderr);
+    assert!(message.contains("the file has no line of an info log"), "{message}");
+}
+
+#[test]
 fn info_log_without_statistics_shows_no_sizes() {
     let dir = tempfile::tempdir().unwrap();
     let db = dir.path().join("db");

@@ -88,3 +88,16 @@ fn a_repair_prints_only_ok_to_the_output() {
     assert_eq!((ran.status, &ran.text()[..]), (0, "OK\n"), "{}", ran.err);
     assert!(ran.err.contains(" files, "), "{}", ran.err);
 }
+
+#[test]
+fn an_open_that_fails_prints_what_the_user_can_do() {
+    for (name, advice) in [
+        ("corrupt/sst-index-bit", "`ldb fsck` lists what is lost"),
+        ("corrupt/current-wrong", "The database needs this file."),
+        ("corrupt/current-missing", "The path has no database."),
+    ] {
+        let (_scratch, dir) = copy_of(name);
+        let ran = ldb_on(&dir, &["scan"]);
+        assert!(ran.status == 1 && ran.err.contains(advice), "{name}: {}", ran.err);
+    }
+}
