@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# c/bench/run.sh PEER [ROUNDS] [COUNT]: the speed of calls of the C API, this library beside RocksDB's.
+# c/bench/run.sh PEER [ROUNDS] [COUNT]: measures calls of the C API with this library and with RocksDB's library.
 # PEER is the directory of RocksDB's librocksdb.so (.ci/fetch-rocksdb DIR). Both run in turn; the best of each is compared.
 # Build the library first: cargo build --release -p ironstone-c. A ratio above 1 says that this library is faster.
 set -euo pipefail

@@ -1,10 +1,10 @@
 //! Tests of the whole engine under a schedule explorer: `RUSTFLAGS='--cfg shuttle' cargo test -p ironstone-engine
 //! --test schedules`, or `.ci/schedules`. Without this cfg, nothing is built here.
 //!
-//! At every lock, atomic, wait and thread of the engine and its executor, Shuttle may continue with another
-//! thread. One schedule is one run, and a failing run prints the schedule that repeats it. Files are in
-//! memory and the clock does not move, so only the schedule differs. `SCHEDULES` is the number of runs of a
-//! scenario for each explorer (random, and PCT at depth 3). `SCHEDULE` repeats a printed schedule.
+//! At every lock, atomic, wait and thread of the engine and its executor, Shuttle may continue with another thread.
+//! Each run explores one schedule, and a failed run prints its schedule. Files are in memory and the clock does not
+//! move, so only the schedule differs. `SCHEDULES` is the number of runs of a scenario for each explorer (random, and
+//! PCT at depth 3). `SCHEDULE` repeats a printed schedule.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a test")]
 #![cfg(shuttle)]
