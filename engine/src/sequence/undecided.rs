@@ -191,11 +191,11 @@ impl Undecided {
         if !self.any.load(Ordering::SeqCst) && self.removals.load(Ordering::SeqCst) == removals {
             return (seq, None);
         }
+        // Look at the ranges under the lock. The caller can hold the lock of the snapshots, and the drop of the last copy of a range
+        // takes that lock: the caller must not get a copy that it drops at once.
         let list = self.list.lock();
         let seq = visible();
-        let ranges = list.clone();
-        drop(list);
-        (seq, Visibility::new(seq, ranges))
+        (seq, Visibility::new(seq, &list))
     }
 
     /// Returns what a reader at `seq` must hide, where `seq` is about to be published.
@@ -203,8 +203,7 @@ impl Undecided {
         if !self.is_enabled() {
             return None;
         }
-        let ranges = self.list.lock().clone();
-        Visibility::new(seq, ranges)
+        Visibility::new(seq, &self.list.lock())
     }
 }
 
@@ -217,13 +216,14 @@ pub struct Visibility {
 }
 
 impl Visibility {
-    fn new(seq: SequenceNumber, ranges: Ranges) -> Option<Arc<Self>> {
+    /// Returns `None` if a reader at `seq` hides none of the ranges. Then no copy of the ranges is made.
+    fn new(seq: SequenceNumber, ranges: &Ranges) -> Option<Arc<Self>> {
         base::invariant!(
             ranges.is_sorted_by(|a, b| a.last < b.first),
             "the undecided ranges of a reader at {seq} are out of order"
         );
         let hides = ranges.iter().any(|range| range.first <= seq && !range.decision.is_seen_at(seq));
-        hides.then(|| Arc::new(Visibility { seq, ranges, own: None }))
+        hides.then(|| Arc::new(Visibility { seq, ranges: ranges.clone(), own: None }))
     }
 
     /// Returns what a transaction with these sections sees at `seq`, if other readers see `others`.

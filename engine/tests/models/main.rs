@@ -1,5 +1,5 @@
 //! Models of small modules of the engine, under all schedules and all values that the memory model allows a load to
-//! see: the queue of writers, and the super versions that readers pin. Command: `RUSTFLAGS='--cfg loom' cargo test -p
+//! see: the queue of writers, snapshots beside commits, and the super versions that readers pin. Command: `RUSTFLAGS='--cfg loom' cargo test -p
 //! ironstone-engine --test models`, or `.ci/loom`. Without this cfg, nothing is built here.
 //!
 //! The source files of the modules are compiled here again, with Loom's primitives in the place of
@@ -103,6 +103,7 @@ pub struct Parts {
 }
 
 mod handover;
+mod snapshots;
 mod super_versions;
 
 /// A memory cell without any memory order.

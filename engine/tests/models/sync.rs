@@ -133,6 +133,24 @@ impl<T: ?Sized> Arc<T> {
     pub fn ptr_eq(a: &Self, b: &Self) -> bool {
         std::sync::Arc::ptr_eq(&a.value, &b.value)
     }
+
+    pub fn downgrade(this: &Self) -> Weak<T> {
+        Weak { count: this.count.clone(), value: std::sync::Arc::downgrade(&this.value) }
+    }
+}
+
+/// The `Weak` of an [`Arc`].
+pub struct Weak<T: ?Sized> {
+    count: std::sync::Arc<Count>,
+    value: std::sync::Weak<T>,
+}
+
+impl<T: ?Sized> Weak<T> {
+    pub fn upgrade(&self) -> Option<Arc<T>> {
+        let value = self.value.upgrade()?;
+        self.count.made.fetch_add(1, Ordering::SeqCst);
+        Some(Arc { count: self.count.clone(), value })
+    }
 }
 
 impl<T: ?Sized> Clone for Arc<T> {
