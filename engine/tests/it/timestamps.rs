@@ -533,3 +533,34 @@ fn an_import_knows_that_the_keys_of_its_files_have_no_timestamps() {
     assert_eq!(facts(&copy), facts(&family));
     assert_eq!(newest(&db, &copy), newest(&db, &family));
 }
+
+/// The timestamp of an entry can be older than that of an entry with a smaller sequence number.
+#[test]
+fn merge_in_an_iterator_uses_no_entry_that_the_snapshot_does_not_see() {
+    for is_operand in [false, true] {
+        let mut options = options();
+        options.set("merge_operator", "stringappend").unwrap();
+        let db = basic::open(&env::Env::memory(5), options);
+        let family = db.default_family().unwrap();
+        let merge = |at: u64, operand: &[u8]| {
+            write(&db, |batch| batch.merge_at(family.id(), b"k", &at.to_le_bytes(), operand)).unwrap();
+        };
+        put(&db, &family, "k", 6, b"a");
+        merge(10, b"b");
+        let snapshot = db.snapshot();
+        if is_operand {
+            merge(8, b"unseen");
+        } else {
+            put(&db, &family, "k", 8, b"unseen");
+        }
+        let read = || ReadOptions { snapshot: Some(snapshot.clone()), ..at(10) };
+        assert_eq!(db.get(&family, b"k", &read()).unwrap().as_deref(), Some(&b"a,b"[..]));
+        let mut iter = db.iter(&family, read()).unwrap();
+        iter.seek_to_first();
+        assert_eq!(iter.value(), b"a,b", "forward, operand {is_operand}");
+        iter.next();
+        assert!(!iter.valid());
+        iter.seek_to_last();
+        assert_eq!(iter.value(), b"a,b", "backward, operand {is_operand}");
+    }
+}

@@ -272,7 +272,9 @@ impl<I: InternalIterator> Search<I> {
             if !self.same_key(user_key, &self.saved_key) {
                 break;
             }
-            if self.view.visibility.is_some() && !self.view.sees(seq) {
+            // With timestamps, an entry with an older timestamp can be newer than the snapshot.
+            let may_be_unseen = self.view.visibility.is_some() || self.timestamp_size > 0;
+            if may_be_unseen && !self.view.sees(seq) {
                 self.source.next();
                 continue;
             }
