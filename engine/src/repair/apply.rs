@@ -283,12 +283,18 @@ impl<'a> Repair<'a> {
         Ok(out)
     }
 
-    /// Writes the readable records of a damaged WAL to a new WAL with the same number.
+    /// Writes the readable records of a damaged WAL to a new WAL with the same number. The sizes of timestamps stand before the
+    /// records: if they were missing, RocksDB would take the keys for keys without timestamps and append a timestamp to each key.
     fn rewrite_wal(&mut self, index: usize) -> Result<()> {
         let (number, path) = (self.survey.wals[index].number, self.survey.wals[index].path.clone());
         let temp = self.scope.paths.wal.join(names::temp(self.numbers.take()));
         let mut out = self.env.fs.create(&temp, &AppendHints::default())?;
         let (mut writer, mut framed, mut records) = (Writer::new(Framing::Classic), Vec::new(), 0u64);
+        let sizes = self.timestamp_sizes()?;
+        if !sizes.is_empty() {
+            writer.timestamp_sizes(&mut framed, &sizes);
+            out.append(&framed)?;
+        }
         let file = self.env.fs.open_random(&path, &ReadHints::default())?;
         salvage_wal(&mut FileSource(file), &salvage_options(number), &mut |record, _, _| {
             if sound_batch(record).is_err() {
@@ -307,6 +313,19 @@ impl<'a> Repair<'a> {
         self.env.fs.open_dir(&self.scope.paths.wal)?.sync()?;
         self.actions.push(format!("{:06}.log is rewritten with its {records} readable records", number));
         Ok(())
+    }
+
+    /// Returns the column families with timestamps, and the sizes of their timestamps in bytes.
+    fn timestamp_sizes(&self) -> Result<Vec<(FamilyId, u16)>> {
+        let mut sizes = Vec::new();
+        for (id, family) in &self.survey.manifest.recovered.families {
+            let descriptor = descriptor_of(self.scope, &family.name, family.comparator.as_deref())?;
+            let size = descriptor.options.comparator.timestamp_size();
+            if size > 0 {
+                sizes.push((*id, size as u16));
+            }
+        }
+        Ok(sizes)
     }
 
     fn second_name(&self, path: &Path) -> Result<()> {

@@ -5,12 +5,15 @@ use std::path::Path;
 use base::{FamilyId, FileNumber, SequenceNumber};
 use env::memory::Survivors;
 use format::edit::{EditMark, VersionEdit};
-use format::wal::{Framing, Writer};
+use format::wal::{Framing, Item, Reader, ReaderOptions, Writer};
+use ironstone_engine::batch::WriteBatch;
 use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, OpenRequest, repair};
+use ironstone_engine::files::Paths;
 use ironstone_engine::manifest::recover_leniently;
 use ironstone_engine::options::file::{ReadConfig, load_latest};
 use ironstone_engine::options::{FamilyOptions, FlushOptions, WalRecoveryMode, WriteOptions};
+use ironstone_engine::repair::{Scope, run};
 
 use crate::basic::get;
 use crate::durable::{World, synced};
@@ -209,4 +212,43 @@ fn replay_and_writes_flush_at_the_same_limit_of_range_deletions() {
     let db = Db::open(request).unwrap();
     let tables = db.property(&db.default_family().unwrap(), "rocksdb.num-files-at-level0");
     assert_eq!(tables.as_deref(), Some("3"));
+}
+
+/// RocksDB takes a WAL without the sizes of timestamps for a WAL without timestamps, and appends a timestamp to each key.
+#[test]
+fn rewritten_wal_has_the_sizes_of_timestamps() {
+    let world = World::new();
+    let request = || {
+        let mut request = world.request();
+        let comparator = base::Order::by_name("leveldb.BytewiseComparator.u64ts").unwrap();
+        request.families[0].options.comparator = comparator;
+        request
+    };
+    let db = Db::open(request()).unwrap();
+    for (key, at) in [(b"a", 1u64), (b"b", 2), (b"c", 3)] {
+        let mut batch = WriteBatch::new();
+        batch.put_at(FamilyId::DEFAULT, key, &at.to_le_bytes(), &[b'v'; 40]);
+        db.write(&mut batch, &WriteOptions { sync: true, ..WriteOptions::default() }).unwrap();
+    }
+    world.crash(db, Survivors::Synced);
+    let wal = world.file("", ".log");
+    let sizes = |wal: &str| {
+        let bytes = world.bytes(wal);
+        let mut reader = Reader::new(&bytes[..], ReaderOptions::default());
+        match reader.next().unwrap() {
+            Item::TimestampSizes { sizes, .. } => sizes.to_vec(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let before = sizes(&wal);
+    assert_eq!(before, [(FamilyId::DEFAULT, 8)]);
+    world.damage(&wal, |bytes| {
+        let at = bytes.windows(40).position(|window| window == [b'v'; 40]).unwrap();
+        bytes[at] = b'x';
+    });
+    // Without the open after the repair, which flushes the records.
+    let OpenRequest { path, options, families, .. } = request();
+    let report = run(&Scope { paths: Paths::new(&path, &options), options, families }).unwrap();
+    assert!(report.actions.iter().any(|action| action.contains("is rewritten")), "{:?}", report.actions);
+    assert_eq!(sizes(&wal), before);
 }
