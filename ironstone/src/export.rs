@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use base::{Error, Result, SequenceNumber};
+use base::{Error, FileNumber, Result, SequenceNumber};
 use engine::ingest::{ImportFile, ImportRequest};
 use engine::options::{BottommostLevelCompaction, CompactRangeOptions, ImportColumnFamilyOptions};
 
@@ -234,6 +234,8 @@ impl Family {
         let smallest = files.iter().map(|file| &file.smallest_key).min_by(|a, b| order.compare(a, b));
         let largest = files.iter().map(|file| &file.largest_key).max_by(|a, b| order.compare(a, b));
         let (Some(smallest), Some(largest)) = (smallest, largest) else { return Ok(()) };
+        // The files with the deletions of this call have larger numbers. They must stay: a file below can hold older entries.
+        let limit = files.iter().map(|file| file.number).max().map_or(FileNumber::ZERO, FileNumber::next);
         // In a transaction database, the range deletions lock no keys. RocksDB's `StackableDB::ClipColumnFamily` goes to the
         // database below the transactions too.
         let unguarded = Family::new(engine::db::unguarded(self.engine()), self.inner().clone());
@@ -247,7 +249,8 @@ impl Family {
             unguarded.delete(largest)?;
         }
         self.flush()?;
-        self.delete_files_in_ranges(&[(None, Some(begin)), (Some(end), None)], false)?;
+        let outside = [(None, Some(begin)), (Some(end), None)];
+        engine::db::delete_older_files_in_ranges(self.engine(), self.inner(), &outside, limit)?;
         self.compact_range(
             None,
             None,

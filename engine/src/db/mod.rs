@@ -45,7 +45,7 @@ pub use remote::{WorkerOptions, open_and_compact};
 pub use remove_table::{RemovedTable, remove_table};
 pub use repair::{fsck, repair};
 pub use sections::{SectionOwner, SectionWriter, WrittenSection};
-pub use tree::{delete_file, running_compactions};
+pub use tree::{delete_file, delete_older_files_in_ranges, running_compactions};
 pub use two_phase::{BeforeVisible, PreparedName, WriteGuard, snapshot_for_conflicts, unguarded};
 pub use verify::{verify_checksum, verify_file_checksums};
 pub use wal_files::{Update, Updates, WalFile, WalFileType};

@@ -34,6 +34,21 @@ pub fn delete_file(db: &Db, name: &str) -> Result<()> {
     }
 }
 
+/// Drops the SST files that lie completely in one of the ranges, without the ends, and whose number is below `limit`. SST files that
+/// were written later stay, for example the files with the deletions of the caller.
+///
+/// # Errors
+/// See [`Db::delete_files_in_ranges`]. NotSupported in a database that is open for reading.
+pub fn delete_older_files_in_ranges(
+    db: &Db,
+    family: &Arc<Family>,
+    ranges: &[(Option<&[u8]>, Option<&[u8]>)],
+    limit: FileNumber,
+) -> Result<()> {
+    db.own(family)?;
+    db.writing()?.jobs.manuals.delete_files_in_ranges(family, ranges, false, Some(limit))
+}
+
 /// Returns the running compactions of a column family: the number of the job, and what the job reserves. A database that is open for
 /// reading has none.
 pub fn running_compactions(db: &Db, family: FamilyId) -> Vec<(JobId, Running)> {
@@ -102,7 +117,7 @@ impl Db {
     ) -> Result<()> {
         self.own(family)?;
         match self.inner.work()? {
-            Some(writing) => writing.jobs.manuals.delete_files_in_ranges(family, ranges, include_end),
+            Some(writing) => writing.jobs.manuals.delete_files_in_ranges(family, ranges, include_end, None),
             None => self.inner.delete_no_files(family, ranges, include_end),
         }
     }

@@ -116,7 +116,8 @@ impl ManualCompactions {
 
     /// Drops the SST files below level 0 that lie wholly in one of the ranges, without writing an SST file. All entries
     /// of the files are gone, also entries that a snapshot sees. SST files that a job reads stay. With `include_end`, an
-    /// SST file whose last key is the end of a range is dropped too. The keys of the ranges carry no timestamps.
+    /// SST file whose last key is the end of a range is dropped too. With `limit`, SST files with this number or a larger number
+    /// stay. The keys of the ranges carry no timestamps.
     ///
     /// # Errors
     /// Errors of the MANIFEST; then no SST file is dropped.
@@ -125,6 +126,7 @@ impl ManualCompactions {
         family: &Arc<Family>,
         ranges: &[(Option<&[u8]>, Option<&[u8]>)],
         include_end: bool,
+        limit: Option<FileNumber>,
     ) -> Result<()> {
         self.context.check_families(std::slice::from_ref(family))?;
         let found = {
@@ -134,7 +136,7 @@ impl ManualCompactions {
                 ranges.iter().map(|(begin, end)| family.with_timestamps(*begin, *end)).collect();
             let ranges: Vec<_> = ranges.iter().map(|(b, e)| (b.as_deref(), e.as_deref())).collect();
             let found = self.schedule.viewed(&state, family, &pin, |view| {
-                files_in_ranges(view, &pin.parts.pick, &ranges, include_end)
+                files_in_ranges(view, &pin.parts.pick, &ranges, include_end, limit)
             });
             found.iter().for_each(|(_, file)| file.set_being_compacted(true));
             found

@@ -1,9 +1,11 @@
 //! Export and import of column families, and clip.
 
+use std::sync::{Arc, Mutex};
+
 use base::SequenceNumber;
 use ironstone::{
-    Checkpoint, Db, ExportImportFilesMetaData, ExportedFile, Family, FamilyDescriptor,
-    ImportColumnFamilyOptions, Kind, Options,
+    Checkpoint, CompactionOptions, Db, Event, ExportImportFilesMetaData, ExportedFile, Family,
+    FamilyDescriptor, ImportColumnFamilyOptions, Kind, Listener, Options,
 };
 
 fn options() -> Options {
@@ -215,4 +217,45 @@ fn a_clip_leaves_the_range_and_no_older_entry_comes_back() {
     again.clip(&key(500), &key(600)).unwrap();
     assert!(rows(&again).is_empty());
     again.clip(b"a", b"b").unwrap();
+}
+
+/// Moves the SST file of each flush to level 1, as a concurrent compaction can do.
+#[derive(Default)]
+struct Mover {
+    family: Mutex<Option<Family>>,
+    moved: Mutex<u64>,
+}
+
+impl Listener for Mover {
+    fn on_event(&self, event: &Event) {
+        if let Event::FlushFinished(flush) = event
+            && let (Some(file), Some(family)) = (flush.file, self.family.lock().unwrap().clone())
+        {
+            let options = CompactionOptions { allow_trivial_move: true, ..CompactionOptions::default() };
+            let moving =
+                std::thread::spawn(move || family.compact_files(&[file], 1, None, &options).unwrap());
+            moving.join().unwrap();
+            *self.moved.lock().unwrap() += 1;
+        }
+    }
+}
+
+#[test]
+fn clip_keeps_its_deletions_if_a_compaction_moves_them() {
+    let mover = Arc::new(Mover::default());
+    let mut options = Options::in_memory();
+    options.update("disable_auto_compactions=true;level_compaction_dynamic_level_bytes=false").unwrap();
+    options.listeners.push(mover.clone());
+    let db = Db::open("data", options).unwrap();
+    for key in b'a'..=b'z' {
+        db.put(&[key], b"1").unwrap();
+    }
+    db.flush().unwrap();
+    let file = db.live_files()[0].number;
+    db.compact_files(&[file], 2, None, &CompactionOptions::default()).unwrap();
+    *mover.family.lock().unwrap() = Some((*db).clone());
+    db.clip(b"a", b"m").unwrap();
+    *mover.family.lock().unwrap() = None;
+    let keys: Vec<u8> = rows(&db).into_iter().flat_map(|(key, _)| key).collect();
+    assert_eq!((*mover.moved.lock().unwrap(), keys), (1, (b'a'..b'm').collect()));
 }

@@ -122,14 +122,17 @@ impl Plan<'_> {
         }
         let base = self.picker.scores.base_level;
         let output_level = self.request.output_level.unwrap_or(if level == 0 { base } else { level + 1 });
-        // Universal compaction takes a level as a whole, so no rest remains.
-        let mut whole = level == 0 || universal || !shorten(&self.picker, level, output_level, &mut files);
+        let mut whole = true;
+        // Before the files are shortened: older files can follow after many newer files. RocksDB shortens first, and then misses
+        // these older files.
         if let Some(limit) = self.request.max_file_number.filter(|_| level == output_level) {
-            whole &= leave_newer(&mut files, limit);
+            whole = leave_newer(&mut files, limit);
             if files.is_empty() {
                 return Step::Nothing;
             }
         }
+        // Universal compaction takes a level as a whole, so no rest remains.
+        whole &= level == 0 || universal || !shorten(&self.picker, level, output_level, &mut files);
         if !self.picker.clean_cut(level, &mut files) {
             return Step::Conflict;
         }
@@ -349,12 +352,13 @@ impl Picker<'_> {
 /// one of the ranges of user keys and that no job uses. The ends belong to the ranges. Without `include_end`,
 /// a file whose last key is the end stays. Files that share a user key with a neighbour outside of the range
 /// stay too. A file also stays if the next file stays and has older entries of its last user key: a deletion of this key would
-/// end. RocksDB deletes such a file.
+/// end. RocksDB deletes such a file. With `limit`, files with this number or a larger number stay.
 pub fn files_in_ranges(
     view: &View<'_>,
     options: &Options,
     ranges: &[(Option<&[u8]>, Option<&[u8]>)],
     include_end: bool,
+    limit: Option<FileNumber>,
 ) -> Vec<(usize, Arc<TableFile>)> {
     let picker = Picker::new(view, options, 0);
     let order = &view.version.order().user;
@@ -372,7 +376,8 @@ pub fn files_in_ranges(
             for file in picker.within(level, extent) {
                 let ends_there = end
                     .is_some_and(|end| order.compare_without_timestamp(file.largest_user_key(), end).is_eq());
-                if !file.being_compacted() && (include_end || !ends_there) && numbers.insert(file.number) {
+                let is_free = !file.being_compacted() && limit.is_none_or(|limit| file.number < limit);
+                if is_free && (include_end || !ends_there) && numbers.insert(file.number) {
                     found.push((level, file));
                 }
             }
