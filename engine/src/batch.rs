@@ -22,9 +22,10 @@ mod tests;
 pub struct Contents {
     pub merges: bool,
     pub range_deletions: bool,
-    /// Records of other column families than the default column family.
+    /// True if the batch has records of other column families than the default column family.
     pub other_families: bool,
-    /// Markers of two-phase commit, entities, blob indexes, timed puts: records that need further checks.
+    /// True if the batch has markers of two-phase commit, entities, blob indexes or timed puts: records that need
+    /// further checks.
     pub rare: bool,
 }
 

@@ -41,7 +41,7 @@ pub enum Remedy {
 pub struct Recovery {
     /// The background error at the start of the resume.
     pub old: Error,
-    /// All memtables must be flushed, and a new WAL and a new MANIFEST must be started.
+    /// True if all memtables must be flushed, and a new WAL and a new MANIFEST must be started.
     pub everything: bool,
     /// If `everything` is false: the column families whose memtables must be flushed, each with the number
     /// of its last error that the flush clears.
@@ -96,9 +96,9 @@ struct Inner {
     /// The first error during a resume. The resume then fails.
     during_recovery: Option<Error>,
     recovering: bool,
-    /// A resume in the background is running or planned.
+    /// True if a resume in the background is running or planned.
     resume_planned: bool,
-    /// After a soft error of a flush without WAL: only the flush of the resume may run.
+    /// True after a soft error of a flush without WAL: only the flush of the resume may run.
     no_jobs: bool,
     count: u64,
     /// The number of resumes that succeeded.

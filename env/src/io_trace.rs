@@ -49,7 +49,7 @@ pub struct IoTracer {
     clock: Arc<dyn Clock>,
     /// The file system whose calls are reported.
     inner: Arc<dyn FileSystem>,
-    /// Changes only while `observer` is locked.
+    /// True while a trace runs. Changes only while `observer` is locked.
     is_on: AtomicBool,
     /// Held while the observer runs.
     observer: Mutex<Option<Box<dyn Observer>>>,

@@ -30,7 +30,7 @@ mod tests;
 /// The encoding of the entries of an index block, from the properties of the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IndexLayout {
-    /// Keys are user keys, without a trailer.
+    /// True if the keys are user keys, without a trailer.
     pub user_keys: bool,
     /// True if values have no stored length, and are differences to the previous value if keys share bytes.
     pub delta_values: bool,

@@ -29,14 +29,14 @@ pub struct Cutter {
     order: InternalOrder,
     bytewise: bool,
     leveled: bool,
-    /// Level-0 outputs are never cut.
+    /// True for level-0 outputs, which are never cut.
     whole: bool,
     grandparents: Vec<Arc<TableFile>>,
     max_file_size: u64,
     target_file_size: u64,
     max_compaction_bytes: u64,
 
-    /// The grandparent that contains the current key, or the next grandparent if the key is in a gap.
+    /// The grandparent that contains the current key, or the next grandparent if no grandparent contains the key.
     at: usize,
     in_gap: bool,
     seen_key: bool,

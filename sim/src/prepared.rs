@@ -59,7 +59,7 @@ struct World {
     waiting: BTreeMap<Vec<u8>, Transaction>,
     /// Transactions that are not prepared, with their rows.
     open_ended: Vec<(Transaction, Rows)>,
-    /// The last operation failed, and handles do not show what it left.
+    /// True if the last operation failed, and handles do not show its result.
     is_unclear: bool,
     history: Vec<Vec<State>>,
     durable: usize,

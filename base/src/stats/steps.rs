@@ -108,7 +108,7 @@ thread_local! {
 pub struct BegunOperation {
     /// The start in ticks.
     pub start: u64,
-    /// The operation is a sample for the median of its kind.
+    /// True if the operation is a sample for the median of its kind.
     pub is_sample: bool,
 }
 

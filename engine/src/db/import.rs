@@ -82,7 +82,7 @@ impl Db {
                 wal,
                 inner.release_notifier.clone(),
             );
-            // A gap in the sequence numbers is harmless if the commit fails.
+            // If the commit fails, no entry has these sequence numbers, which is harmless.
             leader.last_seq = last_seq;
             inner.tools.sequence.publish(last_seq);
             base::invariant!(

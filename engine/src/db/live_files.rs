@@ -67,7 +67,7 @@ pub struct LiveFileStorageInfo {
     pub file_checksum_func_name: String,
     /// The content to store, for files that change later. `None`: copy or link the file.
     pub replacement_contents: Option<Vec<u8>>,
-    /// The file may grow: copy only the first `size` bytes, and do not link the file.
+    /// True if the file may grow: copy only the first `size` bytes, and do not link the file.
     pub trim_to_size: bool,
 }
 

@@ -23,9 +23,9 @@ use crate::sync::Arc;
 /// The parts of a compaction output that are verified after the output is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VerifiedOutputs {
-    /// All entries are read, which also verifies all blocks.
+    /// True if all entries are read, which also verifies all blocks.
     pub entries: bool,
-    /// The checksum of the whole file is compared with the stored checksum.
+    /// True if the checksum of the whole file is compared with the stored checksum.
     pub checksum: bool,
 }
 
@@ -60,16 +60,16 @@ pub struct Parts {
     pub range_deletions_max: u64,
     /// Bytes of checksum for each entry of blocks in memory, for SST files that are opened from now on.
     pub block_protection_bytes_per_key: u8,
-    /// All writes to the column family are rejected.
+    /// True if all writes to the column family are rejected.
     pub disallow_memtable_writes: bool,
-    /// Each new SST file is read and compared with the entries that were written to it.
+    /// True if each new SST file is read and compared with the entries that were written to it.
     pub paranoid_file_checks: bool,
     /// How compaction outputs are verified (`verify_output_flags`).
     pub verify_outputs: VerifiedOutputs,
     /// If a key has this many merge operands in the memtable, a new operand is merged when it is written. 0
     /// disables this merge.
     pub successive_merges_max: u64,
-    /// A merge for `successive_merges_max` may read SST files.
+    /// True if a merge for `successive_merges_max` may read SST files.
     pub strict_successive_merges: bool,
     /// While all memtables take less memory than this, flushed memtables are kept
     /// (`max_write_buffer_size_to_maintain`). 0 keeps none.
@@ -82,7 +82,7 @@ pub struct Parts {
 /// The settings of iterators.
 #[derive(Clone, Copy, Debug)]
 pub struct ScanSettings {
-    /// Iterators use prefixes only if a read requests this.
+    /// True if iterators use prefixes only if a read requests this.
     pub prefix_seek_opt_in_only: bool,
     /// The number of hidden entries of one key after which an iterator seeks (`max_sequential_skip_in_iterations`).
     pub max_sequential_skip: u64,
@@ -100,9 +100,9 @@ pub struct ScanSettings {
 /// What new SST files of the column family may contain.
 #[derive(Clone, Copy, Debug)]
 pub struct Stored {
-    /// Wide-column entities may be written: the release that `compat` names reads them.
+    /// True if wide-column entities may be written: the release that `compat` names reads them.
     pub entities: bool,
-    /// SST files have the timestamps of their keys. If false, only memtables and WALs have timestamps.
+    /// True if SST files have the timestamps of their keys. If false, only memtables and WALs have timestamps.
     pub timestamps: bool,
 }
 
@@ -118,7 +118,7 @@ pub struct BlobSettings {
     pub age_cutoff: f64,
     pub compaction_readahead_bytes: usize,
     pub starting_level: i32,
-    /// Flushes put values into the blob cache.
+    /// True if flushes put values into the blob cache.
     pub warm_on_flush: bool,
 }
 

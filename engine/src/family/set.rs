@@ -10,7 +10,8 @@ use crate::sync::{Arc, ArcSwap, AtomicBool, AtomicU64, Mutex, Ordering, RankedGu
 /// All column families that are not dropped. Readers see one consistent list, and a change replaces the list.
 pub struct FamilySet {
     list: ArcSwap<List>,
-    /// The id of each column family by its name. A leaf lock. `list` decides: an id that `list` lacks is dropped.
+    /// The id of each column family by its name. The column family of an id that is not in `list` is dropped. The lock
+    /// is a leaf.
     names: Mutex<HashMap<String, FamilyId>>,
     /// True if a column family has keys with timestamps.
     any_timestamps: AtomicBool,

@@ -25,7 +25,7 @@ pub struct ImmutableMemtable {
     /// families. Only one flush takes it: the flush with `force_atomic_flush`, until this flush fails, or
     /// the flush of a resume after a failed WAL, until this flush succeeds.
     pub together: bool,
-    /// A flush job has taken the memtable.
+    /// True if a flush job has taken the memtable.
     pub flushing: bool,
     /// The memory that is charged for the memtable. The last owner releases it.
     pub charge: Option<Arc<Charge>>,
@@ -125,11 +125,11 @@ pub struct State {
     pub(super) era: Arc<Era>,
     /// Eras that have ended and may have readers.
     pub(super) ended_eras: Vec<Weak<Era>>,
-    /// A flush was requested, although fewer memtables than `min_write_buffer_number_to_merge` wait.
+    /// True if a flush was requested, although fewer memtables than `min_write_buffer_number_to_merge` wait.
     pub flush_requested: bool,
-    /// The column family waits in the queue of flushes.
+    /// True if the column family waits in the queue of flushes.
     pub flush_queued: bool,
-    /// The column family waits in the queue of compactions.
+    /// True if the column family waits in the queue of compactions.
     pub compaction_queued: bool,
 }
 

@@ -18,9 +18,10 @@ pub struct View {
     pub visibility: Option<Arc<Visibility>>,
     /// How values in blob files are read. `None` if the version has no blob files.
     pub blobs: Option<Box<BlobContext>>,
-    /// Without `blobs`, show the blob index of an entry as its value. Readers of single SST files set this.
+    /// True if, without `blobs`, the blob index of an entry is shown as its value. Readers of single SST files set
+    /// this.
     pub shows_blob_indexes: bool,
-    /// `prepare_value` reads values in blob files; a move does not.
+    /// True if `prepare_value` reads the values in blob files, and a move does not.
     pub lazy_blobs: bool,
     /// With timestamps: entries at or before this timestamp are visible.
     pub timestamp: Vec<u8>,

@@ -158,9 +158,9 @@ impl ManualCompactions {
 
     /// Drops one SST file without writing an SST file. All entries of the file are gone, also entries that a snapshot
     /// sees. Only the last level that holds files may lose a file, because the tombstones of a file hide entries of
-    /// lower levels; in level 0, only the oldest file may be dropped. In other levels, the last user key of the file must have no
-    /// older entries in the next file, because a deletion of this key would end. RocksDB drops such a file. A file that a job
-    /// reads stays, without an error.
+    /// lower levels. In level 0, only the oldest file may be dropped. In other levels, the last user key of the file
+    /// must have no older entries in the next file: a tombstone of this key would be dropped, and the older entries
+    /// would appear again. RocksDB drops such a file. A file that a job reads stays, without an error.
     ///
     /// # Errors
     /// InvalidArgument if no column family has the file, or if the file is not a file that may be dropped. Errors of the

@@ -55,7 +55,7 @@ pub struct Opening {
     /// The tail of the MANIFEST, if the reader follows a writer.
     pub(super) manifest_tail: Option<SharedTail>,
     pub(super) state: ManifestState,
-    /// This open created the database.
+    /// True if this open created the database.
     pub(super) is_new: bool,
 }
 

@@ -278,8 +278,8 @@ impl Opening {
         let found = sweep(&*self.env.fs, &self.paths, &family_dirs(&self.descriptors), None)?;
         check_largest(found.largest_number, recovered.next_file_number)
             .map_err(|e| e.doing("opening the database").file(&self.paths.db))?;
-        // RocksDB passes over two numbers at each open: one after the read of the MANIFEST, and one after the list of the
-        // files (`VersionEditHandler::CheckIterationResult`, `DBImpl::MaybeUpdateNextFileNumber`).
+        // RocksDB skips two file numbers at each open: one after the read of the MANIFEST, and one after the listing of
+        // the files (`VersionEditHandler::CheckIterationResult`, `DBImpl::MaybeUpdateNextFileNumber`).
         let known = [recovered.next_file_number.next(), found.largest_number, recovered.number];
         let next = known.into_iter().fold(FileNumber::ZERO, FileNumber::max).next();
         let session: Arc<str> = Arc::from(new_session_id(&self.env));

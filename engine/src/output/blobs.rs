@@ -77,7 +77,7 @@ pub(super) struct BlobOutput<'a> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Relocated {
     pub blobs: u64,
-    /// In the stored form, compressed.
+    /// The bytes of the values in the stored form, which may be compressed.
     pub bytes: u64,
 }
 

@@ -118,7 +118,7 @@ fn rows(context: &PropertyContext<'_>, family: &Family, numbers: &FamilyNumbers)
     let scores = scores(context, &pinned);
     let mut rows = Vec::new();
     let mut sum = Row::default();
-    // What came into the column family from outside of its levels.
+    // The bytes that came into the levels from outside: by flushes and ingestions.
     let came = numbers.bytes_flushed + numbers.ingested.bytes;
     for level in 0..version.num_levels() {
         let files = version.level(level);

@@ -31,7 +31,7 @@ pub struct Answer<'a> {
     /// The merge operands, newest first.
     operands: Vec<Pinned>,
     outcome: Option<Result<Option<Found>>>,
-    /// The caller wants the operands and not the value.
+    /// True if the caller wants the operands and not the value.
     raw_operands: bool,
     base: Option<Base>,
 }

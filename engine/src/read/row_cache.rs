@@ -98,7 +98,7 @@ pub struct Row<'a> {
     covering: SequenceNumber,
     /// The recorded entries.
     entries: Vec<u8>,
-    /// The recorded entries decide the key, or they are all entries of the key.
+    /// True if the recorded entries decide the key, or are all entries of the key.
     whole: bool,
 }
 

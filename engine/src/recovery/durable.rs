@@ -29,9 +29,9 @@ use crate::prepared::TwoPhase;
 /// Checks during a replay that the WALs have all bytes that are known durable.
 pub(super) struct Durable<'a> {
     tools: &'a JobTools,
-    /// Report losses, and continue the open.
+    /// True if the open reports losses and continues.
     accept: bool,
-    /// Another process may write the WALs during the replay.
+    /// True if another process may write the WALs during the replay.
     beside_writer: bool,
     /// WALs below this number are not needed and may be missing.
     min_wal: FileNumber,
@@ -49,7 +49,7 @@ pub(super) struct Durable<'a> {
 #[derive(Default)]
 pub(super) struct Progress {
     claim: Option<Extent>,
-    /// The read has reached the end of the claim, and the digest matches.
+    /// True if the read has reached the end of the claim, and the digest matches.
     met: bool,
     /// The marks of this WAL were compared up to this offset.
     verified: u64,

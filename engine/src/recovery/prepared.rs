@@ -34,9 +34,9 @@ pub(super) struct Outcome {
     pub applied: Applied,
     /// The sequence number after the batch as its writer counted it: empty range deletions included.
     pub next_counted: SequenceNumber,
-    /// A commit had no section, so the number of its records is not known.
+    /// True if a commit had no section, so the number of its records is not known.
     pub unknown_count: bool,
-    /// The batch repeats a section that was replayed before. Nothing was applied.
+    /// True if the batch repeats a section that was replayed before. Nothing was applied then.
     pub repeated: bool,
 }
 

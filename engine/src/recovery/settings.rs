@@ -14,9 +14,9 @@ use crate::prepared::{Section, TwoPhase, WritePolicy};
 pub struct ReplaySettings {
     pub mode: WalRecoveryMode,
     pub paranoid_checks: bool,
-    /// Compare each WAL with the predecessor record of the next WAL.
+    /// True if the replay compares each WAL with the predecessor record of the next WAL.
     pub verify_predecessors: bool,
-    /// Write full memtables to SST files during the replay. False for a read-only open.
+    /// True if the replay may write full memtables to SST files. False for a read-only open.
     pub may_flush: bool,
     /// The memory limit for all memtables in bytes (`enforce_write_buffer_manager_during_recovery`). Above the
     /// limit, replay flushes the memtables. `None` means no limit.
@@ -35,7 +35,7 @@ pub struct ReplaySettings {
     pub proved: Vec<Extent>,
     /// True if a close wrote `proved`: no record was appended to the WALs after the close.
     pub proved_closed: bool,
-    /// Opens without durable writes that are lost (`open_despite_lost_writes`).
+    /// True if the open continues without durable writes that are lost (`open_despite_lost_writes`).
     pub accept_lost: bool,
     /// Whether replay accepts prepared transactions.
     pub two_phase: TwoPhase,

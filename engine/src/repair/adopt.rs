@@ -1,4 +1,4 @@
-//! SST files that no MANIFEST record names, added to the database by their own properties.
+//! Adds SST files that no record of the MANIFEST names to the database, by their own properties.
 //!
 //! The properties of an SST file name its column family: id, name, comparator. If the properties are
 //! missing or contradict the properties of other SST files, the owner is unknown. The file then goes to

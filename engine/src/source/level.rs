@@ -29,7 +29,7 @@ pub struct LevelIter {
     counts: bool,
     /// Skips the files for which it returns false.
     filter: Option<TableFilter>,
-    /// The filter skips the current file: `current` is never positioned, and so never valid.
+    /// True if the filter skips the current file: `current` is then never positioned, and so never valid.
     skips: bool,
     error: Option<Error>,
 }

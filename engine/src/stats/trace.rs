@@ -159,7 +159,7 @@ impl Trace {
 /// The trace of a database. All threads may use it.
 #[derive(Default)]
 pub struct Tracer {
-    /// Changes only while `trace` is locked.
+    /// True while a trace runs. Changes only while `trace` is locked.
     is_on: AtomicBool,
     /// Set while a trace runs that keeps the order of the writes. Changes only while `trace` is locked.
     keeps_order: AtomicBool,

@@ -21,7 +21,7 @@ pub(super) struct Active {
     pub(super) writer: Writer,
     pub(super) file: Box<dyn Append>,
     pub(super) reserved: Reserved,
-    /// The file is a recycled WAL.
+    /// True if the file is a recycled WAL.
     pub(super) written_over: bool,
     /// Framed records that are not yet written to the file. Empty between calls, except with `manual_flush`.
     pub(super) pending: Vec<u8>,

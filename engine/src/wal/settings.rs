@@ -12,15 +12,15 @@ use crate::sync::Arc;
 #[derive(Clone)]
 pub struct WalSettings {
     pub dir: PathBuf,
-    /// Record headers carry the WAL number, so that obsolete WALs can be recycled.
+    /// True if record headers carry the WAL number, so that obsolete WALs can be recycled.
     pub recyclable: bool,
-    /// Records stay in a memory buffer until `flush_wal`, or until the buffer has `buffer_bytes_max` bytes.
+    /// True if records stay in a memory buffer until `flush_wal`, or until the buffer has `buffer_bytes_max` bytes.
     pub manual_flush: bool,
     pub buffer_bytes_max: usize,
     pub use_fsync: bool,
     /// Number of bytes after which write-back is started; 0 never starts write-back.
     pub bytes_per_sync: u64,
-    /// Record the size and the last sequence number of each WAL in the next WAL (`track_and_verify_wals`).
+    /// True if each WAL records the size and the last sequence number of the WAL before it (`track_and_verify_wals`).
     pub note_predecessor: bool,
     /// Makes the compressor of each new WAL. `None` means no compression.
     pub compressor: Option<MakeCompressor>,

@@ -49,7 +49,7 @@ pub struct Flags {
     pub disable_wal: bool,
     pub no_slowdown: bool,
     pub low_pri: bool,
-    /// The bytes of the WAL record are charged to the rate limiter.
+    /// True if the bytes of the WAL record are charged to the rate limiter.
     pub charged: bool,
 }
 
@@ -76,9 +76,9 @@ pub struct Entry<'a> {
     /// The number of sequence numbers that the batch takes: one for each counted record, or one for each sub-batch.
     pub seqs: u32,
     pub flags: Flags,
-    /// The group may have no other writer. For example, the write has a hook, or there is no batch at all.
+    /// True if the group may have no other writer. For example, the write has a hook, or there is no batch at all.
     pub alone: bool,
-    /// Other threads may insert concurrently with this batch: the batch has no merge operand.
+    /// True if other threads may insert concurrently with this batch: the batch has no merge operand.
     pub concurrent: bool,
 }
 

@@ -10,7 +10,8 @@ use crate::sync::Arc;
 pub struct WriteSettings {
     pub pipelined: bool,
     pub concurrent_memtable: bool,
-    /// `two_write_queues` together with `enable_pipelined_write`: RocksDB rejects every write of such a database.
+    /// True with `two_write_queues` together with `enable_pipelined_write`: RocksDB rejects every write of such a
+    /// database.
     pub two_queues_pipelined: bool,
     pub atomic_flush: bool,
     pub recycles_wals: bool,

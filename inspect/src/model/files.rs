@@ -28,7 +28,7 @@ pub struct DiskFile {
     pub size: u64,
     /// Seconds since 1970 of the last change; 0 unknown.
     pub modified: u64,
-    /// The MANIFEST names the file, or the file needs no entry in the MANIFEST.
+    /// True if the MANIFEST names the file, or the file needs no entry in the MANIFEST.
     pub live: bool,
     /// The directory of the file.
     #[serde(default)]

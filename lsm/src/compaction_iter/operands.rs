@@ -17,7 +17,7 @@ pub(super) struct MergeRun {
     values: Vec<Pinned>,
     /// The index of the current entry of the output.
     at: usize,
-    /// The operands stayed operands. A base value below them must be in the output too.
+    /// True if the operands stayed operands. A base value below them must then be in the output too.
     in_progress: bool,
 }
 

@@ -55,7 +55,7 @@ struct Choice {
     start_level: usize,
     output_level: usize,
     files: Files,
-    /// The level-0 files overlap no file of the output level, so they are moved instead of merged.
+    /// True if the level-0 files overlap no file of the output level, so they are moved instead of merged.
     l0_move: bool,
 }
 

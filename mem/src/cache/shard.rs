@@ -51,7 +51,7 @@ pub(super) struct Shard<V: Send + Sync + 'static> {
     /// Number of entries that were ever used. The clock hand visits these entries.
     allocated: AtomicU32,
     state: Mutex<State>,
-    /// No larger index can be made.
+    /// True while a test lets the allocation of a larger index fail.
     #[cfg(test)]
     pub(super) lacks_memory: AtomicBool,
 }

@@ -34,7 +34,7 @@ struct Trace {
 /// Records the accesses of one database to the block cache. All threads may use it.
 #[derive(Default)]
 pub struct AccessTracer {
-    /// Changes only while `trace` is locked.
+    /// True while a trace runs. Changes only while `trace` is locked.
     is_on: AtomicBool,
     gets: AtomicU64,
     /// Held while the sink runs.

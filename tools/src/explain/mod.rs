@@ -69,7 +69,7 @@ struct Args {
     with: Option<PathBuf>,
     secondary: bool,
     write: bool,
-    /// Only the option text. A flag of `options`.
+    /// True if only the option text is wanted. A flag of `options`.
     text: bool,
     /// The flags with a value of `plan` and `options`, by name.
     flags: std::collections::BTreeMap<&'static str, String>,

@@ -24,7 +24,7 @@ use std::sync::Arc;
 struct Follows {
     /// The directory of the info log.
     log_dir: PathBuf,
-    /// A follower reads no WAL.
+    /// True if a follower reads no WAL.
     skip_wals: bool,
 }
 

@@ -32,7 +32,7 @@ pub(super) struct Search<I> {
     pub shown_at: ShownAt,
     pub valid: bool,
     pub entity: bool,
-    /// The source stands on the shown entry, and its value ends with a preferred sequence number.
+    /// True if the source stands on the shown entry, and the value of the entry ends with a preferred sequence number.
     pub timed: bool,
     pub error: Option<Error>,
     pub timestamp_size: usize,

@@ -62,11 +62,11 @@ const NAMED: &[&str] = &[
 struct Family {
     name: String,
     prefix: Prefix,
-    /// The memtables are vectors. RocksDB's iterators copy a vector, so a refresh or a tailing iterator shows no
-    /// newer entries.
+    /// True if the memtables are vectors. RocksDB's iterators copy a vector, so a refresh or a tailing iterator shows
+    /// no newer entries.
     vector: bool,
-    /// Some values were once in blob files. RocksDB's tailing iterators read blob files through the version of their
-    /// creation after they released this version: `DBIter` has `sv->current`, but `ForwardIterator` holds the
+    /// True if some values were once in blob files. RocksDB's tailing iterators read blob files through the version of
+    /// their creation after they released this version: `DBIter` has `sv->current`, but `ForwardIterator` holds the
     /// reference.
     blobs: bool,
 }
