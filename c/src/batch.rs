@@ -48,7 +48,8 @@ impl rocksdb_writebatch_t {
     /// Returns the batch for a write to a database with this default column family.
     ///
     /// # Errors
-    /// As [`Self::batch_to_write`]. InvalidArgument if the batch was created for timestamps of another length.
+    /// The errors of [`Self::batch_to_write`]. InvalidArgument if the batch was created for timestamps of a different
+    /// length.
     pub(crate) fn batch_for(&mut self, default: &Family) -> Result<&mut WriteBatch> {
         let (expected, found) = (self.default_timestamp_size, default.order().user.timestamp_size());
         if expected != 0 && expected != found {

@@ -29,11 +29,11 @@ pub fn decompress(kind: Compression, payload: &[u8], dict: Option<&Dictionary>) 
     Ok(block)
 }
 
-/// Like [`decompress`], but into a buffer of exactly [`uncompressed_len`] bytes.
+/// Works like [`decompress`], but into a buffer of exactly [`uncompressed_len`] bytes.
 ///
 /// # Errors
-/// The same as `decompress`. Also `Corruption` if the length of `block` differs from the length that the
-/// payload states.
+/// The errors of [`decompress`]. Also `Corruption` if the length of `block` differs from the length that the payload
+/// states.
 pub fn decompress_into(
     kind: Compression,
     payload: &[u8],

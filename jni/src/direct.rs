@@ -50,10 +50,10 @@ impl Java<'_> {
         self.with_named(buffer, part, "key", call)
     }
 
-    /// As [`Self::with_direct`], for the buffer of a value: the text of an error names the value.
+    /// Works like [`Self::with_direct`], for the buffer of a value: the text of an error names the value.
     ///
     /// # Errors
-    /// As [`Self::with_direct`].
+    /// The errors of [`Self::with_direct`].
     #[inline]
     pub fn with_direct_value<R>(
         self,
@@ -82,7 +82,7 @@ impl Java<'_> {
     /// Copies as many bytes as fit into a part of a direct buffer. Returns the length of `bytes`.
     ///
     /// # Errors
-    /// As [`Self::with_direct`].
+    /// The errors of [`Self::with_direct`].
     #[inline]
     pub fn fill_direct(self, buffer: JBuffer<'_>, part: Part, bytes: &[u8]) -> Outcome<i32> {
         let (data, room) = self.address(buffer, part, "value")?;

@@ -173,7 +173,7 @@ impl Handle {
     /// would wait for itself.
     ///
     /// # Errors
-    /// As [`Self::shared`].
+    /// The errors of [`Self::shared`].
     #[inline]
     pub fn exclusive<T: 'static>(self) -> Result<Exclusive<T>, Stale> {
         let (slot, number) = self.enter::<T>(EXCLUSIVE | 1)?;
@@ -184,7 +184,7 @@ impl Handle {
     /// fails.
     ///
     /// # Errors
-    /// As [`Self::shared`].
+    /// The errors of [`Self::shared`].
     pub fn take<T: 'static>(self) -> Result<Shared<T>, Stale> {
         let guard = self.shared::<T>()?;
         let before = guard.slot.word.fetch_and(!LIVE, Ordering::AcqRel);

@@ -209,7 +209,7 @@ impl<'j> Java<'j> {
     /// Copies the first `len` bytes of a `byte[]`.
     ///
     /// # Errors
-    /// As [`Self::copy`].
+    /// The errors of [`Self::copy`].
     #[inline]
     pub fn copy_first(self, array: JBytes<'_>, len: i32) -> Outcome<Copied> {
         self.copy(array, Part { offset: 0, len })
@@ -218,7 +218,7 @@ impl<'j> Java<'j> {
     /// Copies a whole `byte[]`.
     ///
     /// # Errors
-    /// As [`Self::copy`].
+    /// The errors of [`Self::copy`].
     pub fn bytes(self, array: JBytes<'_>) -> Outcome<Vec<u8>> {
         let len = self.length(array.raw())? as i32;
         self.copy_to_heap(array, Part { offset: 0, len })

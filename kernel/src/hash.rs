@@ -28,7 +28,7 @@ pub fn hash64(data: &[u8]) -> u64 {
     hash64_seeded(data, 0)
 }
 
-/// Like [`hash64`] with a seed. The most frequent key lengths are tested first, and only they are inlined.
+/// Works like [`hash64`] with a seed. The most frequent key lengths are tested first, and only they are inlined.
 #[inline(always)]
 pub fn hash64_seeded(data: &[u8], seed: u64) -> u64 {
     match hash64_usual(data, seed) {

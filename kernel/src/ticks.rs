@@ -83,7 +83,7 @@ mod raw {
         if SOURCE.load(Ordering::Relaxed) == COUNTER { counter() } else { other() }
     }
 
-    /// Like [`now`], but works before the origin is known: a clock counts from `origin`.
+    /// Works like [`now`], also before the origin is known: a clock counts from `origin`.
     pub fn read(origin: Instant) -> u64 {
         if is_counter() { counter() } else { origin.elapsed().as_nanos() as u64 }
     }

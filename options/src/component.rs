@@ -174,7 +174,7 @@ impl TableFactory {
     /// Sets one option of the factory.
     ///
     /// # Errors
-    /// As the setter of the table options.
+    /// The errors of the setter of the table options.
     pub fn set(&mut self, name: &str, text: &str) -> Result<()> {
         match self {
             // The parser of option strings has removed the braces of an object. The setter of the table expects the

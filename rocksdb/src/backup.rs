@@ -108,7 +108,7 @@ impl BackupEngine {
     /// Writes a backup to a directory. The database of the directory must not be open.
     ///
     /// # Errors
-    /// As [`Self::restore_from_latest_backup`].
+    /// The errors of [`Self::restore_from_latest_backup`].
     pub fn restore_from_backup<D: AsRef<Path>, W: AsRef<Path>>(
         &mut self,
         db_dir: D,

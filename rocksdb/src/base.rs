@@ -74,7 +74,7 @@ impl Base {
     }
 
     /// # Errors
-    /// As `ironstone::Db::create_family`.
+    /// The errors of `ironstone::Db::create_family`.
     pub(crate) fn create_family(&self, descriptor: FamilyDescriptor) -> Result<CfHandle> {
         let name = descriptor.name.clone();
         match &self.kind {

@@ -203,7 +203,7 @@ impl<'a, D: DBAccess> DBIteratorWithThreadMode<'a, D> {
     /// Begins the iteration again, at the newest sequence number.
     ///
     /// # Errors
-    /// As [`DBRawIteratorWithThreadMode::refresh`].
+    /// The errors of [`DBRawIteratorWithThreadMode::refresh`].
     pub fn refresh(&mut self, mode: IteratorMode) -> Result<(), Error> {
         self.raw.refresh()?;
         self.set_mode(mode);

@@ -102,7 +102,7 @@ impl<'a, D: DBAccess> SnapshotWithThreadMode<'a, D> {
     /// Returns the value of a key.
     ///
     /// # Errors
-    /// As [`crate::DBCommon::get`].
+    /// The errors of [`crate::DBCommon::get`].
     pub fn get<K: AsRef<[u8]>>(&self, key: K) -> Result<Option<Vec<u8>>, Error> {
         self.get_opt(key, ReadOptions::default())
     }
@@ -110,7 +110,7 @@ impl<'a, D: DBAccess> SnapshotWithThreadMode<'a, D> {
     /// Returns the value of a key of a column family.
     ///
     /// # Errors
-    /// As [`crate::DBCommon::get`].
+    /// The errors of [`crate::DBCommon::get`].
     pub fn get_cf<K: AsRef<[u8]>>(
         &self,
         cf: &impl AsColumnFamilyRef,
@@ -122,7 +122,7 @@ impl<'a, D: DBAccess> SnapshotWithThreadMode<'a, D> {
     /// Returns the value of a key, with options.
     ///
     /// # Errors
-    /// As [`crate::DBCommon::get`].
+    /// The errors of [`crate::DBCommon::get`].
     pub fn get_opt<K: AsRef<[u8]>>(&self, key: K, readopts: ReadOptions) -> Result<Option<Vec<u8>>, Error> {
         self.db.get_opt(key, &self.with(readopts))
     }
@@ -130,7 +130,7 @@ impl<'a, D: DBAccess> SnapshotWithThreadMode<'a, D> {
     /// Returns the value of a key of a column family, with options.
     ///
     /// # Errors
-    /// As [`crate::DBCommon::get`].
+    /// The errors of [`crate::DBCommon::get`].
     pub fn get_cf_opt<K: AsRef<[u8]>>(
         &self,
         cf: &impl AsColumnFamilyRef,
@@ -143,7 +143,7 @@ impl<'a, D: DBAccess> SnapshotWithThreadMode<'a, D> {
     /// Returns the value of a key without a copy.
     ///
     /// # Errors
-    /// As [`crate::DBCommon::get`].
+    /// The errors of [`crate::DBCommon::get`].
     pub fn get_pinned<K: AsRef<[u8]>>(&self, key: K) -> Result<Option<DBPinnableSlice<'_>>, Error> {
         self.get_pinned_opt(key, ReadOptions::default())
     }
@@ -151,7 +151,7 @@ impl<'a, D: DBAccess> SnapshotWithThreadMode<'a, D> {
     /// Returns the value of a key of a column family without a copy.
     ///
     /// # Errors
-    /// As [`crate::DBCommon::get`].
+    /// The errors of [`crate::DBCommon::get`].
     pub fn get_pinned_cf<K: AsRef<[u8]>>(
         &self,
         cf: &impl AsColumnFamilyRef,
@@ -163,7 +163,7 @@ impl<'a, D: DBAccess> SnapshotWithThreadMode<'a, D> {
     /// Returns the value of a key without a copy, with options.
     ///
     /// # Errors
-    /// As [`crate::DBCommon::get`].
+    /// The errors of [`crate::DBCommon::get`].
     pub fn get_pinned_opt<K: AsRef<[u8]>>(
         &self,
         key: K,
@@ -175,7 +175,7 @@ impl<'a, D: DBAccess> SnapshotWithThreadMode<'a, D> {
     /// Returns the value of a key of a column family without a copy, with options.
     ///
     /// # Errors
-    /// As [`crate::DBCommon::get`].
+    /// The errors of [`crate::DBCommon::get`].
     pub fn get_pinned_cf_opt<K: AsRef<[u8]>>(
         &self,
         cf: &impl AsColumnFamilyRef,

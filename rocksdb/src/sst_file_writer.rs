@@ -96,7 +96,7 @@ impl<'a> SstFileWriter<'a> {
     /// Adds a key with a timestamp and its value.
     ///
     /// # Errors
-    /// As [`Self::put`]; InvalidArgument for a timestamp of another length than that of the comparator.
+    /// The errors of [`Self::put`]; InvalidArgument for a timestamp of another length than that of the comparator.
     pub fn put_with_ts<K, V, S>(&mut self, key: K, ts: S, value: V) -> Result<(), Error>
     where
         K: AsRef<[u8]>,
@@ -109,7 +109,7 @@ impl<'a> SstFileWriter<'a> {
     /// Adds an operand of a key.
     ///
     /// # Errors
-    /// As [`Self::put`].
+    /// The errors of [`Self::put`].
     pub fn merge<K, V>(&mut self, key: K, value: V) -> Result<(), Error>
     where
         K: AsRef<[u8]>,
@@ -121,7 +121,7 @@ impl<'a> SstFileWriter<'a> {
     /// Adds a point tombstone.
     ///
     /// # Errors
-    /// As [`Self::put`].
+    /// The errors of [`Self::put`].
     pub fn delete<K: AsRef<[u8]>>(&mut self, key: K) -> Result<(), Error> {
         self.with(|file| file.delete(key.as_ref()))
     }
@@ -129,7 +129,7 @@ impl<'a> SstFileWriter<'a> {
     /// Adds a range tombstone, from `begin_key` up to `end_key`, without `end_key`.
     ///
     /// # Errors
-    /// As [`Self::put`].
+    /// The errors of [`Self::put`].
     pub fn delete_range<K: AsRef<[u8]>>(&mut self, begin_key: K, end_key: K) -> Result<(), Error> {
         self.with(|file| file.delete_range(begin_key.as_ref(), end_key.as_ref()))
     }
@@ -137,7 +137,7 @@ impl<'a> SstFileWriter<'a> {
     /// Adds a point tombstone with a timestamp.
     ///
     /// # Errors
-    /// As [`Self::put`].
+    /// The errors of [`Self::put`].
     pub fn delete_with_ts<K: AsRef<[u8]>, S: AsRef<[u8]>>(&mut self, key: K, ts: S) -> Result<(), Error> {
         self.with(|file| file.delete_with_ts(key.as_ref(), ts.as_ref()))
     }

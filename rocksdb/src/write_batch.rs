@@ -81,7 +81,7 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
     }
 
     /// # Errors
-    /// As [`Self::to_write`].
+    /// The errors of [`Self::to_write`].
     pub(crate) fn to_read(&self) -> Result<&ironstone::WriteBatch, Error> {
         match &self.fault {
             Some((_, error)) => Err(error.clone().into()),

@@ -54,7 +54,7 @@ pub unsafe fn text<'a>(text: *const c_char) -> Result<&'a str> {
 /// InvalidArgument if the pointer is null.
 ///
 /// # Safety
-/// As [`text`].
+/// The contract of [`text`].
 pub unsafe fn path<'a>(path: *const c_char) -> Result<&'a Path> {
     if path.is_null() {
         return Err(Error::invalid_argument("a null pointer was given for a path"));
@@ -85,7 +85,7 @@ pub unsafe fn array<'a, T>(data: *const T, count: usize) -> Result<&'a [T]> {
 /// Returns an array that the called function fills with results.
 ///
 /// # Errors
-/// As [`array`].
+/// The errors of [`array`].
 ///
 /// # Safety
 /// `data` is null, or points to `count` writable places that only this call uses.

@@ -71,7 +71,7 @@ enum Failure {
 /// Reports a failure. Not inlined: a copy in each C function would make the library larger by a tenth.
 ///
 /// # Safety
-/// As [`guard`].
+/// The contract of [`guard`].
 #[cold]
 #[inline(never)]
 unsafe fn fail(function: &'static str, report: Report, failure: Failure) {
@@ -115,7 +115,7 @@ pub unsafe fn report(errptr: *mut *mut c_char, error: &Error) {
 }
 
 /// # Safety
-/// As [`report`].
+/// The contract of [`report`].
 unsafe fn report_text(errptr: *mut *mut c_char, text: &str) {
     if errptr.is_null() {
         return;

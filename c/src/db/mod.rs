@@ -139,7 +139,7 @@ impl rocksdb_t {
     }
 
     /// # Errors
-    /// As [`Self::get`].
+    /// The errors of [`Self::get`].
     #[inline]
     pub(crate) fn default_family(&self) -> Result<FamilyView<'_>> {
         match self.get()? {
@@ -199,7 +199,7 @@ impl rocksdb_t {
     /// Makes a handle of the default column family that does not keep the database in memory.
     ///
     /// # Errors
-    /// As [`Self::get`].
+    /// The errors of [`Self::get`].
     pub(crate) fn default_handle(&self) -> Result<rocksdb_column_family_handle_t> {
         let open = self.get()?;
         let secondary = self.following().map(Arc::downgrade);

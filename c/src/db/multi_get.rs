@@ -104,7 +104,7 @@ pub(crate) fn get_families(
     Ok(families.iter().zip(keys).map(|(family, key)| open.get(family, key, &options)).collect())
 }
 
-/// As [`get_families`]. Also returns the timestamp of each value. A key without a value has an empty timestamp.
+/// Works like [`get_families`]. Also returns the timestamp of each value. A key without a value has an empty timestamp.
 fn get_families_with_ts(
     db: &rocksdb_t,
     families: &[Arc<Family>],

@@ -85,7 +85,7 @@ impl rocksdb_options_t {
     /// Makes the descriptor of a column family with these options.
     ///
     /// # Errors
-    /// As [`Self::open_request`].
+    /// The errors of [`Self::open_request`].
     pub(crate) fn descriptor(&self, name: &str) -> Result<FamilyDescriptor> {
         self.check()?;
         let mut descriptor = FamilyDescriptor::new(name, self.family.clone());
@@ -97,7 +97,7 @@ impl rocksdb_options_t {
     /// Makes the descriptor of a column family for `ironstone`.
     ///
     /// # Errors
-    /// As [`Self::open_request`].
+    /// The errors of [`Self::open_request`].
     pub(crate) fn front_descriptor(&self, name: &str) -> Result<ironstone::FamilyDescriptor> {
         let FamilyDescriptor { name, options, block_cache, blob_cache } = self.descriptor(name)?;
         Ok(ironstone::FamilyDescriptor { name, options, block_cache, blob_cache })
@@ -107,7 +107,7 @@ impl rocksdb_options_t {
     /// no cache of such an open: each descriptor has its own.
     ///
     /// # Errors
-    /// As [`Self::open_request`].
+    /// The errors of [`Self::open_request`].
     pub(crate) fn front_options(&self) -> Result<ironstone::Options> {
         self.check()?;
         Ok(ironstone::Options {

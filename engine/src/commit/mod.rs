@@ -182,7 +182,7 @@ impl Committer {
     /// Makes the change of one version durable and visible.
     ///
     /// # Errors
-    /// As [`Self::commit`].
+    /// The errors of [`Self::commit`].
     pub fn commit_one(&self, change: Change) -> Result<Committed> {
         self.commit(vec![change], false)
     }

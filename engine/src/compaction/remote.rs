@@ -30,7 +30,7 @@ use crate::sync::Arc;
 /// database.
 ///
 /// # Errors
-/// As [`piece::run`], and the failure of the service.
+/// The errors of [`piece::run`], and the failure of the service.
 pub fn run(
     t: &CompactionTools<'_>,
     job: &Job,
@@ -295,7 +295,7 @@ fn iter_stats(stats: &RemoteStats) -> CompactionIterStats {
 /// the job, and returns the result for the primary. Commits nothing.
 ///
 /// # Errors
-/// As [`piece::run`]. NotSupported if an output file refers to a blob file. Then no SST file is left.
+/// The errors of [`piece::run`]. NotSupported if an output file refers to a blob file. Then no SST file is left.
 pub fn serve(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange) -> Result<Vec<u8>> {
     let clock = &t.tools.env.clock;
     let start = (clock.now_nanos(), clock.cpu_nanos());

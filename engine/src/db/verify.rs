@@ -18,11 +18,11 @@ const CRC32C: &[u8] = b"FileChecksumCrc32c";
 /// Bytes of one read, unless the read options set `readahead_size`.
 const READ: usize = 256 << 10;
 
-/// As [`Db::verify_checksum`]. `readahead_size`, `deadline`, `io_timeout` and `rate_limiter_priority` of the options concern
-/// the reads of the files. The other options have no effect.
+/// Works like [`Db::verify_checksum`]. `readahead_size`, `deadline`, `io_timeout` and `rate_limiter_priority` of the
+/// options concern the reads of the files. The other options have no effect.
 ///
 /// # Errors
-/// As [`Db::verify_checksum`]. TimedOut after the deadline, and for a read that takes longer than `io_timeout`.
+/// The errors of [`Db::verify_checksum`]. TimedOut after the deadline, or if a read takes longer than `io_timeout`.
 pub fn verify_checksum(db: &Db, options: &ReadOptions) -> Result<()> {
     let ctx = table::sst::ReadCtx {
         fill_cache: false,
@@ -44,10 +44,11 @@ pub fn verify_checksum(db: &Db, options: &ReadOptions) -> Result<()> {
     Ok(())
 }
 
-/// As [`Db::verify_file_checksums`], with the options that [`verify_checksum`] names.
+/// Works like [`Db::verify_file_checksums`], with the options that [`verify_checksum`] names.
 ///
 /// # Errors
-/// As [`Db::verify_file_checksums`]. TimedOut after the deadline, and for a read that takes longer than `io_timeout`.
+/// The errors of [`Db::verify_file_checksums`]. TimedOut after the deadline, or if a read takes longer than
+/// `io_timeout`.
 pub fn verify_file_checksums(db: &Db, options: &ReadOptions) -> Result<()> {
     if db.inner.tools.options.load().file_checksum_gen_factory.is_none() {
         return Err(Error::invalid_argument(

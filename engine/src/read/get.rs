@@ -46,7 +46,7 @@ impl Reads {
     /// Returns the columns of `key`. A plain value is one column without a name.
     ///
     /// # Errors
-    /// As [`Reads::get`].
+    /// The errors of [`Reads::get`].
     pub fn get_entity(
         &self,
         family: &Family,
@@ -137,7 +137,7 @@ impl Reads {
     /// Returns the merge operands of `key`, oldest first. A plain value is the first operand.
     ///
     /// # Errors
-    /// As [`Reads::get`].
+    /// The errors of [`Reads::get`].
     pub fn operands(&self, family: &Family, key: &[u8], options: &ReadOptions) -> Result<Vec<Pinned>> {
         self.stats.trace.get(family.id(), key);
         let super_version = family.pin();

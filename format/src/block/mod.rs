@@ -117,8 +117,8 @@ impl Block {
         Ok(Block::join(payload, &mut shape, &[], &[], room))
     }
 
-    /// As [`Block::parse`], for a payload of `len` bytes that `fill` writes into the memory of the block. So a decompressed
-    /// payload is not copied again. `room` as in [`Block::parse_into`].
+    /// Works like [`Block::parse`], for a payload of `len` bytes that `fill` writes into the memory of the block. So a
+    /// decompressed payload is not copied again. `room` as in [`Block::parse_into`].
     ///
     /// # Errors
     /// Those of `fill`; Corruption if the parts do not fit into each other.
@@ -130,10 +130,10 @@ impl Block {
         Block::filled(len, 0, room, fill)
     }
 
-    /// As [`Block::fill`], for a block that gets its search array later, as in [`Block::parse_for_later`].
+    /// Works like [`Block::fill`], for a block that gets its search array later, as in [`Block::parse_for_later`].
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`Block::fill`].
     pub fn fill_for_later(
         len: usize,
         room: impl FnOnce(usize) -> Arc<[u8]>,

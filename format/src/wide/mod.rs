@@ -168,7 +168,7 @@ pub fn may_have_blobs(entity: &[u8]) -> bool {
 /// Returns the value of the default column. It is empty if the entity has no default column.
 ///
 /// # Errors
-/// The same as [`decode`].
+/// The errors of [`decode`].
 pub fn default_column(entity: &[u8]) -> Result<Column<'_>> {
     Ok(match decode(entity)?.first() {
         Some(&column) if column.name == DEFAULT_COLUMN => column,

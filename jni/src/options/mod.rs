@@ -43,7 +43,7 @@ impl OptionSet {
     /// Returns the options for an open without descriptors by this thread. Binds the listeners to the database of the open.
     ///
     /// # Errors
-    /// As [`Self::descriptor`].
+    /// The errors of [`Self::descriptor`].
     pub fn for_open(&self) -> Result<Options> {
         let block_cache = self.table_cache.get(&self.family.table_factory)?;
         Ok(Options { block_cache, ..self.for_descriptors() })

@@ -121,7 +121,7 @@ impl Filter {
         }
     }
 
-    /// Like [`Self::may_match`], but hashes the key. Uses as few instructions as possible.
+    /// Works like [`Self::may_match`], but hashes the key. Uses as few instructions as possible.
     #[inline(always)]
     pub fn may_match_key(&self, payload: &[u8], key: &[u8]) -> bool {
         if let Filter::BloomLocal(reader) = self {
@@ -139,8 +139,8 @@ impl Filter {
         self.may_match(payload, self.hash(key))
     }
 
-    /// Like [`Self::may_match`] for each hash. All lines of a piece are prefetched before the first one is
-    /// read. If the slices have different lengths, the shorter one counts.
+    /// Works like [`Self::may_match`] for each hash. All lines of a piece are prefetched before the first one is read.
+    /// If the slices have different lengths, the shorter one counts.
     pub fn may_match_batch(&self, payload: &[u8], hashes: &[u64], answers: &mut [bool]) {
         for (hashes, answers) in hashes.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
             hashes.iter().for_each(|&hash| self.prefetch(payload, hash));
@@ -148,7 +148,7 @@ impl Filter {
         }
     }
 
-    /// Like [`Self::may_match_batch`], but the lines were already prefetched with [`Self::hash_and_fetch`].
+    /// Works like [`Self::may_match_batch`], but the lines were already prefetched with [`Self::hash_and_fetch`].
     #[inline]
     pub fn may_match_fetched(&self, payload: &[u8], hashes: &[u64], answers: &mut [bool]) {
         match self {

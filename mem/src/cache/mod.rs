@@ -138,7 +138,7 @@ impl<V: Send + Sync + 'static> Cache<V> {
     /// Inserts a value as [`Cache::insert`] does. Also returns true if the key had an entry.
     ///
     /// # Errors
-    /// As [`Cache::insert`].
+    /// The errors of [`Cache::insert`].
     pub fn insert_or_replace(
         &self,
         key: &CacheKey,
@@ -157,7 +157,7 @@ impl<V: Send + Sync + 'static> Cache<V> {
     /// false.
     ///
     /// # Errors
-    /// As [`Cache::insert`].
+    /// The errors of [`Cache::insert`].
     pub fn standalone(&self, value: V, charge: usize, role: Role) -> Result<Handle<V>> {
         // The key only spreads the values over the shards. The address of a local variable is cheap and
         // differs by thread.
@@ -260,7 +260,7 @@ impl<V: Send + Sync + 'static> Cache<V> {
     /// Charges memory outside of the cache. The drop of the reservation releases the charge.
     ///
     /// # Errors
-    /// As [`Cache::insert`].
+    /// The errors of [`Cache::insert`].
     pub fn reserve(self: &Arc<Self>, role: Role, bytes: usize) -> Result<Reservation> {
         Reservation::new(self.clone(), role, bytes)
     }

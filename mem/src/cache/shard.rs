@@ -352,7 +352,7 @@ impl<V: Send + Sync + 'static> Shard<V> {
     }
 
     /// # Safety
-    /// As [`Shard::release`].
+    /// The contract of [`Shard::release`].
     #[cold]
     #[inline(never)]
     unsafe fn release_lru(entry: NonNull<Entry<V>>) {

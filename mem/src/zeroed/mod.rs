@@ -45,7 +45,7 @@ impl<T: Zeroed> ZeroedArray<T> {
     /// Makes an array on pages of the usual size, for an array that is often touched only in part.
     ///
     /// # Panics
-    /// As [`ZeroedArray::try_new`], and if the system has no memory.
+    /// The panics of [`ZeroedArray::try_new`]. Also panics if the system has no memory.
     pub(crate) fn on_small_pages(count: usize) -> Self {
         Self::mapped_by(chunk::reserve, count).unwrap_or_else(|| handle_alloc_error(Self::layout(count)))
     }

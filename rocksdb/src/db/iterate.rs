@@ -78,7 +78,7 @@ macro_rules! iterators {
             self.iterator_cf_opt(cf_handle, $crate::db::total_order(), mode)
         }
 
-        /// As [`Self::prefix_iterator`], for a column family.
+        /// Works like [`Self::prefix_iterator`], for a column family.
         pub fn prefix_iterator_cf<'a, P: AsRef<[u8]>>(
             &'a self,
             cf_handle: &impl AsColumnFamilyRef,

@@ -71,7 +71,7 @@ macro_rules! flushes {
         /// Writes the memtables of the default column family to SST files, with options.
         ///
         /// # Errors
-        /// As [`Self::flush`].
+        /// The errors of [`Self::flush`].
         pub fn flush_opt(&self, flushopts: &FlushOptions) -> Result<(), Error> {
             Ok(self.base().with_family(None, |family| family.flush_with(&flushopts.inner))?)
         }
@@ -87,7 +87,7 @@ macro_rules! flushes {
         /// Writes the memtables of a column family to SST files, with options.
         ///
         /// # Errors
-        /// As [`Self::flush`].
+        /// The errors of [`Self::flush`].
         pub fn flush_cf_opt(
             &self,
             cf: &impl AsColumnFamilyRef,
@@ -99,7 +99,7 @@ macro_rules! flushes {
         /// Flushes column families. With the option `atomic_flush`, one MANIFEST commit adds the SST files of all of them.
         ///
         /// # Errors
-        /// As [`Self::flush`].
+        /// The errors of [`Self::flush`].
         pub fn flush_cfs_opt(
             &self,
             cfs: &[&impl AsColumnFamilyRef],
@@ -115,7 +115,7 @@ macro_rules! flushes {
         /// Writes the memtables of a column family to SST files.
         ///
         /// # Errors
-        /// As [`Self::flush`].
+        /// The errors of [`Self::flush`].
         pub fn flush_cf(&self, cf: &impl AsColumnFamilyRef) -> Result<(), Error> {
             self.flush_cf_opt(cf, &FlushOptions::default())
         }
@@ -170,7 +170,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         self.compact_range_opt(start, end, &CompactOptions::default());
     }
 
-    /// As [`Self::compact_range`], with options.
+    /// Works like [`Self::compact_range`], with options.
     pub fn compact_range_opt<S: AsRef<[u8]>, E: AsRef<[u8]>>(
         &self,
         start: Option<S>,
@@ -180,7 +180,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         self.compact(None, start.as_ref().map(AsRef::as_ref), end.as_ref().map(AsRef::as_ref), opts);
     }
 
-    /// As [`Self::compact_range`], for a column family.
+    /// Works like [`Self::compact_range`], for a column family.
     pub fn compact_range_cf<S: AsRef<[u8]>, E: AsRef<[u8]>>(
         &self,
         cf: &impl AsColumnFamilyRef,
@@ -190,7 +190,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         self.compact_range_cf_opt(cf, start, end, &CompactOptions::default());
     }
 
-    /// As [`Self::compact_range`], for a column family, with options.
+    /// Works like [`Self::compact_range`], for a column family, with options.
     pub fn compact_range_cf_opt<S: AsRef<[u8]>, E: AsRef<[u8]>>(
         &self,
         cf: &impl AsColumnFamilyRef,
@@ -233,7 +233,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// Changes options of a column family while the database is open.
     ///
     /// # Errors
-    /// As [`Self::set_options`].
+    /// The errors of [`Self::set_options`].
     pub fn set_options_cf(&self, cf: &impl AsColumnFamilyRef, opts: &[(&str, &str)]) -> Result<(), Error> {
         self.change(Some(cf.inner()), opts)
     }
@@ -250,7 +250,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         self.property(None, name)
     }
 
-    /// As [`Self::property_value`], for a column family.
+    /// Works like [`Self::property_value`], for a column family.
     ///
     /// # Errors
     /// The name has NUL inside.
@@ -270,10 +270,10 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         number(self.property(None, name)?)
     }
 
-    /// As [`Self::property_int_value`], for a column family.
+    /// Works like [`Self::property_int_value`], for a column family.
     ///
     /// # Errors
-    /// As [`Self::property_int_value`].
+    /// The errors of [`Self::property_int_value`].
     pub fn property_int_value_cf(
         &self,
         cf: &impl AsColumnFamilyRef,
@@ -299,7 +299,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         self.sizes(None, ranges)
     }
 
-    /// As [`Self::get_approximate_sizes`], for a column family.
+    /// Works like [`Self::get_approximate_sizes`], for a column family.
     pub fn get_approximate_sizes_cf(&self, cf: &impl AsColumnFamilyRef, ranges: &[Range<'_>]) -> Vec<u64> {
         self.sizes(Some(cf.inner()), ranges)
     }
@@ -343,10 +343,10 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         self.ingest(None, &IngestExternalFileOptions::default(), paths)
     }
 
-    /// As [`Self::ingest_external_file`], with options.
+    /// Works like [`Self::ingest_external_file`], with options.
     ///
     /// # Errors
-    /// As [`Self::ingest_external_file`].
+    /// The errors of [`Self::ingest_external_file`].
     pub fn ingest_external_file_opts<P: AsRef<Path>>(
         &self,
         opts: &IngestExternalFileOptions,
@@ -355,10 +355,10 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         self.ingest(None, opts, paths)
     }
 
-    /// As [`Self::ingest_external_file`], for a column family.
+    /// Works like [`Self::ingest_external_file`], for a column family.
     ///
     /// # Errors
-    /// As [`Self::ingest_external_file`].
+    /// The errors of [`Self::ingest_external_file`].
     pub fn ingest_external_file_cf<P: AsRef<Path>>(
         &self,
         cf: &impl AsColumnFamilyRef,
@@ -367,10 +367,10 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         self.ingest(Some(cf.inner()), &IngestExternalFileOptions::default(), paths)
     }
 
-    /// As [`Self::ingest_external_file`], for a column family, with options.
+    /// Works like [`Self::ingest_external_file`], for a column family, with options.
     ///
     /// # Errors
-    /// As [`Self::ingest_external_file`].
+    /// The errors of [`Self::ingest_external_file`].
     pub fn ingest_external_file_cf_opts<P: AsRef<Path>>(
         &self,
         cf: &impl AsColumnFamilyRef,
@@ -438,10 +438,10 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         self.delete_files(None, from.as_ref(), to.as_ref())
     }
 
-    /// As [`Self::delete_file_in_range`], for a column family.
+    /// Works like [`Self::delete_file_in_range`], for a column family.
     ///
     /// # Errors
-    /// As [`Self::delete_file_in_range`].
+    /// The errors of [`Self::delete_file_in_range`].
     pub fn delete_file_in_range_cf<K: AsRef<[u8]>>(
         &self,
         cf: &impl AsColumnFamilyRef,

@@ -123,16 +123,16 @@ pub trait DBAccess {
     /// Makes an iterator over a column family.
     fn create_iterator_cf(&self, cf_handle: &CfHandle, readopts: ReadOptions) -> RawIter;
 
-    /// As [`DBCommon::get_opt`].
+    /// Works like [`DBCommon::get_opt`].
     ///
     /// # Errors
-    /// As [`DBCommon::get`].
+    /// The errors of [`DBCommon::get`].
     fn get_opt<K: AsRef<[u8]>>(&self, key: K, readopts: &ReadOptions) -> Result<Option<Vec<u8>>, Error>;
 
-    /// As [`DBCommon::get_cf_opt`].
+    /// Works like [`DBCommon::get_cf_opt`].
     ///
     /// # Errors
-    /// As [`DBCommon::get`].
+    /// The errors of [`DBCommon::get`].
     fn get_cf_opt<K: AsRef<[u8]>>(
         &self,
         cf: &impl AsColumnFamilyRef,
@@ -140,20 +140,20 @@ pub trait DBAccess {
         readopts: &ReadOptions,
     ) -> Result<Option<Vec<u8>>, Error>;
 
-    /// As [`DBCommon::get_pinned_opt`].
+    /// Works like [`DBCommon::get_pinned_opt`].
     ///
     /// # Errors
-    /// As [`DBCommon::get`].
+    /// The errors of [`DBCommon::get`].
     fn get_pinned_opt<K: AsRef<[u8]>>(
         &self,
         key: K,
         readopts: &ReadOptions,
     ) -> Result<Option<DBPinnableSlice<'_>>, Error>;
 
-    /// As [`DBCommon::get_pinned_cf_opt`].
+    /// Works like [`DBCommon::get_pinned_cf_opt`].
     ///
     /// # Errors
-    /// As [`DBCommon::get`].
+    /// The errors of [`DBCommon::get`].
     fn get_pinned_cf_opt<K: AsRef<[u8]>>(
         &self,
         cf: &impl AsColumnFamilyRef,
@@ -161,13 +161,13 @@ pub trait DBAccess {
         readopts: &ReadOptions,
     ) -> Result<Option<DBPinnableSlice<'_>>, Error>;
 
-    /// As [`DBCommon::multi_get_opt`].
+    /// Works like [`DBCommon::multi_get_opt`].
     fn multi_get_opt<K, I>(&self, keys: I, readopts: &ReadOptions) -> Vec<Result<Option<Vec<u8>>, Error>>
     where
         K: AsRef<[u8]>,
         I: IntoIterator<Item = K>;
 
-    /// As [`DBCommon::multi_get_cf_opt`].
+    /// Works like [`DBCommon::multi_get_cf_opt`].
     fn multi_get_cf_opt<'b, K, I, W>(
         &self,
         keys_cf: I,

@@ -89,7 +89,7 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
     /// Opens a database with default options. Creates a database that does not exist.
     ///
     /// # Errors
-    /// As [`Self::open`].
+    /// The errors of [`Self::open`].
     pub fn open_default<P: AsRef<Path>>(path: P) -> Result<Self, Error> {
         let mut opts = Options::default();
         opts.create_if_missing(true);
@@ -109,7 +109,7 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
     /// column families.
     ///
     /// # Errors
-    /// As [`Self::open`].
+    /// The errors of [`Self::open`].
     pub fn open_for_read_only<P: AsRef<Path>>(
         opts: &Options,
         path: P,
@@ -122,7 +122,7 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
     /// of the database. `max_open_files` acts as -1.
     ///
     /// # Errors
-    /// As [`Self::open`].
+    /// The errors of [`Self::open`].
     pub fn open_as_secondary<P: AsRef<Path>>(
         opts: &Options,
         primary_path: P,
@@ -134,7 +134,7 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
     /// Opens a database whose values expire after `ttl`. Fractions of a second are ignored.
     ///
     /// # Errors
-    /// As [`Self::open`].
+    /// The errors of [`Self::open`].
     pub fn open_with_ttl<P: AsRef<Path>>(opts: &Options, path: P, ttl: Duration) -> Result<Self, Error> {
         Self::open_cf_descriptors_with_ttl(opts, path, std::iter::empty(), ttl)
     }
@@ -142,7 +142,7 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
     /// Opens a database whose values expire, with column families.
     ///
     /// # Errors
-    /// As [`Self::open_cf`].
+    /// The errors of [`Self::open_cf`].
     pub fn open_cf_with_ttl<P, I, N>(opts: &Options, path: P, cfs: I, ttl: Duration) -> Result<Self, Error>
     where
         P: AsRef<Path>,
@@ -155,7 +155,7 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
     /// Opens a database whose values expire, with descriptors. A descriptor may have its own time to live.
     ///
     /// # Errors
-    /// As [`Self::open_cf`].
+    /// The errors of [`Self::open_cf`].
     pub fn open_cf_descriptors_with_ttl<P, I>(
         opts: &Options,
         path: P,
@@ -172,8 +172,8 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
     /// Opens a database with column families. The options of the column families are the default options.
     ///
     /// # Errors
-    /// As [`Self::open`]. InvalidArgument if the database has a column family that is not named, or a named column family
-    /// does not exist and `create_missing_column_families` is false.
+    /// The errors of [`Self::open`]. InvalidArgument if the database has a column family that is not named.
+    /// InvalidArgument if a named column family does not exist and `create_missing_column_families` is false.
     pub fn open_cf<P, I, N>(opts: &Options, path: P, cfs: I) -> Result<Self, Error>
     where
         P: AsRef<Path>,
@@ -186,7 +186,7 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
     /// Opens a database with column families and their options.
     ///
     /// # Errors
-    /// As [`Self::open_cf`].
+    /// The errors of [`Self::open_cf`].
     pub fn open_cf_with_opts<P, I, N>(opts: &Options, path: P, cfs: I) -> Result<Self, Error>
     where
         P: AsRef<Path>,
@@ -199,7 +199,7 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
     /// Opens a database for reading, with column families.
     ///
     /// # Errors
-    /// As [`Self::open`].
+    /// The errors of [`Self::open`].
     pub fn open_cf_for_read_only<P, I, N>(
         opts: &Options,
         path: P,
@@ -217,7 +217,7 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
     /// Opens a database for reading, with column families and their options.
     ///
     /// # Errors
-    /// As [`Self::open`].
+    /// The errors of [`Self::open`].
     pub fn open_cf_with_opts_for_read_only<P, I, N>(
         db_opts: &Options,
         path: P,
@@ -235,7 +235,7 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
     /// Opens a database for reading, with descriptors.
     ///
     /// # Errors
-    /// As [`Self::open`].
+    /// The errors of [`Self::open`].
     pub fn open_cf_descriptors_read_only<P, I>(
         opts: &Options,
         path: P,
@@ -252,7 +252,7 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
     /// Opens a secondary instance, with column families.
     ///
     /// # Errors
-    /// As [`Self::open_as_secondary`].
+    /// The errors of [`Self::open_as_secondary`].
     pub fn open_cf_as_secondary<P, I, N>(
         opts: &Options,
         primary_path: P,
@@ -270,7 +270,7 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
     /// Opens a secondary instance, with descriptors.
     ///
     /// # Errors
-    /// As [`Self::open_as_secondary`].
+    /// The errors of [`Self::open_as_secondary`].
     pub fn open_cf_descriptors_as_secondary<P, I>(
         opts: &Options,
         path: P,
@@ -288,7 +288,7 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
     /// Opens a database with descriptors.
     ///
     /// # Errors
-    /// As [`Self::open_cf`].
+    /// The errors of [`Self::open_cf`].
     pub fn open_cf_descriptors<P, I>(opts: &Options, path: P, cfs: I) -> Result<Self, Error>
     where
         P: AsRef<Path>,

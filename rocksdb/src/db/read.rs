@@ -36,7 +36,7 @@ macro_rules! reads {
         /// Returns the value of a key, with options.
         ///
         /// # Errors
-        /// As [`Self::get`].
+        /// The errors of [`Self::get`].
         pub fn get_opt<K: AsRef<[u8]>>(
             &self,
             key: K,
@@ -48,7 +48,7 @@ macro_rules! reads {
         /// Returns the value of a key of a column family.
         ///
         /// # Errors
-        /// As [`Self::get`].
+        /// The errors of [`Self::get`].
         pub fn get_cf<K: AsRef<[u8]>>(
             &self,
             cf: &impl AsColumnFamilyRef,
@@ -60,7 +60,7 @@ macro_rules! reads {
         /// Returns the value of a key of a column family, with options.
         ///
         /// # Errors
-        /// As [`Self::get`].
+        /// The errors of [`Self::get`].
         pub fn get_cf_opt<K: AsRef<[u8]>>(
             &self,
             cf: &impl AsColumnFamilyRef,
@@ -73,7 +73,7 @@ macro_rules! reads {
         /// Returns the value of a key without a copy.
         ///
         /// # Errors
-        /// As [`Self::get`].
+        /// The errors of [`Self::get`].
         pub fn get_pinned<K: AsRef<[u8]>>(&self, key: K) -> Result<Option<DBPinnableSlice<'_>>, Error> {
             self.get_pinned_opt(key, &ReadOptions::default())
         }
@@ -81,7 +81,7 @@ macro_rules! reads {
         /// Returns the value of a key without a copy, with options.
         ///
         /// # Errors
-        /// As [`Self::get`].
+        /// The errors of [`Self::get`].
         pub fn get_pinned_opt<K: AsRef<[u8]>>(
             &self,
             key: K,
@@ -93,7 +93,7 @@ macro_rules! reads {
         /// Returns the value of a key of a column family without a copy.
         ///
         /// # Errors
-        /// As [`Self::get`].
+        /// The errors of [`Self::get`].
         pub fn get_pinned_cf<K: AsRef<[u8]>>(
             &self,
             cf: &impl AsColumnFamilyRef,
@@ -105,7 +105,7 @@ macro_rules! reads {
         /// Returns the value of a key of a column family without a copy, with options.
         ///
         /// # Errors
-        /// As [`Self::get`].
+        /// The errors of [`Self::get`].
         pub fn get_pinned_cf_opt<K: AsRef<[u8]>>(
             &self,
             cf: &impl AsColumnFamilyRef,
@@ -257,17 +257,17 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         self.key_may_exist_opt(key, &ReadOptions::default())
     }
 
-    /// As [`Self::key_may_exist`], with options.
+    /// Works like [`Self::key_may_exist`], with options.
     pub fn key_may_exist_opt<K: AsRef<[u8]>>(&self, key: K, readopts: &ReadOptions) -> bool {
         self.may_exist(None, key.as_ref(), readopts).0
     }
 
-    /// As [`Self::key_may_exist`], for a column family.
+    /// Works like [`Self::key_may_exist`], for a column family.
     pub fn key_may_exist_cf<K: AsRef<[u8]>>(&self, cf: &impl AsColumnFamilyRef, key: K) -> bool {
         self.key_may_exist_cf_opt(cf, key, &ReadOptions::default())
     }
 
-    /// As [`Self::key_may_exist`], for a column family, with options.
+    /// Works like [`Self::key_may_exist`], for a column family, with options.
     pub fn key_may_exist_cf_opt<K: AsRef<[u8]>>(
         &self,
         cf: &impl AsColumnFamilyRef,
@@ -277,7 +277,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         self.may_exist(Some(cf.inner()), key.as_ref(), readopts).0
     }
 
-    /// As [`Self::key_may_exist_cf_opt`]. Also returns the value if memtables or cached blocks hold it.
+    /// Works like [`Self::key_may_exist_cf_opt`]. Also returns the value if memtables or cached blocks hold it.
     pub fn key_may_exist_cf_opt_value<K: AsRef<[u8]>>(
         &self,
         cf: &impl AsColumnFamilyRef,

@@ -10,7 +10,7 @@ macro_rules! batch_writes {
         /// Writes a batch, with options: all changes or none.
         ///
         /// # Errors
-        /// As [`crate::DBCommon::put`].
+        /// The errors of [`crate::DBCommon::put`].
         pub fn write_opt(&self, batch: $batch, writeopts: &WriteOptions) -> Result<(), Error> {
             let mut batch = batch;
             self.base().write(batch.to_write()?, &writeopts.inner).map_err($error)
@@ -19,7 +19,7 @@ macro_rules! batch_writes {
         /// Writes a batch: all changes or none.
         ///
         /// # Errors
-        /// As [`crate::DBCommon::put`].
+        /// The errors of [`crate::DBCommon::put`].
         pub fn write(&self, batch: $batch) -> Result<(), Error> {
             self.write_opt(batch, &WriteOptions::default())
         }
@@ -33,7 +33,7 @@ macro_rules! lockless_writes {
         /// Writes a batch to memtables but not to the WAL. A crash before the flush of the memtables loses the batch.
         ///
         /// # Errors
-        /// As [`crate::DBCommon::put`].
+        /// The errors of [`crate::DBCommon::put`].
         pub fn write_without_wal(&self, batch: $batch) -> Result<(), Error> {
             let mut wo = WriteOptions::new();
             wo.disable_wal(true);
@@ -43,7 +43,7 @@ macro_rules! lockless_writes {
         /// Deletes the keys of a column family from `from` up to `to`, without `to`, with options.
         ///
         /// # Errors
-        /// As [`crate::DBCommon::put`]. InvalidArgument if `to` is before `from`.
+        /// The errors of [`crate::DBCommon::put`]. InvalidArgument if `to` is before `from`.
         pub fn delete_range_cf_opt<K: AsRef<[u8]>>(
             &self,
             cf: &impl AsColumnFamilyRef,
@@ -60,7 +60,7 @@ macro_rules! lockless_writes {
         /// Deletes the keys of a column family from `from` up to `to`, without `to`.
         ///
         /// # Errors
-        /// As [`Self::delete_range_cf_opt`].
+        /// The errors of [`Self::delete_range_cf_opt`].
         pub fn delete_range_cf<K: AsRef<[u8]>>(
             &self,
             cf: &impl AsColumnFamilyRef,
@@ -149,14 +149,14 @@ macro_rules! writes {
             /// Merges an operand.
             ///
             /// # Errors
-            /// As [`Self::put`]. NotSupported without a merge operator.
+            /// The errors of [`Self::put`]. NotSupported without a merge operator.
             merge, merge_cf, merge_opt, merge_cf_opt => merge_value
         }
 
         /// Deletes a key.
         ///
         /// # Errors
-        /// As [`Self::put`].
+        /// The errors of [`Self::put`].
         pub fn delete<K: AsRef<[u8]>>(&self, key: K) -> Result<(), Error> {
             self.delete_opt(key, &WriteOptions::default())
         }
@@ -164,7 +164,7 @@ macro_rules! writes {
         /// Deletes a key of a column family.
         ///
         /// # Errors
-        /// As [`Self::put`].
+        /// The errors of [`Self::put`].
         pub fn delete_cf<K: AsRef<[u8]>>(&self, cf: &impl AsColumnFamilyRef, key: K) -> Result<(), Error> {
             self.delete_cf_opt(cf, key, &WriteOptions::default())
         }
@@ -172,7 +172,7 @@ macro_rules! writes {
         /// Deletes a key, with options.
         ///
         /// # Errors
-        /// As [`Self::put`].
+        /// The errors of [`Self::put`].
         pub fn delete_opt<K: AsRef<[u8]>>(&self, key: K, writeopts: &WriteOptions) -> Result<(), Error> {
             self.delete_key(None, key.as_ref(), writeopts)
         }
@@ -180,7 +180,7 @@ macro_rules! writes {
         /// Deletes a key of a column family, with options.
         ///
         /// # Errors
-        /// As [`Self::put`].
+        /// The errors of [`Self::put`].
         pub fn delete_cf_opt<K: AsRef<[u8]>>(
             &self,
             cf: &impl AsColumnFamilyRef,
@@ -258,7 +258,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// Sets the value of a key at a timestamp.
     ///
     /// # Errors
-    /// As [`Self::put`].
+    /// The errors of [`Self::put`].
     pub fn put_with_ts<K, V, S>(&self, key: K, ts: S, value: V) -> Result<(), Error>
     where
         K: AsRef<[u8]>,
@@ -271,7 +271,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// Sets the value of a key of a column family at a timestamp.
     ///
     /// # Errors
-    /// As [`Self::put`].
+    /// The errors of [`Self::put`].
     pub fn put_cf_with_ts<K, V, S>(
         &self,
         cf: &impl AsColumnFamilyRef,
@@ -290,7 +290,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// Sets the value of a key at a timestamp, with options.
     ///
     /// # Errors
-    /// As [`Self::put`].
+    /// The errors of [`Self::put`].
     pub fn put_with_ts_opt<K, V, S>(
         &self,
         key: K,
@@ -309,7 +309,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// Sets the value of a key of a column family at a timestamp, with options.
     ///
     /// # Errors
-    /// As [`Self::put`].
+    /// The errors of [`Self::put`].
     pub fn put_cf_with_ts_opt<K, V, S>(
         &self,
         cf: &impl AsColumnFamilyRef,
@@ -329,7 +329,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// Deletes a key at a timestamp.
     ///
     /// # Errors
-    /// As [`Self::put`].
+    /// The errors of [`Self::put`].
     pub fn delete_with_ts<K: AsRef<[u8]>, S: AsRef<[u8]>>(&self, key: K, ts: S) -> Result<(), Error> {
         self.delete_with_ts_opt(key, ts, &WriteOptions::default())
     }
@@ -337,7 +337,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// Deletes a key of a column family at a timestamp.
     ///
     /// # Errors
-    /// As [`Self::put`].
+    /// The errors of [`Self::put`].
     pub fn delete_cf_with_ts<K: AsRef<[u8]>, S: AsRef<[u8]>>(
         &self,
         cf: &impl AsColumnFamilyRef,
@@ -350,7 +350,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// Deletes a key at a timestamp, with options.
     ///
     /// # Errors
-    /// As [`Self::put`].
+    /// The errors of [`Self::put`].
     pub fn delete_with_ts_opt<K, S>(&self, key: K, ts: S, writeopts: &WriteOptions) -> Result<(), Error>
     where
         K: AsRef<[u8]>,
@@ -362,7 +362,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// Deletes a key of a column family at a timestamp, with options.
     ///
     /// # Errors
-    /// As [`Self::put`].
+    /// The errors of [`Self::put`].
     pub fn delete_cf_with_ts_opt<K, S>(
         &self,
         cf: &impl AsColumnFamilyRef,

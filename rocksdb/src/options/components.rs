@@ -202,7 +202,7 @@ impl Options {
         });
     }
 
-    /// As [`Self::set_ratelimiter`], with a rate that adapts up to the limit.
+    /// Works like [`Self::set_ratelimiter`], with a rate that adapts up to the limit.
     pub fn set_auto_tuned_ratelimiter(
         &mut self,
         rate_bytes_per_sec: i64,

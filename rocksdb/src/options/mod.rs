@@ -68,7 +68,7 @@ impl Options {
     /// Returns the descriptor of a column family with these options.
     ///
     /// # Errors
-    /// As [`Self::get`]. The name has NUL inside: programs in C could not open the column family.
+    /// The errors of [`Self::get`]. An error for a name with NUL inside, because C programs could not open the family.
     pub(crate) fn descriptor(&self, name: &str) -> Result<FamilyDescriptor, Error> {
         self.rejected.check()?;
         if let Err(error) = std::ffi::CString::new(name) {
@@ -190,7 +190,7 @@ impl Options {
         self.rejected.note("compression_opts.max_dict_bytes", is_stored, max_dict_bytes);
     }
 
-    /// As [`Self::set_compression_options`], for the bottommost level.
+    /// Works like [`Self::set_compression_options`], for the bottommost level.
     pub fn set_bottommost_compression_options(
         &mut self,
         window_bits: i32,

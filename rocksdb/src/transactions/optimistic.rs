@@ -57,7 +57,7 @@ impl<T: ThreadMode> OptimisticTransactionDB<T> {
     /// Opens a database with default options. Creates a database that does not exist.
     ///
     /// # Errors
-    /// As [`crate::DBWithThreadMode::open`].
+    /// The errors of [`crate::DBWithThreadMode::open`].
     pub fn open_default<P: AsRef<Path>>(path: P) -> Result<Self, Error> {
         let mut opts = Options::default();
         opts.create_if_missing(true);
@@ -67,7 +67,7 @@ impl<T: ThreadMode> OptimisticTransactionDB<T> {
     /// Opens a database with its default column family.
     ///
     /// # Errors
-    /// As [`crate::DBWithThreadMode::open`].
+    /// The errors of [`crate::DBWithThreadMode::open`].
     pub fn open<P: AsRef<Path>>(opts: &Options, path: P) -> Result<Self, Error> {
         Self::open_cf(opts, path, None::<&str>)
     }
@@ -75,7 +75,7 @@ impl<T: ThreadMode> OptimisticTransactionDB<T> {
     /// Opens a database with column families. The options of the column families are the default options.
     ///
     /// # Errors
-    /// As [`crate::DBWithThreadMode::open_cf`].
+    /// The errors of [`crate::DBWithThreadMode::open_cf`].
     pub fn open_cf<P, I, N>(opts: &Options, path: P, cfs: I) -> Result<Self, Error>
     where
         P: AsRef<Path>,
@@ -89,7 +89,7 @@ impl<T: ThreadMode> OptimisticTransactionDB<T> {
     /// Opens a database with descriptors.
     ///
     /// # Errors
-    /// As [`crate::DBWithThreadMode::open_cf`].
+    /// The errors of [`crate::DBWithThreadMode::open_cf`].
     pub fn open_cf_descriptors<P, I>(opts: &Options, path: P, cfs: I) -> Result<Self, Error>
     where
         P: AsRef<Path>,

@@ -169,10 +169,10 @@ impl<DB> Transaction<'_, DB> {
         self.get_for_update_opt(key, exclusive, &ReadOptions::default())
     }
 
-    /// As [`Self::get_for_update`], without a copy.
+    /// Works like [`Self::get_for_update`], without a copy.
     ///
     /// # Errors
-    /// As [`Self::get_for_update`].
+    /// The errors of [`Self::get_for_update`].
     pub fn get_pinned_for_update<K: AsRef<[u8]>>(
         &self,
         key: K,
@@ -181,10 +181,10 @@ impl<DB> Transaction<'_, DB> {
         self.get_pinned_for_update_opt(key, exclusive, &ReadOptions::default())
     }
 
-    /// As [`Self::get_for_update`], for a column family.
+    /// Works like [`Self::get_for_update`], for a column family.
     ///
     /// # Errors
-    /// As [`Self::get_for_update`].
+    /// The errors of [`Self::get_for_update`].
     pub fn get_for_update_cf<K: AsRef<[u8]>>(
         &self,
         cf: &impl AsColumnFamilyRef,
@@ -194,10 +194,10 @@ impl<DB> Transaction<'_, DB> {
         self.get_for_update_cf_opt(cf, key, exclusive, &ReadOptions::default())
     }
 
-    /// As [`Self::get_for_update`], for a column family, without a copy.
+    /// Works like [`Self::get_for_update`], for a column family, without a copy.
     ///
     /// # Errors
-    /// As [`Self::get_for_update`].
+    /// The errors of [`Self::get_for_update`].
     pub fn get_pinned_for_update_cf<K: AsRef<[u8]>>(
         &self,
         cf: &impl AsColumnFamilyRef,
@@ -207,10 +207,10 @@ impl<DB> Transaction<'_, DB> {
         self.get_pinned_for_update_cf_opt(cf, key, exclusive, &ReadOptions::default())
     }
 
-    /// As [`Self::get_for_update`], with options.
+    /// Works like [`Self::get_for_update`], with options.
     ///
     /// # Errors
-    /// As [`Self::get_for_update`].
+    /// The errors of [`Self::get_for_update`].
     pub fn get_for_update_opt<K: AsRef<[u8]>>(
         &self,
         key: K,
@@ -220,10 +220,10 @@ impl<DB> Transaction<'_, DB> {
         Ok(self.get_pinned_for_update_opt(key, exclusive, opts)?.map(|value| value.to_vec()))
     }
 
-    /// As [`Self::get_for_update`], with options, without a copy.
+    /// Works like [`Self::get_for_update`], with options, without a copy.
     ///
     /// # Errors
-    /// As [`Self::get_for_update`].
+    /// The errors of [`Self::get_for_update`].
     pub fn get_pinned_for_update_opt<K: AsRef<[u8]>>(
         &self,
         key: K,
@@ -233,10 +233,10 @@ impl<DB> Transaction<'_, DB> {
         self.find_for_update(None, key.as_ref(), exclusive, opts)
     }
 
-    /// As [`Self::get_for_update`], for a column family, with options.
+    /// Works like [`Self::get_for_update`], for a column family, with options.
     ///
     /// # Errors
-    /// As [`Self::get_for_update`].
+    /// The errors of [`Self::get_for_update`].
     pub fn get_for_update_cf_opt<K: AsRef<[u8]>>(
         &self,
         cf: &impl AsColumnFamilyRef,
@@ -247,10 +247,10 @@ impl<DB> Transaction<'_, DB> {
         Ok(self.get_pinned_for_update_cf_opt(cf, key, exclusive, opts)?.map(|value| value.to_vec()))
     }
 
-    /// As [`Self::get_for_update`], for a column family, with options, without a copy.
+    /// Works like [`Self::get_for_update`], for a column family, with options, without a copy.
     ///
     /// # Errors
-    /// As [`Self::get_for_update`].
+    /// The errors of [`Self::get_for_update`].
     pub fn get_pinned_for_update_cf_opt<K: AsRef<[u8]>>(
         &self,
         cf: &impl AsColumnFamilyRef,
@@ -272,7 +272,7 @@ impl<DB> Transaction<'_, DB> {
     /// Sets the value of a key of a column family.
     ///
     /// # Errors
-    /// As [`Self::put`].
+    /// The errors of [`Self::put`].
     pub fn put_cf<K: AsRef<[u8]>, V: AsRef<[u8]>>(
         &self,
         cf: &impl AsColumnFamilyRef,
@@ -285,7 +285,7 @@ impl<DB> Transaction<'_, DB> {
     /// Merges an operand.
     ///
     /// # Errors
-    /// As [`Self::put`].
+    /// The errors of [`Self::put`].
     pub fn merge<K: AsRef<[u8]>, V: AsRef<[u8]>>(&self, key: K, value: V) -> Result<(), Error> {
         self.txn()?.merge_in(self.family(None)?, key.as_ref(), value.as_ref()).map_err(conflict)
     }
@@ -293,7 +293,7 @@ impl<DB> Transaction<'_, DB> {
     /// Merges an operand into a key of a column family.
     ///
     /// # Errors
-    /// As [`Self::put`].
+    /// The errors of [`Self::put`].
     pub fn merge_cf<K: AsRef<[u8]>, V: AsRef<[u8]>>(
         &self,
         cf: &impl AsColumnFamilyRef,
@@ -306,7 +306,7 @@ impl<DB> Transaction<'_, DB> {
     /// Deletes a key.
     ///
     /// # Errors
-    /// As [`Self::put`].
+    /// The errors of [`Self::put`].
     pub fn delete<K: AsRef<[u8]>>(&self, key: K) -> Result<(), Error> {
         self.txn()?.delete_in(self.family(None)?, key.as_ref()).map_err(conflict)
     }
@@ -314,7 +314,7 @@ impl<DB> Transaction<'_, DB> {
     /// Deletes a key of a column family.
     ///
     /// # Errors
-    /// As [`Self::put`].
+    /// The errors of [`Self::put`].
     pub fn delete_cf<K: AsRef<[u8]>>(&self, cf: &impl AsColumnFamilyRef, key: K) -> Result<(), Error> {
         self.txn()?.delete_in(self.family(Some(cf.inner()))?, key.as_ref()).map_err(conflict)
     }
@@ -330,7 +330,7 @@ impl<DB> Transaction<'_, DB> {
     /// Adds the writes of a batch.
     ///
     /// # Errors
-    /// As [`Self::put`].
+    /// The errors of [`Self::put`].
     pub fn rebuild_from_writebatch(&self, writebatch: &WriteBatchWithTransaction<true>) -> Result<(), Error> {
         self.txn()?.rebuild_from_batch(writebatch.to_read()?).map_err(conflict)
     }

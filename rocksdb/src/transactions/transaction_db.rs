@@ -60,7 +60,7 @@ impl<T: ThreadMode> TransactionDB<T> {
     /// Opens a database with default options. Creates a database that does not exist.
     ///
     /// # Errors
-    /// As [`crate::DBWithThreadMode::open`].
+    /// The errors of [`crate::DBWithThreadMode::open`].
     pub fn open_default<P: AsRef<Path>>(path: P) -> Result<Self, Error> {
         let mut opts = Options::default();
         opts.create_if_missing(true);
@@ -70,7 +70,7 @@ impl<T: ThreadMode> TransactionDB<T> {
     /// Opens a database with its default column family.
     ///
     /// # Errors
-    /// As [`crate::DBWithThreadMode::open`].
+    /// The errors of [`crate::DBWithThreadMode::open`].
     pub fn open<P: AsRef<Path>>(
         opts: &Options,
         txn_db_opts: &TransactionDBOptions,
@@ -82,7 +82,7 @@ impl<T: ThreadMode> TransactionDB<T> {
     /// Opens a database with column families. The options of the column families are the default options.
     ///
     /// # Errors
-    /// As [`crate::DBWithThreadMode::open_cf`].
+    /// The errors of [`crate::DBWithThreadMode::open_cf`].
     pub fn open_cf<P, I, N>(
         opts: &Options,
         txn_db_opts: &TransactionDBOptions,
@@ -101,7 +101,7 @@ impl<T: ThreadMode> TransactionDB<T> {
     /// Opens a database with descriptors.
     ///
     /// # Errors
-    /// As [`crate::DBWithThreadMode::open_cf`].
+    /// The errors of [`crate::DBWithThreadMode::open_cf`].
     pub fn open_cf_descriptors<P, I>(
         opts: &Options,
         txn_db_opts: &TransactionDBOptions,
@@ -127,26 +127,26 @@ impl<T: ThreadMode> TransactionDB<T> {
         &self.base
     }
 
-    /// As [`crate::DBCommon::list_cf`].
+    /// Works like [`crate::DBCommon::list_cf`].
     ///
     /// # Errors
-    /// As [`crate::DBCommon::list_cf`].
+    /// The errors of [`crate::DBCommon::list_cf`].
     pub fn list_cf<P: AsRef<Path>>(opts: &Options, path: P) -> Result<Vec<String>, Error> {
         DB::list_cf(opts, path)
     }
 
-    /// As [`crate::DBCommon::destroy`].
+    /// Works like [`crate::DBCommon::destroy`].
     ///
     /// # Errors
-    /// As [`crate::DBCommon::destroy`].
+    /// The errors of [`crate::DBCommon::destroy`].
     pub fn destroy<P: AsRef<Path>>(opts: &Options, path: P) -> Result<(), Error> {
         DB::destroy(opts, path)
     }
 
-    /// As [`crate::DBCommon::repair`].
+    /// Works like [`crate::DBCommon::repair`].
     ///
     /// # Errors
-    /// As [`crate::DBCommon::repair`].
+    /// The errors of [`crate::DBCommon::repair`].
     pub fn repair<P: AsRef<Path>>(opts: &Options, path: P) -> Result<(), Error> {
         DB::repair(opts, path)
     }
@@ -201,18 +201,18 @@ families!(SingleThreaded [] TransactionDB<SingleThreaded>);
 families!(MultiThreaded [] TransactionDB<MultiThreaded>);
 
 impl TransactionDB<MultiThreaded> {
-    /// As [`crate::DBCommon::property_value`].
+    /// Works like [`crate::DBCommon::property_value`].
     ///
     /// # Errors
-    /// As [`crate::DBCommon::property_value`].
+    /// The errors of [`crate::DBCommon::property_value`].
     pub fn property_value(&self, name: impl CStrLike) -> Result<Option<String>, Error> {
         property(&self.base.plain(), name)
     }
 
-    /// As [`crate::DBCommon::property_int_value`].
+    /// Works like [`crate::DBCommon::property_int_value`].
     ///
     /// # Errors
-    /// As [`crate::DBCommon::property_int_value`].
+    /// The errors of [`crate::DBCommon::property_int_value`].
     pub fn property_int_value(&self, name: impl CStrLike) -> Result<Option<u64>, Error> {
         number(self.property_value(name)?)
     }

@@ -103,7 +103,7 @@ pub fn build(hashes: &[u64], bits: BitsPerKey) -> Vec<u8> {
     payload
 }
 
-/// Like [`build`], but into a buffer. The contents are replaced and the memory is reused.
+/// Works like [`build`], but into a buffer. The contents are replaced and the memory is reused.
 pub fn build_into(hashes: &[u64], bits: BitsPerKey, payload: &mut Vec<u8>) {
     payload.clear();
     if hashes.is_empty() {

@@ -33,7 +33,7 @@ impl Reader {
         self.ask(payload, hash)
     }
 
-    /// Like [`Self::may_match`], but hashes the key.
+    /// Works like [`Self::may_match`], but hashes the key.
     #[inline(always)]
     pub fn may_match_key(&self, payload: &[u8], key: &[u8]) -> bool {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -56,7 +56,7 @@ impl Reader {
         self.may_match(payload, hash64(key))
     }
 
-    /// Like [`Self::may_match`] for each hash. The lines must have been prefetched.
+    /// Works like [`Self::may_match`] for each hash. The lines must have been prefetched.
     pub(in super::super) fn may_match_fetched(&self, payload: &[u8], hashes: &[u64], answers: &mut [bool]) {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         if self.level.has(Vectors::Avx512) {
