@@ -8,6 +8,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use base::Result;
 use base::option::{Value, not_a};
@@ -62,6 +63,34 @@ impl LogLevel {
     pub fn from_number(n: u8) -> Option<LogLevel> {
         use LogLevel::{Debug, Error, Fatal, Header, Info, Warn};
         [Debug, Info, Warn, Error, Fatal, Header].get(usize::from(n)).copied()
+    }
+
+    /// Returns the level that a logger of the application receives: [`LogLevel::Info`] for header lines, as in RocksDB.
+    pub fn for_application(self) -> LogLevel {
+        if self == LogLevel::Header { LogLevel::Info } else { self }
+    }
+}
+
+/// The lowest level that a logger writes. Threads may read and change the level concurrently.
+#[derive(Debug)]
+pub struct AtomicLogLevel {
+    number: AtomicU8,
+}
+
+impl AtomicLogLevel {
+    /// Makes the level.
+    pub fn new(level: LogLevel) -> Self {
+        AtomicLogLevel { number: AtomicU8::new(level as u8) }
+    }
+
+    /// Returns the level.
+    pub fn load(&self) -> LogLevel {
+        LogLevel::from_number(self.number.load(Ordering::Relaxed)).unwrap_or_default()
+    }
+
+    /// Replaces the level.
+    pub fn store(&self, level: LogLevel) {
+        self.number.store(level as u8, Ordering::Relaxed);
     }
 }
 

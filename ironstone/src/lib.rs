@@ -206,7 +206,9 @@ pub mod env {
     pub use env::executor::{Inline, Threads};
     pub use env::fs::{Pattern, Syncer, WriteLife};
     pub use env::hook::Op;
-    pub use env::logger::{FileLogger, LogFileOptions, LogLevel, MemoryLogger, NullLogger};
+    pub use env::logger::{
+        AtomicLogLevel, FileLogger, LogFileOptions, LogLevel, MemoryLogger, NullLogger, StderrLogger,
+    };
     pub use env::memory::MemoryFs;
     pub use env::posix::PosixFs;
     pub use env::rate::{Direction, Granted, IoPriority, Mode, RateLimiter, RateOptions};

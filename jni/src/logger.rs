@@ -5,10 +5,9 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
 
 use env::Env;
-use env::logger::{LogLevel, Logger, StderrLogger};
+use env::logger::{AtomicLogLevel, LogLevel, Logger, StderrLogger};
 
 use crate::class::{Class, Global, Method, Value};
 use crate::fault::{Fault, Outcome};
@@ -28,48 +27,31 @@ static LOG: Method =
 static LEVEL: Method =
     Class::new("org/rocksdb/InfoLogLevel").static_method("getInfoLogLevel", "(B)Lorg/rocksdb/InfoLogLevel;");
 
-/// The lowest level that a logger writes.
-struct Level(AtomicU8);
-
-impl Level {
-    fn new(level: LogLevel) -> Self {
-        Level(AtomicU8::new(level as u8))
-    }
-
-    fn get(&self) -> LogLevel {
-        LogLevel::from_number(self.0.load(Ordering::Relaxed)).unwrap_or_default()
-    }
-
-    fn set(&self, level: LogLevel) {
-        self.0.store(level as u8, Ordering::Relaxed);
-    }
-}
-
 /// A logger of Java.
 struct JavaLogger {
     object: Global,
-    level: Level,
+    level: AtomicLogLevel,
 }
 
 impl fmt::Debug for JavaLogger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "JavaLogger({:?})", self.level.get())
+        write!(f, "JavaLogger({:?})", self.level.load())
     }
 }
 
 impl Logger for JavaLogger {
     fn level(&self) -> LogLevel {
-        self.level.get()
+        self.level.load()
     }
 
     fn set_level(&self, level: LogLevel) {
-        self.level.set(level);
+        self.level.store(level);
     }
 
     /// Passes a line to the Java logger. Header lines get the level Info, as in RocksDB.
     fn log(&self, level: LogLevel, message: fmt::Arguments<'_>) {
-        let level = if level == LogLevel::Header { LogLevel::Info } else { level };
-        if level < self.level.get() {
+        let level = level.for_application();
+        if level < self.level.load() {
             return;
         }
         callback(|java| {
@@ -91,7 +73,7 @@ fn java_logger(
     this: crate::java::JObject<'_>,
     level: LogLevel,
 ) -> Outcome<Handle> {
-    let logger = JavaLogger { object: Global::new(java, this)?, level: Level::new(level) };
+    let logger = JavaLogger { object: Global::new(java, this)?, level: AtomicLogLevel::new(level) };
     Ok(Handle::new(LoggerObject { logger: Arc::new(logger) }))
 }
 

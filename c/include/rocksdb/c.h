@@ -2000,7 +2000,8 @@ extern ROCKSDB_LIBRARY_API rocksdb_eventlistener_t* rocksdb_eventlistener_create
 extern ROCKSDB_LIBRARY_API void rocksdb_eventlistener_destroy(rocksdb_eventlistener_t* listener);
 
 /* ---- Loggers: they receive the lines of the info log ---- */
-/* Creates a logger that writes to the standard error stream. `prefix` comes before each line; null: no prefix. */
+/* Creates a logger that writes to the standard error stream. A line is the time, the thread, `prefix`, then the message.
+   Null: no prefix. */
 extern ROCKSDB_LIBRARY_API rocksdb_logger_t* rocksdb_logger_create_stderr_logger(int log_level,
     const char* prefix);
 /* Creates a logger that calls a function for each line of at least `log_level`. */

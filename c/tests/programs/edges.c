@@ -232,6 +232,34 @@ static void objects(const char* directory, rocksdb_options_t* options) {
   rocksdb_close(db);
 }
 
+/* A line on the standard error stream has the time, the thread in hexadecimal, the prefix without a space, and the message. */
+static void standard_error_stream(const char* directory) {
+  char name[1024];
+  snprintf(name, sizeof name, "%s/stderr", directory);
+  if (freopen(name, "w", stderr) == NULL) return;
+  rocksdb_options_t* options = rocksdb_options_create();
+  rocksdb_options_set_create_if_missing(options, 1);
+  rocksdb_logger_t* logger = rocksdb_logger_create_stderr_logger(1, "prefix>");
+  rocksdb_options_set_info_log(options, logger);
+  snprintf(path, sizeof path, "%s/logged", directory);
+  rocksdb_t* db = rocksdb_open(options, path, &error);
+  answer("logged");
+  rocksdb_close(db);
+  rocksdb_logger_destroy(logger);
+  rocksdb_options_destroy(options);
+  fflush(stderr);
+  FILE* lines = fopen(name, "r");
+  char line[4096] = "";
+  int numbers[7];
+  unsigned long long thread = 0;
+  int end = 0;
+  if (lines == NULL || fgets(line, sizeof line, lines) == NULL) puts("no line");
+  int count = sscanf(line, "%d/%d/%d-%d:%d:%d.%d %llx prefix>%n", &numbers[0], &numbers[1], &numbers[2], &numbers[3],
+                     &numbers[4], &numbers[5], &numbers[6], &thread, &end);
+  printf("standard error: %d numbers, %s, message %d\n", count, end > 0 ? "prefix" : "no prefix", line[end] > ' ');
+  if (lines != NULL) fclose(lines);
+}
+
 static void no_options(const char* directory) {
   snprintf(path, sizeof path, "%s/missing", directory);
   rocksdb_options_t* options;
@@ -260,6 +288,7 @@ int main(int argc, char** argv) {
   conflicts(argv[1], options);
   objects(argv[1], options);
   no_options(argv[1]);
+  standard_error_stream(argv[1]);
   rocksdb_readoptions_destroy(read_options);
   rocksdb_writeoptions_destroy(write_options);
   rocksdb_options_destroy(options);

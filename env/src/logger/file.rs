@@ -8,13 +8,13 @@
 use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use base::stats::{IoCounter, IoTimer};
 use base::{Error, Result};
 use parking_lot::Mutex;
 
-use super::{LogLevel, Logger};
+use super::{AtomicLogLevel, LogLevel, Logger};
 use crate::clock::Clock;
 use crate::fs::{AppendHints, FileSystem, refuse_empty_path};
 use crate::writer::{FileWriter, WriterOptions};
@@ -70,7 +70,7 @@ pub struct FileLogger {
     clock: Arc<dyn Clock>,
     path: PathBuf,
     options: LogFileOptions,
-    level: AtomicU8,
+    level: AtomicLogLevel,
     size: AtomicU64,
     state: Mutex<State>,
 }
@@ -108,7 +108,7 @@ impl FileLogger {
             clock,
             path,
             options,
-            level: AtomicU8::new(options.level as u8),
+            level: AtomicLogLevel::new(options.level),
             size: AtomicU64::new(0),
             state: Mutex::new(State {
                 file: None,
@@ -258,11 +258,11 @@ impl FileLogger {
 
 impl Logger for FileLogger {
     fn level(&self) -> LogLevel {
-        LogLevel::from_number(self.level.load(Ordering::Relaxed)).unwrap_or_default()
+        self.level.load()
     }
 
     fn set_level(&self, level: LogLevel) {
-        self.level.store(level as u8, Ordering::Relaxed);
+        self.level.store(level);
     }
 
     fn log(&self, level: LogLevel, message: fmt::Arguments<'_>) {

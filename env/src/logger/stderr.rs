@@ -6,16 +6,15 @@
 use std::fmt::{self, Write as _};
 use std::io::Write as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
 
 use super::file::push_time;
-use super::{LogLevel, Logger};
+use super::{AtomicLogLevel, LogLevel, Logger};
 use crate::Clock;
 
 /// Writes lines to the standard error stream.
 #[derive(Debug)]
 pub struct StderrLogger {
-    level: AtomicU8,
+    level: AtomicLogLevel,
     prefix: String,
     clock: Arc<dyn Clock>,
 }
@@ -23,7 +22,7 @@ pub struct StderrLogger {
 impl StderrLogger {
     /// Makes a logger. `prefix` comes before each message.
     pub fn new(level: LogLevel, prefix: impl Into<String>, clock: Arc<dyn Clock>) -> Self {
-        StderrLogger { level: AtomicU8::new(level as u8), prefix: prefix.into(), clock }
+        StderrLogger { level: AtomicLogLevel::new(level), prefix: prefix.into(), clock }
     }
 
     fn line(&self, level: LogLevel, message: fmt::Arguments<'_>) -> String {
@@ -39,11 +38,11 @@ impl StderrLogger {
 
 impl Logger for StderrLogger {
     fn level(&self) -> LogLevel {
-        LogLevel::from_number(self.level.load(Ordering::Relaxed)).unwrap_or_default()
+        self.level.load()
     }
 
     fn set_level(&self, level: LogLevel) {
-        self.level.store(level as u8, Ordering::Relaxed);
+        self.level.store(level);
     }
 
     fn log(&self, level: LogLevel, message: fmt::Arguments<'_>) {

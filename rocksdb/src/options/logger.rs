@@ -2,9 +2,8 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
 
-use ironstone::env::{LogLevel as Level, Logger};
+use ironstone::env::{AtomicLogLevel, Env, LogLevel as Level, Logger, StderrLogger};
 
 use crate::LogLevel;
 
@@ -14,14 +13,12 @@ pub struct InfoLogger {
 }
 
 impl InfoLogger {
-    /// Returns a logger that writes lines with at least this level to the standard error stream. Each line starts
-    /// with a prefix.
+    /// Returns a logger that writes lines with at least this level to the standard error stream. A line is the time, the
+    /// thread, the prefix, then the message.
     pub fn new_stderr_logger<S: AsRef<str>>(log_level: LogLevel, prefix: Option<S>) -> Self {
-        let prefix = prefix.map_or_else(String::new, |prefix| format!("{} ", prefix.as_ref()));
-        let write = move |line: fmt::Arguments<'_>, level: LogLevel| {
-            eprintln!("{prefix}{}{line}", Level::from(level).prefix());
-        };
-        Self::of(log_level, Box::new(write))
+        let prefix = prefix.as_ref().map_or("", |prefix| prefix.as_ref());
+        let logger = StderrLogger::new(Level::from(log_level), prefix, Env::posix().clock);
+        InfoLogger { logger: Some(Arc::new(logger)) }
     }
 
     /// Returns a logger that calls a function for each line with at least this level.
@@ -29,42 +26,35 @@ impl InfoLogger {
         level: LogLevel,
         cb: F,
     ) -> Self {
-        Self::of(level, Box::new(move |line, level| cb(level, &line.to_string())))
-    }
-
-    fn of(level: LogLevel, write: Box<Write>) -> Self {
-        let level = AtomicU8::new(Level::from(level) as u8);
-        InfoLogger { logger: Some(Arc::new(Lines { level, write })) }
+        let level = AtomicLogLevel::new(Level::from(level));
+        InfoLogger { logger: Some(Arc::new(CallbackLogger { level, callback: cb })) }
     }
 }
 
-type Write = dyn Fn(fmt::Arguments<'_>, LogLevel) + Send + Sync;
-
-struct Lines {
-    level: AtomicU8,
-    write: Box<Write>,
+/// Passes lines to a function of the application.
+struct CallbackLogger<F> {
+    level: AtomicLogLevel,
+    callback: F,
 }
 
-impl fmt::Debug for Lines {
+impl<F> fmt::Debug for CallbackLogger<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("logger of the application")
     }
 }
 
-impl Logger for Lines {
+impl<F: Fn(LogLevel, &str) + Send + Sync> Logger for CallbackLogger<F> {
     fn level(&self) -> Level {
-        Level::from_number(self.level.load(Ordering::Relaxed)).unwrap_or_default()
+        self.level.load()
     }
 
     fn set_level(&self, level: Level) {
-        self.level.store(level as u8, Ordering::Relaxed);
+        self.level.store(level);
     }
 
     fn log(&self, level: Level, message: fmt::Arguments<'_>) {
         if level >= self.level() {
-            // RocksDB passes the header lines of the info log to the loggers of applications as lines of level Info.
-            let level = if level == Level::Header { Level::Info } else { level };
-            (self.write)(message, LogLevel::of_ironstone(level));
+            (self.callback)(LogLevel::of_ironstone(level.for_application()), &message.to_string());
         }
     }
 }
