@@ -1,13 +1,11 @@
 //! Options of compactions: universal, FIFO, of a range, of files, and waiting for the end of compactions.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use engine::options::{
     CompactRangeOptions, CompactionOptions, CompactionOptionsFifo, CompactionOptionsUniversal,
     WaitForCompactOptions,
 };
 
+use crate::abi::cancel;
 use crate::abi::rejected::has_rejected;
 use crate::abi::{Owned, Rejected};
 
@@ -126,38 +124,24 @@ c_api! {
 
     /// Creates a flag that cancels compactions. Its value is 0: compactions are not canceled.
     fn rocksdb_compaction_options_canceled_create() -> *mut u8 {
-        Arc::into_raw(Arc::new(AtomicBool::new(false))).cast_mut().cast()
+        cancel::create()
     }
 
     /// Destroys the flag. Options that use the flag keep it. Accepts null.
     fn rocksdb_compaction_options_canceled_destroy(canceled: raw(*mut u8)) {
-        if !canceled.is_null() {
-            // SAFETY: the header requires a flag from `rocksdb_compaction_options_canceled_create` that is not used
-            // again.
-            drop(unsafe { Arc::from_raw(canceled.cast_const().cast::<AtomicBool>()) });
-        }
+        // SAFETY: the header requires null or a flag from `rocksdb_compaction_options_canceled_create` that is not used again.
+        unsafe { cancel::destroy(canceled) };
     }
 
     /// Sets the flag. 1 cancels the compactions of the options that use the flag.
     fn rocksdb_compaction_options_canceled_set(canceled: raw(*mut u8), value: flag) {
         // SAFETY: the header requires null or a live flag.
-        if let Some(flag) = unsafe { canceled.cast_const().cast::<AtomicBool>().as_ref() } {
-            flag.store(value, Ordering::Release);
-        }
+        unsafe { cancel::set(canceled, value) };
     }
 
     /// Sets the flag that cancels the compaction. The flag is shared. Null: the compaction cannot be canceled.
     fn rocksdb_compaction_options_set_canceled(options: mut rocksdb_compaction_options_t, canceled: raw(*mut u8)) {
-        options.options.canceled = if canceled.is_null() {
-            None
-        } else {
-            let flag = canceled.cast_const().cast::<AtomicBool>();
-            // SAFETY: the header requires a live flag from `rocksdb_compaction_options_canceled_create`, which is an
-            // `Arc`. The count goes up before the second owner takes it.
-            unsafe {
-                Arc::increment_strong_count(flag);
-                Some(Arc::from_raw(flag))
-            }
-        };
+        // SAFETY: the header requires null or a live flag.
+        options.options.canceled = unsafe { cancel::share(canceled) };
     }
 }

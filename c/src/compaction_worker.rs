@@ -4,7 +4,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use base::{Error, Result};
 use engine::db::WorkerOptions;
@@ -13,7 +13,7 @@ use ironstone::binding::TableCache;
 use lsm::cut::{FixedPrefixPartitioner, PartitionerFactory};
 use lsm::filter::CompactionFilter;
 
-use crate::abi::{Buffer, Out, Owned};
+use crate::abi::{Buffer, Out, Owned, cancel};
 use crate::compaction_filter::{rocksdb_compactionfilter_t, rocksdb_compactionfilterfactory_t};
 use crate::comparator::rocksdb_comparator_t;
 use crate::environment::rocksdb_env_t;
@@ -220,39 +220,26 @@ c_api! {
 
     /// Creates a flag that cancels `rocksdb_open_and_compact_with_options`. The flag is 0.
     fn rocksdb_open_and_compact_canceled_create() -> *mut u8 {
-        Arc::into_raw(Arc::new(AtomicBool::new(false))).cast_mut().cast()
+        cancel::create()
     }
 
     /// Destroys the flag. Options that use the flag keep it. Accepts null.
     fn rocksdb_open_and_compact_canceled_destroy(canceled: raw(*mut u8)) {
-        if !canceled.is_null() {
-            // SAFETY: the header requires a flag from `rocksdb_open_and_compact_canceled_create` that is not used again.
-            drop(unsafe { Arc::from_raw(canceled.cast_const().cast::<AtomicBool>()) });
-        }
+        // SAFETY: the header requires null or a flag from `rocksdb_open_and_compact_canceled_create` that is not used again.
+        unsafe { cancel::destroy(canceled) };
     }
 
     fn rocksdb_open_and_compact_canceled_set(canceled: raw(*mut u8), value: flag) {
         // SAFETY: the header requires null or a live flag.
-        if let Some(flag) = unsafe { canceled.cast_const().cast::<AtomicBool>().as_ref() } {
-            flag.store(value, Ordering::Release);
-        }
+        unsafe { cancel::set(canceled, value) };
     }
 
     /// Shares the flag. Null: no cancellation.
     fn rocksdb_open_and_compact_options_set_canceled(
         options: mut rocksdb_open_and_compact_options_t, canceled: raw(*mut u8)
     ) {
-        options.canceled = if canceled.is_null() {
-            None
-        } else {
-            let flag = canceled.cast_const().cast::<AtomicBool>();
-            // SAFETY: the header requires a live flag from `rocksdb_open_and_compact_canceled_create`, which is an `Arc`.
-            // The count goes up before the second owner takes it.
-            unsafe {
-                Arc::increment_strong_count(flag);
-                Some(Arc::from_raw(flag))
-            }
-        };
+        // SAFETY: the header requires null or a live flag.
+        options.canceled = unsafe { cancel::share(canceled) };
     }
 
     /// Compacts the SST files that `input` names, for a compaction service. `input` is the message that the schedule function

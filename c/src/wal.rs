@@ -2,8 +2,9 @@
 
 use std::ffi::CString;
 
-use base::{Error, Result, SequenceNumber};
-use engine::db::{Update, Updates, WalFile, WalFileType};
+use base::{Error, SequenceNumber};
+use engine::db::{WalFile, WalFileType};
+use ironstone::binding::UpdateCursor;
 
 use crate::abi::{Flag, Owned, Ref, Text};
 use crate::batch::rocksdb_writebatch_t;
@@ -23,27 +24,12 @@ pub struct rocksdb_wal_files_t {
 
 /// The write batches of a database from a sequence number on.
 pub struct rocksdb_wal_iterator_t {
-    updates: Updates,
-    current: Option<Update>,
-    status: Result<()>,
+    cursor: UpdateCursor,
 }
 
 impl rocksdb_wal_file_t {
     fn new(file: WalFile) -> Self {
         rocksdb_wal_file_t { path: CString::new(file.path_name.clone()).unwrap_or_default(), file }
-    }
-}
-
-impl rocksdb_wal_iterator_t {
-    fn step(&mut self) {
-        self.current = match self.updates.next() {
-            Some(Ok(update)) => Some(update),
-            Some(Err(error)) => {
-                self.status = Err(error);
-                None
-            }
-            None => None,
-        };
     }
 }
 
@@ -97,23 +83,21 @@ c_api! {
     ) -> Owned<rocksdb_wal_iterator_t> {
         let _ = options;
         let updates = db.db()?.updates_since(SequenceNumber::new(seq_number))?;
-        let mut iter = rocksdb_wal_iterator_t { updates, current: None, status: Ok(()) };
-        iter.step();
-        Ok(Owned(iter))
+        Ok(Owned(rocksdb_wal_iterator_t { cursor: UpdateCursor::new(updates) }))
     }
 
     fn rocksdb_wal_iter_next(iter: mut rocksdb_wal_iterator_t) {
-        iter.step();
+        iter.cursor.step();
     }
 
     /// Returns 1 if the iterator is at a batch.
     fn rocksdb_wal_iter_valid(iter: in rocksdb_wal_iterator_t) -> Flag {
-        Flag(iter.current.is_some())
+        Flag(iter.cursor.current().is_some())
     }
 
     /// Reports the error that ended the iteration.
     fn rocksdb_wal_iter_status(iter: in rocksdb_wal_iterator_t, err) {
-        iter.status.clone()
+        iter.cursor.status()
     }
 
     /// Returns a copy of the batch, and the sequence number of its first entry. The caller destroys the batch.
@@ -121,7 +105,7 @@ c_api! {
         iter: in rocksdb_wal_iterator_t, seq: out u64
     ) -> Owned<rocksdb_writebatch_t> {
         let no_batch = || Error::invalid_argument("the WAL iterator is at no batch");
-        let update = iter.current.as_ref().ok_or_else(no_batch)?;
+        let update = iter.cursor.current().ok_or_else(no_batch)?;
         seq.set(update.sequence.get());
         Owned(rocksdb_writebatch_t::from_batch(update.batch.clone()))
     }

@@ -16,6 +16,7 @@ pub(crate) mod macros;
 
 pub mod arguments;
 pub mod callback;
+pub mod cancel;
 pub mod exception;
 pub mod guard;
 pub mod rejected;

@@ -4,7 +4,7 @@
 //! [`Rejected`] keeps a number that names no value, and rejects the number when the options are used. [`status_text`] is
 //! RocksDB's text of an error. [`conflict_text`] is RocksDB's text of a conflict between transactions. [`check_no_wal`] is a
 //! check of opens for reading only. [`check_writable`] is the check of calls that need a database for writing. [`TableCache`] is the
-//! block cache of a handle of options.
+//! block cache of a handle of options. [`UpdateCursor`] stands on one write batch of the WALs.
 
 mod conflict;
 mod no_wal;
@@ -12,6 +12,7 @@ pub mod place;
 mod rejected;
 mod status;
 mod table_cache;
+mod updates;
 mod writable;
 
 pub use conflict::conflict_text;
@@ -20,4 +21,5 @@ pub use place::Place;
 pub use rejected::Rejected;
 pub use status::{status_state, status_text};
 pub use table_cache::TableCache;
+pub use updates::UpdateCursor;
 pub use writable::check_writable;

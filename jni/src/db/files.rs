@@ -1,9 +1,10 @@
 //! Work on the files of a database: live files, WALs, updates, compactions of chosen files, imports, the end of background work.
 
-use base::{Error, FileNumber, Kind, Result, SequenceNumber};
-use engine::db::{LiveFileKind, LiveFilesStorageInfoOptions, Update, Updates, WalFile, WalFileType};
+use base::{Error, FileNumber, Kind, SequenceNumber};
+use engine::db::{LiveFileKind, LiveFilesStorageInfoOptions, WalFile, WalFileType};
 use engine::options::{CompactionOptions, ImportColumnFamilyOptions};
 use ironstone::ExportImportFilesMetaData;
+use ironstone::binding::UpdateCursor;
 
 use super::open::family_name;
 use super::{InFamily, database};
@@ -25,26 +26,11 @@ static NEW_RESULT: Method =
 
 /// `TransactionLogIterator`: the batches of a database in order.
 struct UpdatesObject {
-    updates: Updates,
-    current: Option<Update>,
-    status: Result<()>,
+    cursor: UpdateCursor,
 }
 
 // SAFETY: this module takes exclusive guards only. So no two threads use the iterator at the same time.
 unsafe impl Sync for UpdatesObject {}
-
-impl UpdatesObject {
-    fn step(&mut self) {
-        self.current = match self.updates.next() {
-            Some(Ok(update)) => Some(update),
-            Some(Err(error)) => {
-                self.status = Err(error);
-                None
-            }
-            None => None,
-        };
-    }
-}
 
 fn updates(handle: Handle) -> Outcome<Exclusive<UpdatesObject>> {
     Ok(handle.exclusive::<UpdatesObject>()?)
@@ -102,28 +88,26 @@ natives! {
     fn RocksDB_getUpdatesSince[_](db: Handle, sequence: i64) -> Handle {
         let db = database(db)?;
         let updates = db.db.updates_since(SequenceNumber::new(sequence as u64))?;
-        let mut object = UpdatesObject { updates, current: None, status: Ok(()) };
-        object.step();
-        db.child(object)
+        db.child(UpdatesObject { cursor: UpdateCursor::new(updates) })
     }
 
     fn TransactionLogIterator_isValid[_](handle: Handle) -> bool {
-        updates(handle)?.current.is_some()
+        updates(handle)?.cursor.current().is_some()
     }
 
     fn TransactionLogIterator_next[_](handle: Handle) {
-        updates(handle)?.step();
+        updates(handle)?.cursor.step();
     }
 
     fn TransactionLogIterator_status[_](handle: Handle) {
-        updates(handle)?.status.clone()?;
+        updates(handle)?.cursor.status()?;
     }
 
     /// Returns the current batch and its sequence number. The Java object owns the batch.
     fn TransactionLogIterator_getBatch[java](handle: Handle) -> JObject<'j> {
         let object = updates(handle)?;
         let none = || Error::invalid_argument("the iterator is at no batch");
-        let update = object.current.as_ref().ok_or_else(none)?;
+        let update = object.cursor.current().ok_or_else(none)?;
         let batch = Handle::new(BatchObject::from_batch(update.batch.clone()));
         NEW_RESULT.construct(java, &[Value::long(update.sequence.get() as i64), Value::long(batch.long())])?
     }

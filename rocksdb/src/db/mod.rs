@@ -28,7 +28,7 @@ use crate::{AsColumnFamilyRef, BoundColumnFamily, ColumnFamily, DBPinnableSlice,
 pub(crate) use families::{families, unknown};
 pub(crate) use iterate::{iterators, same_prefix, total_order};
 pub(crate) use maintain::{flushes, number, property};
-pub(crate) use open::{create_directory, descriptors, handles};
+pub(crate) use open::{create_directory, descriptors, handles, plain};
 pub(crate) use read::{Answers, answers, copies, reads, reads_of_base};
 pub(crate) use write::{batch_writes, lockless_writes, write_of_value, writes};
 

@@ -69,7 +69,7 @@ pub(crate) fn handles<T: ThreadMode>(base: &Base, names: Vec<String>) -> Result<
     Ok(T::new_cf_map_internal(map))
 }
 
-fn plain<I, N>(cfs: I) -> impl Iterator<Item = ColumnFamilyDescriptor>
+pub(crate) fn plain<I, N>(cfs: I) -> impl Iterator<Item = ColumnFamilyDescriptor>
 where
     I: IntoIterator<Item = N>,
     N: AsRef<str>,

@@ -5,7 +5,7 @@ use std::path::Path;
 use ironstone::{OptimisticTransactionDb, OptimisticTransactionDbOptions};
 
 use crate::base::Base;
-use crate::db::{DBInner, batch_writes, create_directory, descriptors, handles, lockless_writes};
+use crate::db::{DBInner, batch_writes, create_directory, descriptors, handles, lockless_writes, plain};
 use crate::error::conflict;
 use crate::{
     AsColumnFamilyRef, ColumnFamilyDescriptor, DBCommon, Error, OptimisticTransactionOptions, Options,
@@ -82,8 +82,7 @@ impl<T: ThreadMode> OptimisticTransactionDB<T> {
         I: IntoIterator<Item = N>,
         N: AsRef<str>,
     {
-        let descriptor = |name: N| ColumnFamilyDescriptor::new(name.as_ref(), Options::default());
-        Self::open_cf_descriptors(opts, path, cfs.into_iter().map(descriptor))
+        Self::open_cf_descriptors(opts, path, plain(cfs))
     }
 
     /// Opens a database with descriptors.

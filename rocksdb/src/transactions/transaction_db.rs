@@ -10,7 +10,7 @@ use crate::base::Base;
 use crate::column_family::CfHandle;
 use crate::db::{
     access, batch_writes, create_directory, descriptors, families, flushes, handles, iterators, number,
-    property, reads, reads_of_base, writes,
+    plain, property, reads, reads_of_base, writes,
 };
 use crate::error::conflict;
 use crate::raw_iter::RawIter;
@@ -94,8 +94,7 @@ impl<T: ThreadMode> TransactionDB<T> {
         I: IntoIterator<Item = N>,
         N: AsRef<str>,
     {
-        let descriptor = |name: N| ColumnFamilyDescriptor::new(name.as_ref(), Options::default());
-        Self::open_cf_descriptors(opts, txn_db_opts, path, cfs.into_iter().map(descriptor))
+        Self::open_cf_descriptors(opts, txn_db_opts, path, plain(cfs))
     }
 
     /// Opens a database with descriptors.
