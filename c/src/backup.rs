@@ -197,7 +197,8 @@ c_api! {
         create(be, db, options, b"", &backup_id)
     }
 
-    /// As `rocksdb_backup_engine_create_new_backup_with_options`. Also stores metadata of the program. Null: no metadata.
+    /// Works like `rocksdb_backup_engine_create_new_backup_with_options`. Also stores metadata of the program. Null: no
+    /// metadata.
     fn rocksdb_backup_engine_create_new_backup_with_metadata(
         be: at rocksdb_backup_engine_t, db: at rocksdb_t, options: inmaybe rocksdb_create_backup_options_t,
         app_metadata: bound, backup_id: out u32, err

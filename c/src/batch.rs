@@ -430,7 +430,7 @@ c_api! {
         Calls { state, put, deleted, log_data: None }.visit(batch);
     }
 
-    /// As `rocksdb_writebatch_iterate`, with log data.
+    /// Works like `rocksdb_writebatch_iterate`, with log data.
     fn rocksdb_writebatch_iterate_ld(
         batch: at rocksdb_writebatch_t, state: raw(*mut c_void), put: call rocksdb_batch_put_cb,
         deleted: call rocksdb_batch_delete_cb, log_data: call rocksdb_batch_log_data_cb
@@ -447,7 +447,7 @@ c_api! {
         calls.visit(batch);
     }
 
-    /// As `rocksdb_writebatch_iterate_cf`, with log data.
+    /// Works like `rocksdb_writebatch_iterate_cf`, with log data.
     fn rocksdb_writebatch_iterate_cf_ld(
         batch: at rocksdb_writebatch_t, state: raw(*mut c_void), put_cf: call rocksdb_batch_put_cf_cb,
         deleted_cf: call rocksdb_batch_delete_cf_cb, merge_cf: call rocksdb_batch_put_cf_cb,

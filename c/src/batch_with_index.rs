@@ -91,9 +91,10 @@ c_api! {
         }))
     }
 
-    /// As `rocksdb_writebatch_wi_create`. The batch uses the comparator for column families whose own comparator it does not
-    /// know; null: bytewise. Records past `max_bytes` are rejected; 0: no limit. If `protection_bytes_per_key` is 8, a write
-    /// of the batch keeps checksums of the records. If it is another number above 0, each write of the batch fails.
+    /// Works like `rocksdb_writebatch_wi_create`. The batch uses the comparator for column families whose own
+    /// comparator it does not know; null: bytewise. Records past `max_bytes` are rejected; 0: no limit. If
+    /// `protection_bytes_per_key` is 8, a write of the batch keeps checksums of the records. If it is another number
+    /// above 0, each write of the batch fails.
     fn rocksdb_writebatch_wi_create_with_params(
         backup_index_comparator: maybe rocksdb_comparator_t, reserved_bytes: usize, overwrite_key: flag,
         max_bytes: usize, protection_bytes_per_key: usize
@@ -256,8 +257,8 @@ c_api! {
         batch.batch.rollback_to_save_point()
     }
 
-    /// As `rocksdb_writebatch_update_timestamps`. Also InvalidArgument if a record of a column family with timestamps was added
-    /// without a handle of the column family.
+    /// Works like `rocksdb_writebatch_update_timestamps`. Also InvalidArgument if a record of a column family with
+    /// timestamps was added without a handle of the column family.
     fn rocksdb_writebatch_wi_update_timestamps(
         wbwi: mut rocksdb_writebatch_wi_t, ts: bytes, state: raw(*mut c_void), get_ts_size: call rocksdb_ts_size_cb, err
     ) {
@@ -304,7 +305,7 @@ c_api! {
         Ok(copied(found, &vallen))
     }
 
-    /// As `rocksdb_writebatch_wi_get_from_batch_and_db`, without a copy.
+    /// Works like `rocksdb_writebatch_wi_get_from_batch_and_db`, without a copy.
     fn rocksdb_writebatch_wi_get_pinned_from_batch_and_db(
         wbwi: at rocksdb_writebatch_wi_t, db: at rocksdb_t, options: in rocksdb_readoptions_t, key: bytes, err
     ) -> Option<Owned<rocksdb_pinnableslice_t>> {
@@ -344,7 +345,8 @@ c_api! {
         base_iterator.map(|base| Owned(base.with_batch(&wbwi.batch, None, None)))
     }
 
-    /// As `rocksdb_writebatch_wi_create_iterator_with_base`. The bounds of the options also limit the records of the batch.
+    /// Works like `rocksdb_writebatch_wi_create_iterator_with_base`. The bounds of the options also limit the records
+    /// of the batch.
     fn rocksdb_writebatch_wi_create_iterator_with_base_readopts(
         wbwi: at rocksdb_writebatch_wi_t, base_iterator: own rocksdb_iterator_t, options: in rocksdb_readoptions_t
     ) -> Option<Owned<rocksdb_iterator_t>> {

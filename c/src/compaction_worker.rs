@@ -253,8 +253,8 @@ c_api! {
         run(&rocksdb_open_and_compact_options_t::default(), (db_path, output_directory), input, &output_len, override_options)
     }
 
-    /// As `rocksdb_open_and_compact`, with a flag that cancels the work. `allow_resumption` has no effect: the worker always
-    /// starts from the beginning.
+    /// Works like `rocksdb_open_and_compact`, with a flag that cancels the work. `allow_resumption` has no effect: the
+    /// worker always starts from the beginning.
     fn rocksdb_open_and_compact_with_options(
         options: in rocksdb_open_and_compact_options_t, db_path: path, output_directory: path, input: bytes,
         output_len: out usize, override_options: in rocksdb_compaction_service_options_override_t, err

@@ -24,7 +24,7 @@ c_api! {
         policy(FilterPolicy::bloom(bits_per_key))
     }
 
-    /// As `rocksdb_filterpolicy_create_bloom`.
+    /// Works like `rocksdb_filterpolicy_create_bloom`.
     fn rocksdb_filterpolicy_create_bloom_full(bits_per_key: f64) -> Owned<rocksdb_filterpolicy_t> {
         policy(FilterPolicy::bloom(bits_per_key))
     }
@@ -42,8 +42,8 @@ c_api! {
         policy(FilterPolicy::ribbon(bloom_equivalent_bits_per_key, bloom_before_level))
     }
 
-    /// As `rocksdb_filterpolicy_create_bloom`. `original_format` has no effect, because the old format of filters is never
-    /// written. RocksDB 11.8.1 also ignores the argument.
+    /// Works like `rocksdb_filterpolicy_create_bloom`. `original_format` has no effect, because the old format of
+    /// filters is never written. RocksDB 11.8.1 also ignores the argument.
     fn rocksdb_filterpolicy_create_bloom_format(
         bits_per_key: f64, original_format: bool
     ) -> Owned<rocksdb_filterpolicy_t> {
@@ -51,7 +51,7 @@ c_api! {
         policy(FilterPolicy::bloom(bits_per_key))
     }
 
-    /// As `rocksdb_filterpolicy_create_ribbon_hybrid`.
+    /// Works like `rocksdb_filterpolicy_create_ribbon_hybrid`.
     fn rocksdb_filterpolicy_create_ribbon_format(
         bloom_equivalent_bits_per_key: f64, bloom_before_level: i32
     ) -> Owned<rocksdb_filterpolicy_t> {

@@ -66,7 +66,7 @@ c_api! {
         Owned(rocksdb_sstfilewriter_t::new(io_options))
     }
 
-    /// As `rocksdb_sstfilewriter_create`. `comparator` replaces the comparator of the options.
+    /// Works like `rocksdb_sstfilewriter_create`. `comparator` replaces the comparator of the options.
     fn rocksdb_sstfilewriter_create_with_comparator(
         env: in rocksdb_envoptions_t, io_options: in rocksdb_options_t, comparator: in rocksdb_comparator_t
     ) -> Owned<rocksdb_sstfilewriter_t> {
@@ -84,7 +84,7 @@ c_api! {
         Ok(())
     }
 
-    /// As `rocksdb_sstfilewriter_put`.
+    /// Works like `rocksdb_sstfilewriter_put`.
     fn rocksdb_sstfilewriter_add(writer: mut rocksdb_sstfilewriter_t, key: bytes, val: bytes, err) {
         writer.writer()?.put(key, val)
     }

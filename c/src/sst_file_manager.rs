@@ -47,7 +47,8 @@ c_api! {
         manager.manager.is_space_reached(0)
     }
 
-    /// As `rocksdb_sst_file_manager_is_max_allowed_space_reached`. Also counts the bytes that running compactions may write.
+    /// Works like `rocksdb_sst_file_manager_is_max_allowed_space_reached`. Also counts the bytes that running
+    /// compactions may write.
     fn rocksdb_sst_file_manager_is_max_allowed_space_reached_including_compactions(
         manager: at rocksdb_sst_file_manager_t
     ) -> bool {

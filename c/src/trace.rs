@@ -125,7 +125,7 @@ c_api! {
         trace::start_block_cache(&db.get()?.front, options, writer(db, env, trace_path)?)
     }
 
-    /// As `rocksdb_start_block_cache_trace`, with other options. Null options are the default options.
+    /// Works like `rocksdb_start_block_cache_trace`, with other options. Null options are the default options.
     fn rocksdb_start_block_cache_trace_with_options(
         db: at rocksdb_t, env: maybe rocksdb_env_t, env_options: inmaybe rocksdb_envoptions_t,
         options: inmaybe rocksdb_block_cache_trace_options_t,

@@ -529,7 +529,8 @@ extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_create_new_backup_flush(ro
 extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_create_new_backup_with_options(rocksdb_backup_engine_t* be,
     rocksdb_t* db, const rocksdb_create_backup_options_t* options, uint32_t* backup_id,
     char** errptr);
-/* As `rocksdb_backup_engine_create_new_backup_with_options`. Also stores metadata of the program. Null: no metadata. */
+/* Works like `rocksdb_backup_engine_create_new_backup_with_options`. Also stores metadata of the program. Null: no
+   metadata. */
 extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_create_new_backup_with_metadata(rocksdb_backup_engine_t* be,
     rocksdb_t* db, const rocksdb_create_backup_options_t* options, const char* app_metadata,
     size_t app_metadata_len, uint32_t* backup_id, char** errptr);
@@ -759,7 +760,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_verify_checksum(rocksdb_write
 /* Calls a function for each put and each deletion of the default column family. */
 extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_iterate(rocksdb_writebatch_t* batch, void* state,
     rocksdb_batch_put_cb put, rocksdb_batch_delete_cb deleted);
-/* As `rocksdb_writebatch_iterate`, with log data. */
+/* Works like `rocksdb_writebatch_iterate`, with log data. */
 extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_iterate_ld(rocksdb_writebatch_t* batch,
     void* state, rocksdb_batch_put_cb put, rocksdb_batch_delete_cb deleted,
     rocksdb_batch_log_data_cb log_data);
@@ -767,7 +768,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_iterate_ld(rocksdb_writebatch
 extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_iterate_cf(rocksdb_writebatch_t* batch,
     void* state, rocksdb_batch_put_cf_cb put_cf, rocksdb_batch_delete_cf_cb deleted_cf,
     rocksdb_batch_put_cf_cb merge_cf);
-/* As `rocksdb_writebatch_iterate_cf`, with log data. */
+/* Works like `rocksdb_writebatch_iterate_cf`, with log data. */
 extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_iterate_cf_ld(rocksdb_writebatch_t* batch,
     void* state, rocksdb_batch_put_cf_cb put_cf, rocksdb_batch_delete_cf_cb deleted_cf,
     rocksdb_batch_put_cf_cb merge_cf, rocksdb_batch_log_data_cb log_data);
@@ -776,9 +777,10 @@ extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_iterate_cf_ld(rocksdb_writeba
 /* Creates a batch. With `overwrite_keys`, the index holds only the last record of each key. */
 extern ROCKSDB_LIBRARY_API rocksdb_writebatch_wi_t* rocksdb_writebatch_wi_create(size_t reserved_bytes,
     unsigned char overwrite_keys);
-/* As `rocksdb_writebatch_wi_create`. The batch uses the comparator for column families whose own comparator it does not
-   know; null: bytewise. Records past `max_bytes` are rejected; 0: no limit. If `protection_bytes_per_key` is 8, a write
-   of the batch keeps checksums of the records. If it is another number above 0, each write of the batch fails. */
+/* Works like `rocksdb_writebatch_wi_create`. The batch uses the comparator for column families whose own
+   comparator it does not know; null: bytewise. Records past `max_bytes` are rejected; 0: no limit. If
+   `protection_bytes_per_key` is 8, a write of the batch keeps checksums of the records. If it is another number
+   above 0, each write of the batch fails. */
 extern ROCKSDB_LIBRARY_API rocksdb_writebatch_wi_t* rocksdb_writebatch_wi_create_with_params(rocksdb_comparator_t* backup_index_comparator,
     size_t reserved_bytes, unsigned char overwrite_key, size_t max_bytes,
     size_t protection_bytes_per_key);
@@ -854,8 +856,8 @@ extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_set_save_point(rocksdb_wri
 /* Removes the records since the last save point, and the save point. NotFound without a save point. */
 extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_rollback_to_save_point(rocksdb_writebatch_wi_t* batch,
     char** errptr);
-/* As `rocksdb_writebatch_update_timestamps`. Also InvalidArgument if a record of a column family with timestamps was added
-   without a handle of the column family. */
+/* Works like `rocksdb_writebatch_update_timestamps`. Also InvalidArgument if a record of a column family with
+   timestamps was added without a handle of the column family. */
 extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_update_timestamps(rocksdb_writebatch_wi_t* wbwi,
     const char* ts, size_t ts_len, void* state, rocksdb_ts_size_cb get_ts_size, char** errptr);
 /* Returns a copy of the value of a key in the batch, or null. Does not read the database. */
@@ -873,7 +875,7 @@ extern ROCKSDB_LIBRARY_API char* rocksdb_writebatch_wi_get_from_batch_and_db_cf(
     rocksdb_t* db, const rocksdb_readoptions_t* options,
     rocksdb_column_family_handle_t* column_family, const char* key, size_t key_len, size_t* vallen,
     char** errptr);
-/* As `rocksdb_writebatch_wi_get_from_batch_and_db`, without a copy. */
+/* Works like `rocksdb_writebatch_wi_get_from_batch_and_db`, without a copy. */
 extern ROCKSDB_LIBRARY_API rocksdb_pinnableslice_t* rocksdb_writebatch_wi_get_pinned_from_batch_and_db(rocksdb_writebatch_wi_t* wbwi,
     rocksdb_t* db, const rocksdb_readoptions_t* options, const char* key, size_t key_len,
     char** errptr);
@@ -887,7 +889,8 @@ extern ROCKSDB_LIBRARY_API void rocksdb_write_writebatch_wi(rocksdb_t* db,
    iterator. */
 extern ROCKSDB_LIBRARY_API rocksdb_iterator_t* rocksdb_writebatch_wi_create_iterator_with_base(rocksdb_writebatch_wi_t* wbwi,
     rocksdb_iterator_t* base_iterator);
-/* As `rocksdb_writebatch_wi_create_iterator_with_base`. The bounds of the options also limit the records of the batch. */
+/* Works like `rocksdb_writebatch_wi_create_iterator_with_base`. The bounds of the options also limit the records
+   of the batch. */
 extern ROCKSDB_LIBRARY_API rocksdb_iterator_t* rocksdb_writebatch_wi_create_iterator_with_base_readopts(rocksdb_writebatch_wi_t* wbwi,
     rocksdb_iterator_t* base_iterator, const rocksdb_readoptions_t* options);
 extern ROCKSDB_LIBRARY_API rocksdb_iterator_t* rocksdb_writebatch_wi_create_iterator_with_base_cf(rocksdb_writebatch_wi_t* wbwi,
@@ -1243,8 +1246,8 @@ extern ROCKSDB_LIBRARY_API void rocksdb_open_and_compact_options_set_canceled(ro
 extern ROCKSDB_LIBRARY_API char* rocksdb_open_and_compact(const char* db_path,
     const char* output_directory, const char* input, size_t input_len, size_t* output_len,
     const rocksdb_compaction_service_options_override_t* override_options, char** errptr);
-/* As `rocksdb_open_and_compact`, with a flag that cancels the work. `allow_resumption` has no effect: the worker always
-   starts from the beginning. */
+/* Works like `rocksdb_open_and_compact`, with a flag that cancels the work. `allow_resumption` has no effect: the
+   worker always starts from the beginning. */
 extern ROCKSDB_LIBRARY_API char* rocksdb_open_and_compact_with_options(const rocksdb_open_and_compact_options_t* options,
     const char* db_path, const char* output_directory, const char* input, size_t input_len,
     size_t* output_len, const rocksdb_compaction_service_options_override_t* override_options,
@@ -1320,13 +1323,14 @@ extern ROCKSDB_LIBRARY_API void rocksdb_disable_file_deletions(rocksdb_t* db, ch
 extern ROCKSDB_LIBRARY_API void rocksdb_enable_file_deletions(rocksdb_t* db, char** errptr);
 /* Reads all blocks of all SST files and verifies their checksums. */
 extern ROCKSDB_LIBRARY_API void rocksdb_verify_checksum(rocksdb_t* db, char** errptr);
-/* As `rocksdb_verify_checksum`. The options `readahead_size`, `deadline`, `io_timeout` and `rate_limiter_priority` concern
-   the reads of the files; the other options have no effect. Null: default options. */
+/* Works like `rocksdb_verify_checksum`. The options `readahead_size`, `deadline`, `io_timeout` and
+   `rate_limiter_priority` concern the reads of the files; the other options have no effect. Null: default options. */
 extern ROCKSDB_LIBRARY_API void rocksdb_verify_checksum_with_options(rocksdb_t* db,
     const rocksdb_readoptions_t* options, char** errptr);
 /* Compares the checksums of whole files with the checksums in the MANIFEST. */
 extern ROCKSDB_LIBRARY_API void rocksdb_verify_file_checksums(rocksdb_t* db, char** errptr);
-/* As `rocksdb_verify_file_checksums`, with the options of `rocksdb_verify_checksum_with_options`. Null: default options. */
+/* Works like `rocksdb_verify_file_checksums`, with the options of `rocksdb_verify_checksum_with_options`. Null:
+   default options. */
 extern ROCKSDB_LIBRARY_API void rocksdb_verify_file_checksums_with_options(rocksdb_t* db,
     const rocksdb_readoptions_t* options, char** errptr);
 /* Compacts the keys from `start_key` to `limit_key`. A null key means no bound. Errors are written to the info log. */
@@ -1354,7 +1358,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_compact_files(rocksdb_t* db,
     const rocksdb_compaction_options_t* options, const char* const* input_file_names,
     size_t num_input_file_names, int output_level, int output_path_id, char*** output_file_names,
     size_t* num_output_file_names, rocksdb_compactionjobinfo_t* compaction_job_info, char** errptr);
-/* As `rocksdb_compact_files`. Null column family: the default column family. */
+/* Works like `rocksdb_compact_files`. Null column family: the default column family. */
 extern ROCKSDB_LIBRARY_API void rocksdb_compact_files_cf(rocksdb_t* db,
     rocksdb_column_family_handle_t* column_family, const rocksdb_compaction_options_t* options,
     const char* const* input_file_names, size_t num_input_file_names, int output_level,
@@ -1389,19 +1393,19 @@ extern ROCKSDB_LIBRARY_API void rocksdb_wait_for_compact(rocksdb_t* db,
 extern ROCKSDB_LIBRARY_API void rocksdb_multi_get(rocksdb_t* db,
     const rocksdb_readoptions_t* options, size_t num_keys_list, const char* const* keys_list,
     const size_t* keys_list_sizes, char** values_list, size_t* values_list_sizes, char** errs);
-/* As `rocksdb_multi_get`, with a column family for each key. */
+/* Works like `rocksdb_multi_get`, with a column family for each key. */
 extern ROCKSDB_LIBRARY_API void rocksdb_multi_get_cf(rocksdb_t* db,
     const rocksdb_readoptions_t* options,
     const rocksdb_column_family_handle_t* const* column_families, size_t num_keys_list,
     const char* const* keys_list, const size_t* keys_list_sizes, char** values_list,
     size_t* values_list_sizes, char** errs);
-/* As `rocksdb_multi_get`. Also returns a copy of the timestamp of each value; the caller frees it. The timestamp of a key
-   without a value is null. */
+/* Works like `rocksdb_multi_get`. Also returns a copy of the timestamp of each value; the caller frees it. The
+   timestamp of a key without a value is null. */
 extern ROCKSDB_LIBRARY_API void rocksdb_multi_get_with_ts(rocksdb_t* db,
     const rocksdb_readoptions_t* options, size_t num_keys_list, const char* const* keys_list,
     const size_t* keys_list_sizes, char** values_list, size_t* values_list_sizes,
     char** timestamp_list, size_t* timestamp_list_sizes, char** errs);
-/* As `rocksdb_multi_get_with_ts`, with a column family for each key. */
+/* Works like `rocksdb_multi_get_with_ts`, with a column family for each key. */
 extern ROCKSDB_LIBRARY_API void rocksdb_multi_get_cf_with_ts(rocksdb_t* db,
     const rocksdb_readoptions_t* options,
     const rocksdb_column_family_handle_t* const* column_families, size_t num_keys_list,
@@ -1414,7 +1418,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_batched_multi_get_cf(rocksdb_t* db,
     const rocksdb_readoptions_t* options, rocksdb_column_family_handle_t* column_family,
     size_t num_keys_list, const char* const* keys_list, const size_t* keys_list_sizes,
     rocksdb_pinnableslice_t** values, char** errs, bool sorted_input);
-/* As `rocksdb_batched_multi_get_cf`, with keys as slices. */
+/* Works like `rocksdb_batched_multi_get_cf`, with keys as slices. */
 extern ROCKSDB_LIBRARY_API void rocksdb_batched_multi_get_cf_slice(rocksdb_t* db,
     const rocksdb_readoptions_t* options, rocksdb_column_family_handle_t* column_family,
     size_t num_keys, const rocksdb_slice_t* keys_list, rocksdb_pinnableslice_t** values,
@@ -1468,7 +1472,7 @@ extern ROCKSDB_LIBRARY_API char* rocksdb_get(rocksdb_t* db, const rocksdb_readop
 extern ROCKSDB_LIBRARY_API char* rocksdb_get_cf(rocksdb_t* db, const rocksdb_readoptions_t* options,
     rocksdb_column_family_handle_t* column_family, const char* key, size_t key_len, size_t* vallen,
     char** errptr);
-/* As `rocksdb_get`. Also returns a copy of the timestamp of the value; the caller frees both. */
+/* Works like `rocksdb_get`. Also returns a copy of the timestamp of the value; the caller frees both. */
 extern ROCKSDB_LIBRARY_API char* rocksdb_get_with_ts(rocksdb_t* db,
     const rocksdb_readoptions_t* options, const char* key, size_t key_len, size_t* vallen,
     char** ts, size_t* tslen, char** errptr);
@@ -1519,7 +1523,8 @@ extern ROCKSDB_LIBRARY_API unsigned char rocksdb_key_may_exist_cf(rocksdb_t* db,
    `max_open_files` acts as -1. */
 extern ROCKSDB_LIBRARY_API rocksdb_t* rocksdb_open_as_secondary(const rocksdb_options_t* options,
     const char* name, const char* secondary_path, char** errptr);
-/* As `rocksdb_open_as_secondary`, with some of the column families of the database. The names must include `default`. */
+/* Works like `rocksdb_open_as_secondary`, with some of the column families of the database. The names must include
+   `default`. */
 extern ROCKSDB_LIBRARY_API rocksdb_t* rocksdb_open_as_secondary_column_families(const rocksdb_options_t* options,
     const char* name, const char* secondary_path, int num_column_families,
     const char* const* column_family_names, const rocksdb_options_t* const* column_family_options,
@@ -1552,7 +1557,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_approximate_sizes_cf_with_flags(rocksdb_
     rocksdb_column_family_handle_t* column_family, int num_ranges, const char* const* start_keys,
     const size_t* start_keys_sizes, const char* const* limit_keys, const size_t* limit_keys_sizes,
     uint8_t include_flags, uint64_t* sizes, char** errptr);
-/* As `rocksdb_approximate_sizes`, with options. Null: default options. */
+/* Works like `rocksdb_approximate_sizes`, with options. Null: default options. */
 extern ROCKSDB_LIBRARY_API void rocksdb_approximate_sizes_with_options(rocksdb_t* db,
     const rocksdb_size_approximation_options_t* options, int num_ranges,
     const char* const* start_keys, const size_t* start_keys_sizes, const char* const* limit_keys,
@@ -1579,7 +1584,7 @@ extern ROCKSDB_LIBRARY_API char* rocksdb_get_full_history_ts_low(rocksdb_t* db,
    remove expired values. Always open such a database with a time to live: other opens return values with their write time. */
 extern ROCKSDB_LIBRARY_API rocksdb_t* rocksdb_open_with_ttl(const rocksdb_options_t* options,
     const char* name, int ttl, char** errptr);
-/* As `rocksdb_open_column_families`, with a time to live for each column family. */
+/* Works like `rocksdb_open_column_families`, with a time to live for each column family. */
 extern ROCKSDB_LIBRARY_API rocksdb_t* rocksdb_open_column_families_with_ttl(const rocksdb_options_t* options,
     const char* name, int num_column_families, const char* const* column_family_names,
     const rocksdb_options_t* const* column_family_options,
@@ -1749,7 +1754,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_export_import_files_metadata_destroy(roc
 extern ROCKSDB_LIBRARY_API void rocksdb_filterpolicy_destroy(rocksdb_filterpolicy_t* policy);
 /* Creates a policy of Bloom filters with `bits_per_key` bits for each key. Below 0.5: no filter. Above 100: 100 bits. */
 extern ROCKSDB_LIBRARY_API rocksdb_filterpolicy_t* rocksdb_filterpolicy_create_bloom(double bits_per_key);
-/* As `rocksdb_filterpolicy_create_bloom`. */
+/* Works like `rocksdb_filterpolicy_create_bloom`. */
 extern ROCKSDB_LIBRARY_API rocksdb_filterpolicy_t* rocksdb_filterpolicy_create_bloom_full(double bits_per_key);
 /* Creates a policy of Ribbon filters with the false positive rate of a Bloom filter with the given bits for each key. */
 extern ROCKSDB_LIBRARY_API rocksdb_filterpolicy_t* rocksdb_filterpolicy_create_ribbon(double bloom_equivalent_bits_per_key);
@@ -1757,11 +1762,11 @@ extern ROCKSDB_LIBRARY_API rocksdb_filterpolicy_t* rocksdb_filterpolicy_create_r
    The files of a flush count as level -1. */
 extern ROCKSDB_LIBRARY_API rocksdb_filterpolicy_t* rocksdb_filterpolicy_create_ribbon_hybrid(double bloom_equivalent_bits_per_key,
     int bloom_before_level);
-/* As `rocksdb_filterpolicy_create_bloom`. `original_format` has no effect, because the old format of filters is never
-   written. RocksDB 11.8.1 also ignores the argument. */
+/* Works like `rocksdb_filterpolicy_create_bloom`. `original_format` has no effect, because the old format of
+   filters is never written. RocksDB 11.8.1 also ignores the argument. */
 extern ROCKSDB_LIBRARY_API rocksdb_filterpolicy_t* rocksdb_filterpolicy_create_bloom_format(double bits_per_key,
     bool original_format);
-/* As `rocksdb_filterpolicy_create_ribbon_hybrid`. */
+/* Works like `rocksdb_filterpolicy_create_ribbon_hybrid`. */
 extern ROCKSDB_LIBRARY_API rocksdb_filterpolicy_t* rocksdb_filterpolicy_create_ribbon_format(double bloom_equivalent_bits_per_key,
     int bloom_before_level);
 
@@ -3038,13 +3043,13 @@ extern ROCKSDB_LIBRARY_API uint64_t rocksdb_snapshot_get_sequence_number(const r
 /* Creates a writer of SST files with these options. `env` has no effect. */
 extern ROCKSDB_LIBRARY_API rocksdb_sstfilewriter_t* rocksdb_sstfilewriter_create(const rocksdb_envoptions_t* env,
     const rocksdb_options_t* io_options);
-/* As `rocksdb_sstfilewriter_create`. `comparator` replaces the comparator of the options. */
+/* Works like `rocksdb_sstfilewriter_create`. `comparator` replaces the comparator of the options. */
 extern ROCKSDB_LIBRARY_API rocksdb_sstfilewriter_t* rocksdb_sstfilewriter_create_with_comparator(const rocksdb_envoptions_t* env,
     const rocksdb_options_t* io_options, const rocksdb_comparator_t* comparator);
 /* Begins a file. A file at the path is replaced. */
 extern ROCKSDB_LIBRARY_API void rocksdb_sstfilewriter_open(rocksdb_sstfilewriter_t* writer,
     const char* name, char** errptr);
-/* As `rocksdb_sstfilewriter_put`. */
+/* Works like `rocksdb_sstfilewriter_put`. */
 extern ROCKSDB_LIBRARY_API void rocksdb_sstfilewriter_add(rocksdb_sstfilewriter_t* writer,
     const char* key, size_t key_len, const char* val, size_t val_len, char** errptr);
 /* Adds a key and its value. The program must add the keys in the order of the comparator. */
@@ -3089,7 +3094,8 @@ extern ROCKSDB_LIBRARY_API void rocksdb_sst_file_manager_set_max_allowed_space_u
 extern ROCKSDB_LIBRARY_API void rocksdb_sst_file_manager_set_compaction_buffer_size(rocksdb_sst_file_manager_t* manager,
     uint64_t compaction_buffer_size);
 extern ROCKSDB_LIBRARY_API bool rocksdb_sst_file_manager_is_max_allowed_space_reached(rocksdb_sst_file_manager_t* manager);
-/* As `rocksdb_sst_file_manager_is_max_allowed_space_reached`. Also counts the bytes that running compactions may write. */
+/* Works like `rocksdb_sst_file_manager_is_max_allowed_space_reached`. Also counts the bytes that running
+   compactions may write. */
 extern ROCKSDB_LIBRARY_API bool rocksdb_sst_file_manager_is_max_allowed_space_reached_including_compactions(rocksdb_sst_file_manager_t* manager);
 /* Returns the total size of the tracked files, in bytes. */
 extern ROCKSDB_LIBRARY_API uint64_t rocksdb_sst_file_manager_get_total_size(rocksdb_sst_file_manager_t* manager);
@@ -3396,7 +3402,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_end_io_trace(rocksdb_t* db, char** errpt
 extern ROCKSDB_LIBRARY_API void rocksdb_start_block_cache_trace(rocksdb_t* db, rocksdb_env_t* env,
     const rocksdb_envoptions_t* env_options, const rocksdb_trace_options_t* options,
     const char* trace_path, char** errptr);
-/* As `rocksdb_start_block_cache_trace`, with other options. Null options are the default options. */
+/* Works like `rocksdb_start_block_cache_trace`, with other options. Null options are the default options. */
 extern ROCKSDB_LIBRARY_API void rocksdb_start_block_cache_trace_with_options(rocksdb_t* db,
     rocksdb_env_t* env, const rocksdb_envoptions_t* env_options,
     const rocksdb_block_cache_trace_options_t* options,
@@ -3636,11 +3642,11 @@ extern ROCKSDB_LIBRARY_API rocksdb_pinnableslice_t* rocksdb_transactiondb_get_pi
 extern ROCKSDB_LIBRARY_API rocksdb_pinnableslice_t* rocksdb_transactiondb_get_pinned_cf(rocksdb_transactiondb_t* txn_db,
     const rocksdb_readoptions_t* options, rocksdb_column_family_handle_t* column_family,
     const char* key, size_t key_len, char** errptr);
-/* As `rocksdb_multi_get`. */
+/* Works like `rocksdb_multi_get`. */
 extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_multi_get(rocksdb_transactiondb_t* txn_db,
     const rocksdb_readoptions_t* options, size_t num_keys_list, const char* const* keys_list,
     const size_t* keys_list_sizes, char** values_list, size_t* values_list_sizes, char** errs);
-/* As `rocksdb_multi_get_cf`. */
+/* Works like `rocksdb_multi_get_cf`. */
 extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_multi_get_cf(rocksdb_transactiondb_t* txn_db,
     const rocksdb_readoptions_t* options,
     const rocksdb_column_family_handle_t* const* column_families, size_t num_keys_list,
@@ -3801,7 +3807,8 @@ extern ROCKSDB_LIBRARY_API rocksdb_pinnableslice_t* rocksdb_transaction_get_pinn
 extern ROCKSDB_LIBRARY_API rocksdb_pinnableslice_t* rocksdb_transaction_get_pinned_cf(rocksdb_transaction_t* txn,
     const rocksdb_readoptions_t* options, rocksdb_column_family_handle_t* column_family,
     const char* key, size_t key_len, char** errptr);
-/* As `rocksdb_transaction_get`. Also locks the key, and checks at commit that no other transaction wrote it. */
+/* Works like `rocksdb_transaction_get`. Also locks the key, and checks at commit that no other transaction wrote
+   it. */
 extern ROCKSDB_LIBRARY_API char* rocksdb_transaction_get_for_update(rocksdb_transaction_t* txn,
     const rocksdb_readoptions_t* options, const char* key, size_t key_len, size_t* vlen,
     unsigned char exclusive, char** errptr);
@@ -3814,22 +3821,24 @@ extern ROCKSDB_LIBRARY_API rocksdb_pinnableslice_t* rocksdb_transaction_get_pinn
 extern ROCKSDB_LIBRARY_API rocksdb_pinnableslice_t* rocksdb_transaction_get_pinned_for_update_cf(rocksdb_transaction_t* txn,
     const rocksdb_readoptions_t* options, rocksdb_column_family_handle_t* column_family,
     const char* key, size_t key_len, unsigned char exclusive, char** errptr);
-/* As `rocksdb_multi_get`, as the transaction sees the keys. */
+/* Works like `rocksdb_multi_get`, as the transaction sees the keys. */
 extern ROCKSDB_LIBRARY_API void rocksdb_transaction_multi_get(rocksdb_transaction_t* txn,
     const rocksdb_readoptions_t* options, size_t num_keys_list, const char* const* keys_list,
     const size_t* keys_list_sizes, char** values_list, size_t* values_list_sizes, char** errs);
-/* As `rocksdb_transaction_multi_get`. First locks all keys in their order, as `rocksdb_transaction_get_for_update` does. If
-   a key cannot be locked, locks no further key, reads no key and reports the error for each key. */
+/* Works like `rocksdb_transaction_multi_get`. First locks all keys in their order, as
+   `rocksdb_transaction_get_for_update` does. If a key cannot be locked, locks no further key, reads no key and
+   reports the error for each key. */
 extern ROCKSDB_LIBRARY_API void rocksdb_transaction_multi_get_for_update(rocksdb_transaction_t* txn,
     const rocksdb_readoptions_t* options, size_t num_keys_list, const char* const* keys_list,
     const size_t* keys_list_sizes, char** values_list, size_t* values_list_sizes, char** errs);
-/* As `rocksdb_transaction_multi_get`, with a column family for each key. All keys are read at one sequence number. */
+/* Works like `rocksdb_transaction_multi_get`, with a column family for each key. All keys are read at one sequence
+   number. */
 extern ROCKSDB_LIBRARY_API void rocksdb_transaction_multi_get_cf(rocksdb_transaction_t* txn,
     const rocksdb_readoptions_t* options,
     const rocksdb_column_family_handle_t* const* column_families, size_t num_keys_list,
     const char* const* keys_list, const size_t* keys_list_sizes, char** values_list,
     size_t* values_list_sizes, char** errs);
-/* As `rocksdb_transaction_multi_get_for_update`, with a column family for each key. */
+/* Works like `rocksdb_transaction_multi_get_for_update`, with a column family for each key. */
 extern ROCKSDB_LIBRARY_API void rocksdb_transaction_multi_get_for_update_cf(rocksdb_transaction_t* txn,
     const rocksdb_readoptions_t* options,
     const rocksdb_column_family_handle_t* const* column_families, size_t num_keys_list,

@@ -161,8 +161,8 @@ c_api! {
         db.db()?.verify_checksum()
     }
 
-    /// As `rocksdb_verify_checksum`. The options `readahead_size`, `deadline`, `io_timeout` and `rate_limiter_priority` concern
-    /// the reads of the files; the other options have no effect. Null: default options.
+    /// Works like `rocksdb_verify_checksum`. The options `readahead_size`, `deadline`, `io_timeout` and
+    /// `rate_limiter_priority` concern the reads of the files; the other options have no effect. Null: default options.
     fn rocksdb_verify_checksum_with_options(db: at rocksdb_t, options: inmaybe rocksdb_readoptions_t, err) {
         let options = options.map_or_else(|| Ok(Cow::Owned(ReadOptions::default())), rocksdb_readoptions_t::get)?;
         engine::db::verify_checksum(&*db.db()?, &options)
@@ -173,7 +173,8 @@ c_api! {
         db.db()?.verify_file_checksums()
     }
 
-    /// As `rocksdb_verify_file_checksums`, with the options of `rocksdb_verify_checksum_with_options`. Null: default options.
+    /// Works like `rocksdb_verify_file_checksums`, with the options of `rocksdb_verify_checksum_with_options`. Null:
+    /// default options.
     fn rocksdb_verify_file_checksums_with_options(db: at rocksdb_t, options: inmaybe rocksdb_readoptions_t, err) {
         let options = options.map_or_else(|| Ok(Cow::Owned(ReadOptions::default())), rocksdb_readoptions_t::get)?;
         engine::db::verify_file_checksums(&*db.db()?, &options)
@@ -235,7 +236,7 @@ c_api! {
         Ok(())
     }
 
-    /// As `rocksdb_compact_files`. Null column family: the default column family.
+    /// Works like `rocksdb_compact_files`. Null column family: the default column family.
     fn rocksdb_compact_files_cf(
         db: at rocksdb_t, column_family: maybe rocksdb_column_family_handle_t,
         options: inmaybe rocksdb_compaction_options_t, input_file_names: raw(*const *const c_char),

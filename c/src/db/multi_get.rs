@@ -248,7 +248,7 @@ c_api! {
         unsafe { places.write(count, read())? };
     }
 
-    /// As `rocksdb_multi_get`, with a column family for each key.
+    /// Works like `rocksdb_multi_get`, with a column family for each key.
     fn rocksdb_multi_get_cf(
         db: maybe rocksdb_t, options: inmaybe rocksdb_readoptions_t,
         column_families: raw(*const *const rocksdb_column_family_handle_t), keys_list: keys,
@@ -266,8 +266,8 @@ c_api! {
         unsafe { places.write(count, read())? };
     }
 
-    /// As `rocksdb_multi_get`. Also returns a copy of the timestamp of each value; the caller frees it. The timestamp of a key
-    /// without a value is null.
+    /// Works like `rocksdb_multi_get`. Also returns a copy of the timestamp of each value; the caller frees it. The
+    /// timestamp of a key without a value is null.
     fn rocksdb_multi_get_with_ts(
         db: maybe rocksdb_t, options: inmaybe rocksdb_readoptions_t, keys_list: keys,
         values_list: raw(*mut *mut c_char), values_list_sizes: raw(*mut usize),
@@ -286,7 +286,7 @@ c_api! {
         unsafe { multi_get_with_ts(count, read, (&places, timestamps))? };
     }
 
-    /// As `rocksdb_multi_get_with_ts`, with a column family for each key.
+    /// Works like `rocksdb_multi_get_with_ts`, with a column family for each key.
     fn rocksdb_multi_get_cf_with_ts(
         db: maybe rocksdb_t, options: inmaybe rocksdb_readoptions_t,
         column_families: raw(*const *const rocksdb_column_family_handle_t), keys_list: keys,
@@ -325,7 +325,7 @@ c_api! {
         unsafe { write_pinned(FUNCTION, count, read(), values, errs)? };
     }
 
-    /// As `rocksdb_batched_multi_get_cf`, with keys as slices.
+    /// Works like `rocksdb_batched_multi_get_cf`, with keys as slices.
     fn rocksdb_batched_multi_get_cf_slice(
         db: maybe rocksdb_t, options: inmaybe rocksdb_readoptions_t,
         column_family: maybe rocksdb_column_family_handle_t, num_keys: usize, keys_list: raw(*const rocksdb_slice_t),

@@ -128,7 +128,7 @@ c_api! {
         Ok(copied(db.get()?.get(&family, key, &*options.get()?)?, &vallen))
     }
 
-    /// As `rocksdb_get`. Also returns a copy of the timestamp of the value; the caller frees both.
+    /// Works like `rocksdb_get`. Also returns a copy of the timestamp of the value; the caller frees both.
     fn rocksdb_get_with_ts(
         db: at rocksdb_t, options: in rocksdb_readoptions_t, key: bytes, vallen: out usize,
         ts: raw(*mut *mut c_char), tslen: out usize, err

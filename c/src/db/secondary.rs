@@ -49,7 +49,8 @@ c_api! {
         Ok(Owned(rocksdb_t::secondary(Secondary::open(name, front)?)?))
     }
 
-    /// As `rocksdb_open_as_secondary`, with some of the column families of the database. The names must include `default`.
+    /// Works like `rocksdb_open_as_secondary`, with some of the column families of the database. The names must include
+    /// `default`.
     fn rocksdb_open_as_secondary_column_families(
         options: in rocksdb_options_t, name: path, secondary_path: path, num_column_families: i32,
         column_family_names: raw(*const *const c_char),

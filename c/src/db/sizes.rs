@@ -106,7 +106,7 @@ c_api! {
         unsafe { approximate_sizes(db, &*db.family(column_family)?, &options, &ranges, sizes) }
     }
 
-    /// As `rocksdb_approximate_sizes`, with options. Null: default options.
+    /// Works like `rocksdb_approximate_sizes`, with options. Null: default options.
     fn rocksdb_approximate_sizes_with_options(
         db: at rocksdb_t, options: inmaybe rocksdb_size_approximation_options_t, ranges: ranges, sizes: raw(*mut u64), err
     ) {

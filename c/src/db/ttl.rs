@@ -159,7 +159,7 @@ c_api! {
         Ok(Owned(rocksdb_t::with_ttl(TtlDb::open_with_families(name, options.front_options()?, families)?)?))
     }
 
-    /// As `rocksdb_open_column_families`, with a time to live for each column family.
+    /// Works like `rocksdb_open_column_families`, with a time to live for each column family.
     fn rocksdb_open_column_families_with_ttl(
         options: in rocksdb_options_t, name: path, num_column_families: i32,
         column_family_names: raw(*const *const c_char),

@@ -238,7 +238,7 @@ c_api! {
         Ok(value.map(|value| Owned(rocksdb_pinnableslice_t { value })))
     }
 
-    /// As `rocksdb_multi_get`.
+    /// Works like `rocksdb_multi_get`.
     fn rocksdb_transactiondb_multi_get(
         txn_db: maybe rocksdb_transactiondb_t, options: inmaybe rocksdb_readoptions_t, keys_list: keys,
         values_list: raw(*mut *mut c_char), values_list_sizes: raw(*mut usize), errs: raw(*mut *mut c_char)
@@ -253,7 +253,7 @@ c_api! {
         unsafe { places.write(count, read())? };
     }
 
-    /// As `rocksdb_multi_get_cf`.
+    /// Works like `rocksdb_multi_get_cf`.
     fn rocksdb_transactiondb_multi_get_cf(
         txn_db: maybe rocksdb_transactiondb_t, options: inmaybe rocksdb_readoptions_t,
         column_families: raw(*const *const rocksdb_column_family_handle_t), keys_list: keys,

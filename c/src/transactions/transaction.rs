@@ -250,7 +250,8 @@ c_api! {
         Ok(pinned(txn.txn.get_in(&*column_family.front()?, key, &*options.get()?)?))
     }
 
-    /// As `rocksdb_transaction_get`. Also locks the key, and checks at commit that no other transaction wrote it.
+    /// Works like `rocksdb_transaction_get`. Also locks the key, and checks at commit that no other transaction wrote
+    /// it.
     fn rocksdb_transaction_get_for_update(
         txn: at rocksdb_transaction_t, options: in rocksdb_readoptions_t, key: bytes, vlen: out usize,
         exclusive: flag, err
@@ -280,7 +281,7 @@ c_api! {
         Ok(pinned(txn.get_for_update(&*column_family.front()?, key, &*options.get()?, exclusive)?))
     }
 
-    /// As `rocksdb_multi_get`, as the transaction sees the keys.
+    /// Works like `rocksdb_multi_get`, as the transaction sees the keys.
     fn rocksdb_transaction_multi_get(
         txn: maybe rocksdb_transaction_t, options: inmaybe rocksdb_readoptions_t, keys_list: keys,
         values_list: raw(*mut *mut c_char), values_list_sizes: raw(*mut usize), errs: raw(*mut *mut c_char)
@@ -296,8 +297,9 @@ c_api! {
         unsafe { places.write(count, read())? };
     }
 
-    /// As `rocksdb_transaction_multi_get`. First locks all keys in their order, as `rocksdb_transaction_get_for_update` does. If
-    /// a key cannot be locked, locks no further key, reads no key and reports the error for each key.
+    /// Works like `rocksdb_transaction_multi_get`. First locks all keys in their order, as
+    /// `rocksdb_transaction_get_for_update` does. If a key cannot be locked, locks no further key, reads no key and
+    /// reports the error for each key.
     fn rocksdb_transaction_multi_get_for_update(
         txn: maybe rocksdb_transaction_t, options: inmaybe rocksdb_readoptions_t, keys_list: keys,
         values_list: raw(*mut *mut c_char), values_list_sizes: raw(*mut usize), errs: raw(*mut *mut c_char)
@@ -313,7 +315,8 @@ c_api! {
         unsafe { places.write(count, read())? };
     }
 
-    /// As `rocksdb_transaction_multi_get`, with a column family for each key. All keys are read at one sequence number.
+    /// Works like `rocksdb_transaction_multi_get`, with a column family for each key. All keys are read at one sequence
+    /// number.
     fn rocksdb_transaction_multi_get_cf(
         txn: maybe rocksdb_transaction_t, options: inmaybe rocksdb_readoptions_t,
         column_families: raw(*const *const rocksdb_column_family_handle_t), keys_list: keys,
@@ -333,7 +336,7 @@ c_api! {
         unsafe { places.write(count, read())? };
     }
 
-    /// As `rocksdb_transaction_multi_get_for_update`, with a column family for each key.
+    /// Works like `rocksdb_transaction_multi_get_for_update`, with a column family for each key.
     fn rocksdb_transaction_multi_get_for_update_cf(
         txn: maybe rocksdb_transaction_t, options: inmaybe rocksdb_readoptions_t,
         column_families: raw(*const *const rocksdb_column_family_handle_t), keys_list: keys,

@@ -169,7 +169,7 @@ pub(super) fn micros_since(t: &CompactionTools<'_>, (nanos, cpu_nanos): (u64, u6
 }
 
 /// Reports a compaction that failed before its commit, with its counts up to the error. The SST files are deleted, so
-/// the reports name no output. As in RocksDB, the report before the commit comes too, and has no error.
+/// the reports name no output. As in RocksDB, the report that precedes a commit is made too, and has no error.
 pub(super) fn failed(
     t: &CompactionTools<'_>,
     job: &Job,

@@ -50,8 +50,7 @@ pub enum Marker<'a> {
     CommitWithTimestamp { timestamp: &'a [u8], xid: &'a [u8] },
     /// Rolls back the prepared transaction with this name.
     Rollback(&'a [u8]),
-    /// A placeholder without data. Recovery of write-prepared transactions takes it for the end of a
-    /// sub-batch.
+    /// A placeholder without data. In a recovery of write-prepared transactions, it is the end of a sub-batch.
     Noop,
 }
 

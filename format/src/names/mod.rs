@@ -22,9 +22,9 @@ pub const ARCHIVE_DIR: &str = "archive";
 /// The temporary file that is renamed to IDENTITY.
 pub const IDENTITY_TEMP: &str = "000000.dbtmp";
 
-/// The largest file number. No RocksDB database can have a larger number: the upper two bits of a packed file
-/// number hold the path id (`kFileNumberMask` in `db/version_edit.h`). If a larger number were accepted from
-/// a stray file, the counter of file numbers could wrap, and new files would replace old files.
+/// The largest file number. No RocksDB database can have a larger number: the upper two bits of a packed file number
+/// hold the path id (`kFileNumberMask` in `db/version_edit.h`). If a larger number were accepted from a foreign file,
+/// the counter of file numbers could wrap, and new files would replace old files.
 pub const FILE_NUMBER_MAX: FileNumber = FileNumber::new((1 << 62) - 1);
 
 /// File numbers that stay free after an open.

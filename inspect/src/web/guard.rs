@@ -65,7 +65,7 @@ pub enum Asked {
     Flush(u32),
     /// Compact the column family with this id.
     Compact(u32),
-    /// Make the change of this finding. Its place in the list and the check sum of its text name the finding.
+    /// Make the change of this finding. Its place in the list and the checksum of its text name the finding.
     Apply { finding: u64, check: u64 },
 }
 

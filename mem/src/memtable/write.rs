@@ -78,7 +78,8 @@ impl MemTable {
         let mut one = Added::default();
         one.span(seq);
         one.data_size = size as u64;
-        // First the numbers: a flush can read a derived tombstone at once, and its sequence number must be in them.
+        // Count the tombstone before it is stored: a flush can read a derived tombstone at once, and the counts must
+        // already include its sequence number.
         self.tally.take(&one);
         if derived {
             self.tombstones.add_derived(tombstone)

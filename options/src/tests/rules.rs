@@ -316,7 +316,7 @@ const NESTED: [(&[&str], &[&str]); 3] = [
     (CompressionOptions::FIELDS, &["compress/src", "table/src/sst/writer", "engine/src/family/resolve.rs"]),
 ];
 
-/// Fields of structs are read by the code, or the table of hints has the field.
+/// The code reads each field of the option structs, or the table of hints has the field.
 #[test]
 fn every_field_of_a_struct_is_read_or_a_hint() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

@@ -1,7 +1,7 @@
 //! Changes of a running database: the forms in the pages, and the answer to a form.
 //!
 //! A form has the second token, the change, and numbers. A form has no option text. The server finds the text of a
-//! finding again and compares its check sum, so it never makes a change that the user did not see.
+//! finding again and compares the checksum of the text, so the server never makes a change that the user did not see.
 
 use maud::{Markup, html};
 
@@ -55,7 +55,7 @@ fn live_text(finding: &Finding) -> Option<&str> {
     }
 }
 
-/// Returns the check sum of a finding: its rule, its column family, and its change.
+/// Returns the checksum of a finding: its rule, its column family, and its change.
 fn check_of(finding: &Finding) -> u64 {
     let text = format!("{} {:?} {}", finding.rule, finding.family, finding.change_sentence());
     kernel::checksum::xxh3::hash64(text.as_bytes())
