@@ -48,7 +48,7 @@ impl Compressor {
         let encoder = match kind {
             Compression::None => Encoder::None,
             #[cfg(feature = "snappy")]
-            Compression::Snappy => Encoder::Snappy(crate::snappy::Encoder::new()),
+            Compression::Snappy => Encoder::Snappy(crate::snappy::Encoder::default()),
             #[cfg(feature = "zlib")]
             Compression::Zlib => Encoder::Zlib(crate::zlib::Encoder::new(options, dict)),
             #[cfg(feature = "bzip2")]

@@ -1,4 +1,4 @@
-//! Snappy: raw blocks. The crate `snap` encodes, `kernel` decodes. The length at the start is part of Snappy's own format.
+//! Snappy: raw blocks. `kernel` encodes and decodes. The length at the start is part of Snappy's own format.
 
 use base::Result;
 
@@ -6,19 +6,17 @@ use crate::Compression;
 use crate::decompress::damaged;
 use crate::scratch::{Scratch, append};
 
+#[derive(Default)]
 pub(crate) struct Encoder {
-    inner: snap::raw::Encoder,
+    inner: kernel::snappy::Encoder,
     scratch: Scratch,
 }
 
 impl Encoder {
-    pub(crate) fn new() -> Encoder {
-        Encoder { inner: snap::raw::Encoder::new(), scratch: Scratch::default() }
-    }
-
     pub(crate) fn encode(&mut self, block: &[u8], payload: &mut Vec<u8>, limit: usize) -> Result<bool> {
-        let output = self.scratch.room(snap::raw::max_compress_len(block.len()));
-        let Ok(len) = self.inner.compress(block, output) else { return Ok(false) };
+        // A longer output is not needed, so the encoder stops if the output becomes longer.
+        let output = self.scratch.room(limit.min(kernel::snappy::encoded_len_max(block.len())));
+        let Some(len) = self.inner.encode(block, output) else { return Ok(false) };
         Ok(append(payload, &output[..len], limit))
     }
 }

@@ -19,4 +19,7 @@ mod copies;
 #[cfg(test)]
 mod decoders;
 #[cfg(test)]
+mod encoders;
+mod matches;
+#[cfg(test)]
 mod test_vectors;

@@ -1,4 +1,4 @@
-//! Decodes Snappy blocks, with copies that may write past their end.
+//! Encodes and decodes Snappy blocks. The decoder copies with writes past the end of a copy.
 //!
 //! ```text
 //! block      length of the output as a varint (at most 32 bits), then elements
@@ -16,7 +16,10 @@
 //!
 //! Source: the format description of Snappy (`format_description.txt`).
 
+mod encode;
+
 use crate::copies::copy;
+pub use encode::{Encoder, encoded_len_max};
 
 /// The number of bytes of one step of a copy.
 const STEP: usize = 16;
@@ -244,7 +247,7 @@ mod tests {
     use crate::decoders::{Past, chance, damage_some, every_stream_decodes};
 
     /// Decodes a stream byte by byte, exactly as the format describes it.
-    fn decode_slowly(stream: &[u8], room: usize) -> Option<Vec<u8>> {
+    pub(super) fn decode_slowly(stream: &[u8], room: usize) -> Option<Vec<u8>> {
         let mut bytes = stream.iter().copied().map(usize::from);
         let (mut expected, mut shift) = (0, 0);
         loop {

@@ -30,7 +30,7 @@ const OUTSIDE: [(&str, &[&str]); 12] = [
     ("base", &[]),
     ("format", &[]),
     ("mem", &["parking_lot", "libc", "loom"]),
-    ("compress", &["bzip2", "lz4_flex", "ruzstd", "snap", "zlib-rs", "zstd-safe"]),
+    ("compress", &["bzip2", "lz4_flex", "ruzstd", "zlib-rs", "zstd-safe"]),
     ("env", &["libc", "parking_lot", "arc-swap", "shuttle"]),
     ("lsm", &[]),
     ("table", &[]),
