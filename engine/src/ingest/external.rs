@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use base::iter::InternalIterator;
 use base::key::{self, MAX_SEQUENCE, ValueType};
 use base::stats::HistogramKind;
-use base::{Error, FileNumber, Result, SequenceNumber};
+use base::{Error, FileNumber, Order, Result, SequenceNumber};
 use env::ReadHints;
 use format::properties::{COLUMN_FAMILY_ID_UNKNOWN, Properties, names};
 use lsm::file_meta::FileMetaData;
 use table::any::AnyReader;
-use table::sst::{OpenOptions, ReadCtx};
+use table::sst::{OpenOptions, ReadCtx, stores_timestamps};
 
 use crate::family::{Family, Parts};
 use crate::options::IngestExternalFileOptions;
@@ -178,7 +178,7 @@ fn check_properties(
             parts.order.name()
         )));
     }
-    let persisted = properties.user_defined_timestamps_persisted != 0;
+    let persisted = stores_timestamps(properties, &parts.order);
     if parts.order.timestamp_size() > 0 && persisted != parts.stored.timestamps {
         return Err(Error::invalid_argument(format!(
             "the file has user_defined_timestamps_persisted {persisted}, column family {} has \
@@ -198,12 +198,12 @@ fn check_properties(
 }
 
 /// Copies the facts about timestamps from the properties of a file: the smallest and the largest timestamp, and whether the
-/// keys in the file have timestamps.
-pub fn note_timestamps(meta: &mut FileMetaData, properties: &Properties) {
+/// keys in the file have timestamps in `order`.
+pub fn note_timestamps(meta: &mut FileMetaData, properties: &Properties, order: &Order) {
     let user = |name: &str| properties.user(name).unwrap_or_default().to_vec();
     meta.min_timestamp = user(names::TIMESTAMP_MIN);
     meta.max_timestamp = user(names::TIMESTAMP_MAX);
-    meta.user_defined_timestamps_persisted = properties.user_defined_timestamps_persisted != 0;
+    meta.user_defined_timestamps_persisted = stores_timestamps(properties, order);
 }
 
 /// The range of keys of a file.

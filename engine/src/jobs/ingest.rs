@@ -10,7 +10,7 @@
 //! `db/db_impl/db_impl.cc` (`IngestExternalFiles`).
 
 use base::stats::{HistogramKind, PerfCounter, PerfTimer};
-use base::{Error, FileNumber, JobId, Result, SequenceNumber};
+use base::{Error, FileNumber, JobId, Order, Result, SequenceNumber};
 use lsm::file_meta::FileMetaData;
 use lsm::pick::{Running, View};
 use lsm::table_file::TableFile;
@@ -304,7 +304,7 @@ impl Ingestions {
                 file.store_seq(&self.context.tools, place.seq)?;
             }
             let epoch = if behind { EPOCH_BEHIND } else { family.state().take_epoch() };
-            let mut meta = meta_of(file, place, keeps_seq);
+            let mut meta = meta_of(file, place, keeps_seq, &family.order().user);
             meta.epoch_number = epoch;
             (meta.oldest_ancester_time, meta.file_creation_time) = (now_s, now_s);
             edit.added.push((place.level, Arc::new(meta.into())));
@@ -432,7 +432,7 @@ fn replaced_files(
     }
 }
 
-fn meta_of(file: &PreparedFile, place: &Placement, keeps_seq: bool) -> FileMetaData {
+fn meta_of(file: &PreparedFile, place: &Placement, keeps_seq: bool, order: &Order) -> FileMetaData {
     let external = &file.external;
     let properties = &external.properties;
     let smallest = with_seq(&external.smallest, place.seq);
@@ -448,7 +448,7 @@ fn meta_of(file: &PreparedFile, place: &Placement, keeps_seq: bool) -> FileMetaD
     meta.temperature = file.temperature;
     meta.file_checksum = file.checksum.clone();
     meta.file_checksum_func_name = file.checksum_name.clone();
-    note_timestamps(&mut meta, properties);
+    note_timestamps(&mut meta, properties, order);
     meta
 }
 

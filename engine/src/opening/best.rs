@@ -100,6 +100,7 @@ impl Opening {
             level: Level::from_index(file.level as usize),
             largest_seqno: Some(file.largest_seqno.min(MAX_SEQUENCE)),
             unique_id: verify.then_some(file.unique_id),
+            timestamps_persisted: file.user_defined_timestamps_persisted,
             ..OpenOptions::default()
         };
         let handle = self.env.fs.open_random(&path, &env::ReadHints::default());

@@ -357,6 +357,7 @@ impl TableCache {
                 db_session_id: self.settings.db_session_id.clone(),
                 max_flushed_file_size: parts.pick.write_buffer_size.saturating_mul(3) / 2,
                 block_protection_bytes_per_key: parts.block_protection_bytes_per_key,
+                timestamps_persisted: file.user_defined_timestamps_persisted,
                 skip_filters: parts.optimize_filters_for_hits && level + 1 == parts.pick.num_levels,
                 statistics: self.settings.stats.statistics().cloned(),
                 tracer: Some(self.settings.stats.blocks.clone()),

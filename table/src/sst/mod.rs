@@ -46,7 +46,7 @@ pub use multi_get::MultiGetBegun;
 pub use persistent_cache::PersistentCache;
 pub use prefetch::Pace;
 pub use read_ctx::{Entry, ReadCtx, ValueRef};
-pub use reader::{OpenOptions, Reader};
+pub use reader::{OpenOptions, Reader, stores_timestamps};
 pub use warm::BlockWarmer;
 pub use writer::{FinishedTable, Writer, WriterOptions};
 

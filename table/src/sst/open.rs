@@ -85,10 +85,7 @@ pub(super) fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) 
     source.key_base = CacheKeyBase::new(&id);
     source.rewrite = KeyRewrite {
         global_seqno: properties.global_seqno(options.largest_seqno)?,
-        timestamp_pad: match properties.user_defined_timestamps_persisted {
-            0 => options.order.timestamp_size(),
-            _ => 0,
-        },
+        timestamp_pad: options.timestamp_pad(&properties),
     };
     let compressed = check_compression(&properties.compression_name, footer.format_version)?;
     if let Some(handle) = metaindex.get(names::COMPRESSION_DICT).filter(|_| compressed) {

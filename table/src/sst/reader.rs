@@ -62,6 +62,9 @@ pub struct OpenOptions {
     pub db_session_id: Arc<str>,
     /// Maximum size in bytes of a level-0 file that counts as just flushed, for pinning.
     pub max_flushed_file_size: u64,
+    /// False if the MANIFEST says that the keys of the file have no timestamps. The reader then adds the oldest timestamp to
+    /// each key, also if the table properties do not say so. Default true.
+    pub timestamps_persisted: bool,
     /// True if the filter is not opened, as for files of the last level with `optimize_filters_for_hits`.
     pub skip_filters: bool,
     /// Bytes of checksum that each entry of a block gets when the block is loaded: 0 (default), 1, 2, 4 or 8.
@@ -91,6 +94,7 @@ impl Default for OpenOptions {
             unique_id: None,
             db_session_id: Arc::from(""),
             max_flushed_file_size: u64::MAX,
+            timestamps_persisted: true,
             skip_filters: false,
             block_protection_bytes_per_key: 0,
             statistics: None,
@@ -98,6 +102,24 @@ impl Default for OpenOptions {
             histogram: None,
         }
     }
+}
+
+impl OpenOptions {
+    /// Returns the number of bytes of timestamp that the reader adds to each key of a file with these properties. 0: the
+    /// keys in the file are complete.
+    pub(super) fn timestamp_pad(&self, properties: &Properties) -> usize {
+        let persisted = self.timestamps_persisted && stores_timestamps(properties, &self.order);
+        if persisted { 0 } else { self.order.timestamp_size() }
+    }
+}
+
+/// Returns false if the keys of a file with these properties have no timestamps in `order`. The timestamps of such a file
+/// were removed (`persist_user_defined_timestamps=false`), or the file was written before timestamps were turned on:
+/// with the comparator `NAME` instead of `NAME.u64ts`.
+pub fn stores_timestamps(properties: &Properties, order: &Order) -> bool {
+    let is_older =
+        order.name().strip_suffix(".u64ts").map(str::as_bytes) == Some(&properties.comparator_name);
+    properties.user_defined_timestamps_persisted != 0 && !is_older
 }
 
 /// An open table. Any thread may use it, and look-ups take no lock.

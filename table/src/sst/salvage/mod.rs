@@ -199,6 +199,10 @@ impl Salvaged {
 impl Run<'_> {
     /// Reads all parts except the data.
     fn metadata(&mut self, options: &OpenOptions, footer: Option<&Footer>) -> Result<Plan> {
+        if !options.timestamps_persisted {
+            // The properties may be lost.
+            self.source.rewrite.timestamp_pad = options.order.timestamp_size();
+        }
         let Some(footer) = footer else { return Ok(Plan::default()) };
         let metaindex = match self.meta_block(footer.metaindex, Part::Metaindex)? {
             Some(payload) => match Metaindex::decode(&payload) {
@@ -217,9 +221,7 @@ impl Run<'_> {
         if let Some(properties) = &self.out.properties {
             self.source.rewrite.global_seqno =
                 properties.global_seqno(options.largest_seqno).unwrap_or(options.largest_seqno);
-            if properties.user_defined_timestamps_persisted == 0 {
-                self.source.rewrite.timestamp_pad = options.order.timestamp_size();
-            }
+            self.source.rewrite.timestamp_pad = options.timestamp_pad(properties);
         }
         if let Some(handle) = get(names::COMPRESSION_DICT)
             && let Some(payload) = self.meta_block(handle, Part::Dictionary)?
