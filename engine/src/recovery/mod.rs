@@ -17,6 +17,7 @@ mod rules;
 mod separated;
 mod settings;
 mod tail;
+mod timestamps;
 mod trees;
 mod wals;
 

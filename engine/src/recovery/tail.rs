@@ -7,7 +7,7 @@
 //! ```
 //! The entries go into the memtables of the views that exist. The views read at older sequence numbers, so the views do not
 //! change. Only the simple case is continued: whole records, sequence numbers that grow, no markers of transactions, no
-//! recycled WAL. In all other cases, and for all faults, [`Tail::advance`] returns `None`, and the caller replays from the
+//! recycled WAL, no keys whose timestamps have another size. In all other cases, and for all faults, [`Tail::advance`] returns `None`, and the caller replays from the
 //! start by the rules of `wals`. The caller checks that the MANIFEST is unchanged before and after. Source: RocksDB
 //! `db/db_impl/db_impl_secondary.cc`, `RecoverLogFiles`.
 
@@ -18,6 +18,7 @@ use format::batch::Batch;
 use format::names::FileName;
 use format::wal::{Item, Reader, marks_of};
 
+use super::timestamps::RecordedSizes;
 use super::{durable, prepared, separated};
 use crate::apply::{self, Source};
 use crate::family::FamilySet;
@@ -34,6 +35,8 @@ pub struct Tail {
     read: HashMap<FileNumber, (u64, u32)>,
     /// WALs below this number are not needed.
     min_wal: FileNumber,
+    /// The sizes of timestamps that the newest WAL has stated.
+    timestamps: RecordedSizes,
 }
 
 /// How the read of one WAL ended.
@@ -50,8 +53,9 @@ impl Tail {
         reader: Reader<FileSource>,
         read: HashMap<FileNumber, (u64, u32)>,
         min_wal: FileNumber,
+        timestamps: RecordedSizes,
     ) -> Tail {
-        Tail { wal, reader, read, min_wal }
+        Tail { wal, reader, read, min_wal, timestamps }
     }
 
     /// Number and bytes of each WAL that was read, ascending.
@@ -101,6 +105,7 @@ impl Tail {
             );
             let file = tools.env.fs.open_random(&tools.paths.wal(next), &ReadHints::default())?;
             (self.wal, self.reader) = (next, Reader::new(FileSource(file), durable::options(next)));
+            self.timestamps = RecordedSizes::new(families);
         }
         match self.read_on(families, &mut visible)? {
             Ended::Here => Ok(Some(visible)),
@@ -119,7 +124,8 @@ impl Tail {
                         mark.wal_number >= self.min_wal
                             && self.read.get(&mark.wal_number) != Some(&(mark.bytes, mark.digest))
                     });
-                    if short || !apply(bytes, self.wal, families, expected, visible) {
+                    let is_complete = matches!(self.timestamps.converted(bytes, families), Ok(None));
+                    if short || !is_complete || !apply(bytes, self.wal, families, expected, visible) {
                         return Ok(Ended::Unknown);
                     }
                 }

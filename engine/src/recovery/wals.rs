@@ -49,6 +49,7 @@ use super::rules::{self, Decision, Finding};
 use super::separated;
 use super::settings::{ReplaySettings, Replayed};
 use super::tail::Tail;
+use super::timestamps::RecordedSizes;
 use crate::apply::{self, Source};
 use crate::components::WalFilter;
 use crate::family::FamilySet;
@@ -91,6 +92,8 @@ pub struct Replay<'a> {
     durable: Durable<'a>,
     /// The WAL that is read, if it repeats the sections of older WALs.
     repeats: Option<FileNumber>,
+    /// The sizes of timestamps that the WAL that is read has stated.
+    timestamps: RecordedSizes,
     /// The WAL filter of the application.
     filter: Option<Filtering>,
     done: Replayed,
@@ -131,6 +134,7 @@ impl<'a> Replay<'a> {
             replayed: HashMap::default(),
             waived: HashSet::default(),
             repeats: None,
+            timestamps: RecordedSizes::default(),
             filter: None,
             done: Replayed::default(),
         }
@@ -191,6 +195,7 @@ impl<'a> Replay<'a> {
         let size = file.size()?;
         self.tools.events.info(format_args!("Recovering log #{} mode {}", wal, self.settings.mode as u8));
         let mut reader = Reader::new(FileSource(file), durable::options(wal));
+        self.timestamps = RecordedSizes::new(self.families);
         let mut progress = self.durable.begin(wal);
         let mut last_in_wal = SequenceNumber::ZERO;
         let was_dropping = self.dropping;
@@ -269,7 +274,7 @@ impl<'a> Replay<'a> {
                     }
                 }
                 Item::TimestampSizes { sizes, offset } => {
-                    self.check_timestamps(&sizes).map_err(|e| e.at(offset))?;
+                    self.timestamps.add(&sizes, self.families);
                     (Verdict::Continue, offset, None)
                 }
                 Item::Predecessor { info, offset } => match self.predecessor_fault(&info) {
@@ -316,7 +321,8 @@ impl<'a> Replay<'a> {
         self.previous = Some((read, bytes));
         if later.is_empty() && self.can_continue() && !reader.is_recycled() && reader.hole().is_none() {
             let read = std::mem::take(&mut self.replayed);
-            self.done.tail = Some(Tail::new(wal, reader, read, self.settings.min_wal));
+            self.done.tail =
+                Some(Tail::new(wal, reader, read, self.settings.min_wal, self.timestamps.clone()));
         }
         Ok(())
     }
@@ -387,6 +393,10 @@ impl<'a> Replay<'a> {
         if is_repeated {
             return Ok(Verdict::Continue);
         }
+        let converted = self.timestamps.converted(bytes, self.families).map_err(|error| {
+            if error.is_corruption() { Fault::Report(error) } else { Fault::Fatal(error) }
+        })?;
+        let bytes = converted.as_deref().unwrap_or(bytes);
         let filtered = self.filter(bytes, wal)?;
         let source = Source::recovered(wal);
         let replayed = filtered.as_deref().unwrap_or(bytes);

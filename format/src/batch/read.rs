@@ -114,17 +114,26 @@ impl<'a> Record<'a> {
     /// Returns the record with `timestamp` in place of the last bytes of its key, and of both ends of a
     /// range. `keys` holds the new keys. A key that is shorter than the timestamp is unchanged.
     pub fn stamped<'b>(&'b self, timestamp: &[u8], keys: &'b mut Vec<u8>) -> Record<'b> {
-        keys.clear();
-        let mut put = |key: &[u8]| {
+        self.with_keys(keys, |key, out| {
             let kept = key.len().checked_sub(timestamp.len());
-            keys.extend_from_slice(&key[..kept.unwrap_or(key.len())]);
-            keys.extend_from_slice(if kept.is_some() { timestamp } else { b"" });
-        };
+            out.extend_from_slice(&key[..kept.unwrap_or(key.len())]);
+            out.extend_from_slice(if kept.is_some() { timestamp } else { b"" });
+        })
+    }
+
+    /// Returns the record with other keys. `put` appends the new key for a key, and for both ends of a range.
+    /// `keys` holds the new keys. A record without a key is unchanged.
+    pub fn with_keys<'b>(
+        &'b self,
+        keys: &'b mut Vec<u8>,
+        mut put: impl FnMut(&[u8], &mut Vec<u8>),
+    ) -> Record<'b> {
+        keys.clear();
         let Some((value_type, key, value)) = self.entry() else { return *self };
-        let at = key.len();
-        put(key);
+        put(key, keys);
+        let at = keys.len();
         if value_type == ValueType::RangeDeletion {
-            put(value);
+            put(value, keys);
         }
         let (key, end) = keys.split_at(at);
         match *self {

@@ -1,7 +1,6 @@
-//! Checks of a replay against other state: the SST files, the timestamps of the column families, and the predecessor records of
-//! WALs. No check changes the replay.
+//! Checks of a replay against other state: the SST files, and the predecessor records of WALs. No check changes the replay.
 
-use base::{Error, FamilyId, Result};
+use base::{Error, Result};
 use format::wal::Predecessor;
 
 use super::Replay;
@@ -23,19 +22,6 @@ impl Replay<'_> {
             ))
             .file(self.tools.paths.wal(stopped))),
         }
-    }
-
-    pub(super) fn check_timestamps(&self, sizes: &[(FamilyId, u16)]) -> Result<()> {
-        for (id, size) in sizes {
-            let Some(family) = self.families.get(*id) else { continue };
-            let own = family.order().user.timestamp_size();
-            if own != usize::from(*size) {
-                return Err(Error::not_supported(format!(
-                    "a WAL whose keys of {family:?} have timestamps of {size} bytes; its comparator has {own}"
-                )));
-            }
-        }
-        Ok(())
     }
 
     /// Compares the previous WAL with the predecessor record of this WAL. Returns the mismatch, if there is
