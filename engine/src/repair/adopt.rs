@@ -18,8 +18,8 @@ use format::properties::{COLUMN_FAMILY_ID_UNKNOWN, Properties, names};
 use kernel::checksum::crc32c;
 use lsm::blob_flow::references;
 use table::any::{AnyReader, salvage};
-use table::sst::OpenOptions;
 use table::sst::salvage::{Part, Salvaged};
+use table::sst::{OpenOptions, stores_timestamps};
 
 use super::found::{Edges, FoundWal, Proofs, State, Survey, Table};
 use super::terms::{descriptor_of, newest_options, problem, table_dirs};
@@ -85,6 +85,16 @@ impl OrphanFile {
     pub(super) fn comparator(&self) -> Option<&str> {
         let name = std::str::from_utf8(&self.properties.as_ref()?.comparator_name).ok()?;
         (!name.is_empty()).then_some(name)
+    }
+
+    /// Returns true if the SST file is older than an open that turned the timestamps of the column family on or off. The
+    /// keys of such a file have no timestamps.
+    fn is_before_change(&self, family: &FamilyRecord) -> bool {
+        let (Some(own), Some(now)) = (self.comparator(), family.comparator.as_deref()) else { return false };
+        let is_cut = self.properties.as_ref().is_some_and(|p| p.user_defined_timestamps_persisted == 0);
+        let turned_on = now.strip_suffix(".u64ts") == Some(own);
+        let turned_off = own.strip_suffix(".u64ts") == Some(now);
+        turned_on && family.persist_user_defined_timestamps == Some(false) || turned_off && is_cut
     }
 
     /// Returns true if the properties name this column family.
@@ -187,7 +197,7 @@ impl Survey {
             }
         };
         match (orphan.comparator(), family.comparator.as_deref()) {
-            (Some(own), Some(other)) if own != other => Err(format!(
+            (Some(own), Some(other)) if own != other && !orphan.is_before_change(&family) => Err(format!(
                 "its comparator is {own}, but the comparator of column family {} is {other}",
                 family.name
             )),
@@ -215,8 +225,12 @@ impl Survey {
         let size = file.size()?;
         self.report.num_files += 1;
         self.report.num_bytes += size;
-        let options =
-            OpenOptions { order: order.clone(), file_number: orphan.number, ..OpenOptions::default() };
+        let options = OpenOptions {
+            order: order.clone(),
+            file_number: orphan.number,
+            timestamps_persisted: family.persist_user_defined_timestamps != Some(false),
+            ..OpenOptions::default()
+        };
         let mut facts = Facts::new(&family, order.clone(), orphan, size);
         let salvaged = salvage(file.clone(), size, &options, &mut |row, value| facts.row(row, value, proofs))
             .map_err(|e| e.file(&path))?;
@@ -239,6 +253,8 @@ impl Survey {
             self.number(scope, &family, &order, &mut record)?;
         }
         origin(&mut record, &salvaged);
+        let stored = salvaged.properties.as_ref().is_none_or(|p| stores_timestamps(p, &order));
+        record.user_defined_timestamps_persisted = options.timestamps_persisted && stored;
         if scope.options.file_checksum_gen_factory.is_some() {
             record.file_checksum = crc_of(&*file)?.to_be_bytes().to_vec();
             record.file_checksum_func_name = "FileChecksumCrc32c".to_string();

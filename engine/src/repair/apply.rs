@@ -17,7 +17,7 @@ use table::unique_id::SessionId;
 use super::blobs::records_of;
 use super::found::{State, Survey, Table};
 use super::survey::look;
-use super::terms::{descriptor_of, table_options};
+use super::terms::{descriptor_of, parts_of, table_options};
 use super::wals::{salvage_options, sound_batch};
 use super::{Report, Scope};
 use crate::family::Parts;
@@ -53,7 +53,7 @@ pub(super) fn rewritten(old: &NewFile, new: &OutputFile) -> NewFile {
         tail_size: fresh.tail_size,
         file_checksum: fresh.file_checksum,
         file_checksum_func_name: fresh.file_checksum_func_name,
-        user_defined_timestamps_persisted: true,
+        user_defined_timestamps_persisted: fresh.user_defined_timestamps_persisted,
         ..old.clone()
     }
 }
@@ -168,13 +168,8 @@ impl<'a> Repair<'a> {
         let (name, comparator) =
             family.map_or(("default", None), |f| (f.name.as_str(), f.comparator.as_deref()));
         let descriptor = descriptor_of(self.scope, name, comparator)?;
-        let parts = Arc::new(Parts::resolve(
-            &descriptor.options,
-            &self.scope.options,
-            &self.scope.paths.db,
-            None,
-            None,
-        )?);
+        let parts =
+            parts_of(self.scope, &descriptor, family.and_then(|f| f.persist_user_defined_timestamps))?;
         let settings = self.settings(table, name.to_string(), parts, &descriptor.options.compression_opts);
         let file = self.env.fs.open_random(&table.path, &ReadHints::default())?;
         let size = file.size()?;

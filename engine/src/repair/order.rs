@@ -19,10 +19,8 @@ use table::sst::ReadCtx;
 
 use super::apply::{Repair, rewritten};
 use super::found::{State, Table};
-use super::terms::{descriptor_of, table_options};
-use crate::family::Parts;
+use super::terms::{descriptor_of, parts_of, table_options};
 use crate::output::{OutputSettings, Rewrite};
-use crate::sync::Arc;
 
 /// A group of overlapping SST files, and the key range of the whole group.
 struct Group {
@@ -88,13 +86,8 @@ impl Repair<'_> {
             record.map_or(("default", None), |f| (f.name.as_str(), f.comparator.as_deref()));
         let (name, descriptor) = (name.to_string(), descriptor_of(self.scope, name, comparator)?);
         let order = descriptor.options.comparator.clone();
-        let parts = Arc::new(Parts::resolve(
-            &descriptor.options,
-            &self.scope.options,
-            &self.scope.paths.db,
-            None,
-            None,
-        )?);
+        let parts =
+            parts_of(self.scope, &descriptor, record.and_then(|f| f.persist_user_defined_timestamps))?;
         let mut out = Vec::new();
         for group in groups(&order, tables) {
             if group.members.len() == 1 {

@@ -16,7 +16,7 @@ use table::sst::salvage::{Part, Salvaged};
 use super::choose::{Chosen, choose};
 use super::found::{BlobReferences, InWals, State, Survey, Table};
 use super::identity::{self, RecordCheck};
-use super::terms::{descriptor_of, order_of, problem, table_dirs, table_options};
+use super::terms::{descriptor_of, order_of, problem, table_dirs, table_options, with_timestamps};
 use super::{Report, Scope, Weight};
 use crate::manifest::read_proof;
 use crate::options::file;
@@ -158,6 +158,7 @@ impl Survey {
             for record in records {
                 self.next_number = self.next_number.max(record.number.next());
                 self.last_seq = self.last_seq.max(record.largest_seqno);
+                let record = with_timestamps(record, &order);
                 let table = self.table(scope, family.id, &family.name, &order, &dirs, record)?;
                 self.tables.push(table);
             }

@@ -6,11 +6,14 @@ use std::path::PathBuf;
 use base::{Error, Level, Order, Result};
 use format::edit::NewFile;
 use format::names::FileName;
+use lsm::file_meta::FileMetaData;
 use table::sst::OpenOptions;
 
 use super::{Problem, Scope, Weight};
 use crate::components::FamilyDescriptor;
+use crate::family::Parts;
 use crate::options::file::{self, OptionsFile};
+use crate::sync::Arc;
 
 pub(super) fn table_options(order: &Order, record: &NewFile) -> OpenOptions {
     OpenOptions {
@@ -18,8 +21,30 @@ pub(super) fn table_options(order: &Order, record: &NewFile) -> OpenOptions {
         file_number: record.number,
         level: Level::from_index(record.level as usize),
         largest_seqno: Some(record.largest_seqno),
+        timestamps_persisted: record.user_defined_timestamps_persisted,
         ..OpenOptions::default()
     }
+}
+
+/// Returns the record with boundary keys that have timestamps, as the entries of the SST file have when they are read. The
+/// MANIFEST has no timestamps in the records of SST files without timestamps.
+pub(super) fn with_timestamps(record: NewFile, order: &Order) -> NewFile {
+    let read = FileMetaData::from_record(&record, order.timestamp_size());
+    NewFile { smallest: read.smallest.to_vec(), largest: read.largest.to_vec(), ..record }
+}
+
+/// Returns the components for a new SST file of a column family. The MANIFEST decides whether its SST files have timestamps.
+///
+/// # Errors
+/// The errors of [`Parts::resolve`].
+pub(super) fn parts_of(
+    scope: &Scope,
+    descriptor: &FamilyDescriptor,
+    persist_timestamps: Option<bool>,
+) -> Result<Arc<Parts>> {
+    let mut parts = Parts::resolve(&descriptor.options, &scope.options, &scope.paths.db, None, None)?;
+    parts.stored.timestamps = persist_timestamps.unwrap_or(parts.stored.timestamps);
+    Ok(Arc::new(parts))
 }
 
 /// Returns the descriptor of a column family: the descriptor of the caller, or the options of the default column
