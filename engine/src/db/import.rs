@@ -2,6 +2,7 @@
 
 use base::{Error, Result};
 use format::edit::VersionEdit;
+use lsm::table_file::TableFile;
 use lsm::version::{Edit, Version};
 
 use super::Db;
@@ -91,9 +92,11 @@ impl Db {
             );
             let added =
                 VersionEdit { remaining_entries: Some(1), ..of_new_family(id, &descriptor.name, parts, wal) };
+            let timestamp_size = parts.order.timestamp_size();
+            let record = |(level, file): &(usize, Arc<TableFile>)| file.to_record(*level, timestamp_size);
             let filled = VersionEdit {
                 column_family: id,
-                new_files: imported.files.iter().map(|(level, file)| file.to_record(*level, 0)).collect(),
+                new_files: imported.files.iter().map(record).collect(),
                 remaining_entries: Some(0),
                 ..VersionEdit::default()
             };
