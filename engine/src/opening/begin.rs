@@ -45,7 +45,7 @@ impl Opening {
             self.paths.db.display()
         );
         let obsolete = Arc::new(Obsolete::new(release_notifier.clone()));
-        let reused = self.reuse_manifest(&recovered);
+        let reused = self.reuse_manifest(&recovered, families);
         let reuses = reused.is_some();
         let new = || Manifest::new(self.env.clone(), manifest_settings(o, &self.paths), recovered.number);
         let manifest = reused.unwrap_or_else(new).with_stats(tools.stats.clone());
