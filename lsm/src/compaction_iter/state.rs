@@ -38,7 +38,11 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    pub(super) fn new(config: Config) -> Self {
+    pub(super) fn new(mut config: Config) -> Self {
+        if config.order.user.timestamp_size() == 0 {
+            // The column family had timestamps before: the MANIFEST keeps the low end of their history.
+            config.full_history_ts_low = None;
+        }
         base::invariant!(
             config
                 .full_history_ts_low
