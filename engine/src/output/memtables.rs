@@ -63,7 +63,7 @@ pub fn write_memtables(
         .with_full_history_ts_low(full_history_ts_low.clone());
     let timestamp_size = parts.order.timestamp_size();
     let strip = !parts.stored.timestamps && timestamp_size > 0;
-    let mut tombstone_bytes = 0;
+    let (mut tombstone_bytes, mut fragmented_lists) = (0, Vec::new());
     for immutable in &pick.memtables {
         let fragmented = immutable.mem.range_tombstones();
         tombstone_bytes += fragmented.payload_bytes();
@@ -72,7 +72,10 @@ pub fn write_memtables(
         }
         match strip {
             false => tombstones.add_fragmented(&fragmented, None),
-            true => add_stripped(&mut tombstones, &fragmented, timestamp_size),
+            true => {
+                add_stripped(&mut tombstones, &fragmented, timestamp_size);
+                fragmented_lists.push(fragmented);
+            }
         }
     }
     let config = Config {
@@ -92,7 +95,7 @@ pub fn write_memtables(
     let expected = verify.then(|| pick.memtables.iter().map(|s| s.mem.counts().entries).sum());
     let merged = |sources| Merging::new(order.clone(), sources);
     let written = if strip {
-        let rows = Stripped::new(merged(sources), timestamp_size);
+        let rows = Stripped::new(merged(sources), timestamp_size, fragmented_lists);
         let rows = CompactionIter::new(rows, AnythingBelow, tombstones, config);
         write_all_into(rows, (&settings, covered), expected)
     } else {

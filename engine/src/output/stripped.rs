@@ -7,16 +7,27 @@
 //! its entries in descending order: the entry with the newest timestamp stays the newest entry. RocksDB writes such entries
 //! out of order.
 //!
+//! A range tombstone deletes the entries of a key with smaller sequence numbers, whatever their timestamps. If such an
+//! entry got a larger sequence number, its value would be back. A reader of the newest state stops at the first deleted
+//! entry, also if an entry with an older timestamp is newer than the range tombstone. So the first deleted entry becomes a
+//! point tombstone before the sequence numbers are exchanged. The exception is an entry after a single deletion: the single
+//! deletion deletes the entry.
+//!
 //! Only forward iteration from the start is possible: a flush needs no more.
 
 use base::iter::InternalIterator;
 use base::key::{self, TRAILER_LEN};
-use base::{Error, Pinned, Result};
+use base::{Error, Pinned, Result, SequenceNumber, ValueType};
+use mem::range_del::FragmentedTombstones;
+
+use crate::sync::Arc;
 
 /// Iterator over the entries of memtables without their timestamps: see the module.
 pub struct Stripped<I> {
     source: I,
     timestamp_size: usize,
+    /// The range tombstones of the memtables.
+    tombstones: Vec<Arc<FragmentedTombstones>>,
     /// The entries of one key, in the order of their timestamps: internal keys and values.
     entries: Vec<(Vec<u8>, Pinned)>,
     at: usize,
@@ -24,10 +35,10 @@ pub struct Stripped<I> {
 }
 
 impl<I: InternalIterator> Stripped<I> {
-    /// Makes the iterator. `timestamp_size` is the number of bytes of each timestamp. The iterator is not valid
-    /// yet.
-    pub fn new(source: I, timestamp_size: usize) -> Self {
-        Stripped { source, timestamp_size, entries: Vec::new(), at: 0, error: None }
+    /// Makes the iterator. `timestamp_size` is the number of bytes of each timestamp, and `tombstones` are the
+    /// range tombstones of the same memtables. The iterator is not valid yet.
+    pub fn new(source: I, timestamp_size: usize, tombstones: Vec<Arc<FragmentedTombstones>>) -> Self {
+        Stripped { source, timestamp_size, tombstones, entries: Vec::new(), at: 0, error: None }
     }
 
     /// Reads all entries of the key on which the source is.
@@ -61,6 +72,7 @@ impl<I: InternalIterator> Stripped<I> {
             sequences.len()
         );
         if !sequences.is_sorted_by(|newer, older| newer > older) {
+            self.replace_deleted(&sequences);
             sequences.sort_unstable_by(|a, b| b.cmp(a));
             for ((internal, _), seq) in self.entries.iter_mut().zip(sequences) {
                 let trailer = key::pack(seq, key::trailer(internal) as u8);
@@ -68,6 +80,27 @@ impl<I: InternalIterator> Stripped<I> {
                 internal[at..].copy_from_slice(&trailer.to_le_bytes());
             }
         }
+    }
+
+    /// Makes the first entry that a range tombstone deletes a point tombstone. `sequences` are the sequence numbers of the
+    /// entries.
+    fn replace_deleted(&mut self, sequences: &[SequenceNumber]) {
+        let Some((internal, _)) = self.entries.first() else { return };
+        let user = &internal[..internal.len() - TRAILER_LEN - self.timestamp_size];
+        let newest =
+            self.tombstones.iter().filter_map(|list| list.max_covering(user, key::MAX_SEQUENCE)).max();
+        let Some(at) = newest.and_then(|newest| sequences.iter().position(|seq| *seq < newest)) else {
+            return;
+        };
+        let before = at.checked_sub(1).map(|before| key::split(&self.entries[before].0).2);
+        if before == Some(ValueType::SingleDeletion as u8) {
+            return;
+        }
+        let (internal, value) = &mut self.entries[at];
+        let trailer = key::pack(key::sequence(internal), ValueType::DeletionWithTimestamp as u8);
+        let from = internal.len() - TRAILER_LEN;
+        internal[from..].copy_from_slice(&trailer.to_le_bytes());
+        *value = Pinned::from_vec(Vec::new());
     }
 }
 
@@ -157,7 +190,7 @@ mod tests {
             table.add(SequenceNumber::new(seq), ValueType::Value, &full, &timestamp.to_le_bytes()).unwrap();
         }
         assert_eq!(table.newest_timestamp(), Some(9));
-        let mut rows = Stripped::new(table.iter(), 8);
+        let mut rows = Stripped::new(table.iter(), 8, vec![table.range_tombstones()]);
         let mut seen = Vec::new();
         let mut before: Option<Vec<u8>> = None;
         rows.seek_to_first();

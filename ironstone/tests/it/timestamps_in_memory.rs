@@ -160,3 +160,20 @@ fn options_that_rocksdb_refuses_with_it_are_refused() {
     let db = Db::open("data", options("")).unwrap();
     assert_eq!(db.newest_timestamp().unwrap_err().kind(), Kind::InvalidArgument);
 }
+
+#[test]
+fn a_flush_brings_no_deleted_value_back_if_the_timestamps_of_a_key_go_back() {
+    let db = Db::open("data", options(TEXT)).unwrap();
+    for key in [&b"b"[..], b"bbbbbbbbb"] {
+        put(&db, key, 9, b"deleted");
+    }
+    db.delete_range_with_ts(b"a", b"z", &10u64.to_le_bytes(), &WriteOptions::default()).unwrap();
+    for key in [&b"b"[..], b"bbbbbbbbb"] {
+        put(&db, key, 4, b"older");
+        assert_eq!(get(&db, key, 20), Ok(None));
+    }
+    db.flush().unwrap();
+    for key in [&b"b"[..], b"bbbbbbbbb"] {
+        assert_eq!(get(&db, key, 20), Ok(None));
+    }
+}
