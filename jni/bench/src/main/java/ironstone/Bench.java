@@ -14,6 +14,7 @@ import org.rocksdb.Options;
 import org.rocksdb.ReadOptions;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksIterator;
+import org.rocksdb.Snapshot;
 import org.rocksdb.StringAppendOperator;
 import org.rocksdb.WriteBatch;
 import org.rocksdb.WriteOptions;
@@ -132,6 +133,14 @@ public final class Bench {
       });
       row("iterator-new", () -> {
         for (int at = 0; at < batch; at++) db.newIterator(options).close();
+        return batch;
+      });
+      row("snapshot", () -> {
+        for (int at = 0; at < batch; at++) {
+          try (Snapshot snapshot = db.getSnapshot()) {
+            db.releaseSnapshot(snapshot);
+          }
+        }
         return batch;
       });
     }
