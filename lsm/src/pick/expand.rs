@@ -330,7 +330,7 @@ impl<'a> Picker<'a> {
         if !task.bottommost && !task.grandparents.is_empty() {
             task.max_output_file_size = target.saturating_mul(2);
         }
-        task.trivial_move = self.is_trivial_move(&task, false);
+        task.trivial_move = self.is_trivial_move(&task);
         base::invariant!(
             !task.trivial_move || task.output_level > task.start_level(),
             "a trivial move stays in its level: {task}"
@@ -353,18 +353,21 @@ impl<'a> Picker<'a> {
         !self.version.range_may_exist_below(begin, end, output_level, l0_index)
     }
 
-    /// Returns true if the files can move to the output level unchanged. `l0_disjoint` means that the chosen
-    /// level-0 files do not overlap.
-    pub fn is_trivial_move(&self, task: &Task, l0_disjoint: bool) -> bool {
+    /// Returns true if the files can move to the output level unchanged.
+    pub fn is_trivial_move(&self, task: &Task) -> bool {
+        let is_overlapping =
+            |input: &Inputs| input.level == 0 && input.files.len() > 1 && !self.l0_is_disjoint();
+        self.may_move(task) && !task.inputs.first().is_some_and(is_overlapping)
+    }
+
+    /// Returns true if the files can move to the output level unchanged, and chosen files of level 0 do not overlap each other.
+    pub fn may_move(&self, task: &Task) -> bool {
         let [input] = &task.inputs[..] else { return false };
         let start = input.level;
         if start == task.output_level
             || task.manual && self.options.has_compaction_filter
             || task.proximal.is_some()
         {
-            return false;
-        }
-        if start == 0 && !l0_disjoint && input.files.len() > 1 && !self.l0_is_disjoint() {
             return false;
         }
         let fits = |file: &Arc<TableFile>| {

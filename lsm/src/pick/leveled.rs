@@ -382,7 +382,7 @@ impl Leveled<'_> {
         }
         let mut task = self.picker.task(reason, inputs, output_level);
         if l0_move {
-            task.trivial_move = self.picker.is_trivial_move(&task, true);
+            task.trivial_move = self.picker.may_move(&task);
         }
         if self.picker.options.priority == Priority::RoundRobin && start_level > 0 {
             task.next_cursor = self.next_cursor(&task);

@@ -171,7 +171,7 @@ impl Plan<'_> {
         // levels.)
         task.trim_timestamp.clone_from(&self.request.trim_timestamp);
         let rewrites = self.request.all_levels || self.request.trim_timestamp.is_some();
-        task.trivial_move = !rewrites && self.picker.is_trivial_move(&task, false);
+        task.trivial_move = !rewrites && self.picker.is_trivial_move(&task);
         task.check(self.picker.version);
         Step::Do(Box::new(task), rest)
     }
@@ -258,7 +258,7 @@ pub fn plan_files(
             "A running compaction is writing to the same output level(s) in an overlapping key range",
         ));
     }
-    task.trivial_move = allow_move && picker.is_trivial_move(&task, false);
+    task.trivial_move = allow_move && picker.is_trivial_move(&task);
     task.check(version);
     Ok(task)
 }

@@ -478,7 +478,7 @@ impl Universal<'_> {
             task.max_output_file_size = task.target_output_file_size;
         }
         task.output_path_id = self.path_of_size(estimated_bytes);
-        task.trivial_move = self.picker.is_trivial_move(task, false);
+        task.trivial_move = self.picker.is_trivial_move(task);
     }
 
     /// Returns the first path with space for the file and for the files that later compactions will write.
