@@ -6,10 +6,13 @@ use base::{Kind, Subcode};
 use env::fault::FaultFs;
 use env::memory::Survivors;
 use ironstone_engine::components::FamilyDescriptor;
+use ironstone_engine::db::{SectionOwner, SectionWriter};
 use ironstone_engine::ingest::{ExternalWriter, IngestRequest};
 use ironstone_engine::options::{
     CompactRangeOptions, FamilyOptions, FlushOptions, IngestExternalFileOptions,
 };
+use ironstone_engine::prepared::{SectionKind, WritePolicy};
+use ironstone_engine::sequence::Decision;
 use shuttle::thread;
 
 use super::*;
@@ -463,6 +466,41 @@ fn a_short_group_does_not_insert_before_a_long_group_before_it() {
         });
         let newest = writers.map(|thread| thread.join().unwrap()).into_iter().max().unwrap();
         assert_eq!(get(&db, &db.default_family().unwrap(), "000"), Some(newest.1));
+        db.close().unwrap();
+    });
+}
+
+/// A view that hides nothing may be the last owner of a list of undecided ranges. To free a range takes the lock of the snapshots.
+#[test]
+fn a_snapshot_taken_during_a_commit_does_not_wait_for_itself() {
+    explore(|| {
+        let env = world();
+        let mut request = drawn(&env);
+        request.components.write_policy = WritePolicy::Prepared;
+        let db = open(request);
+        let committer = {
+            let db = db.clone();
+            thread::spawn(move || {
+                let decision = Arc::new(Decision::default());
+                let owner = SectionOwner { name: b"t", wal: None, decision: &decision };
+                let mut batch = WriteBatch::default();
+                batch.put(b"a", b"1");
+                let sections = SectionWriter::new(&db);
+                let options = WriteOptions::default();
+                let written =
+                    sections.write(batch.records(), SectionKind::Prepared, owner, &options).unwrap();
+                let owner = SectionOwner { wal: Some(written.wal), ..owner };
+                sections.commit(owner, &WriteBatch::default(), &options, None).unwrap();
+            })
+        };
+        let mut before = 0;
+        for _ in 0..3 {
+            let snapshot = db.snapshot();
+            assert!(snapshot.sequence().get() >= before, "a snapshot is older than the one before");
+            before = snapshot.sequence().get();
+        }
+        committer.join().unwrap();
+        assert!(db.get(&db.default_family().unwrap(), b"a", &ReadOptions::default()).unwrap().is_some());
         db.close().unwrap();
     });
 }
