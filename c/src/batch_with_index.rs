@@ -92,7 +92,7 @@ c_api! {
     }
 
     /// Works like `rocksdb_writebatch_wi_create`. The batch uses the comparator for column families whose own
-    /// comparator it does not know; null: bytewise. Records past `max_bytes` are rejected; 0: no limit. If
+    /// comparator the batch does not know; null: bytewise. Records past `max_bytes` are rejected; 0: no limit. If
     /// `protection_bytes_per_key` is 8, a write of the batch keeps checksums of the records. If it is another number
     /// above 0, each write of the batch fails.
     fn rocksdb_writebatch_wi_create_with_params(

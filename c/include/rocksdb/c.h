@@ -778,7 +778,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_iterate_cf_ld(rocksdb_writeba
 extern ROCKSDB_LIBRARY_API rocksdb_writebatch_wi_t* rocksdb_writebatch_wi_create(size_t reserved_bytes,
     unsigned char overwrite_keys);
 /* Works like `rocksdb_writebatch_wi_create`. The batch uses the comparator for column families whose own
-   comparator it does not know; null: bytewise. Records past `max_bytes` are rejected; 0: no limit. If
+   comparator the batch does not know; null: bytewise. Records past `max_bytes` are rejected; 0: no limit. If
    `protection_bytes_per_key` is 8, a write of the batch keeps checksums of the records. If it is another number
    above 0, each write of the batch fails. */
 extern ROCKSDB_LIBRARY_API rocksdb_writebatch_wi_t* rocksdb_writebatch_wi_create_with_params(rocksdb_comparator_t* backup_index_comparator,
