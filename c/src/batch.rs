@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_void};
 use base::{Error, FamilyId, Result};
 use engine::batch::WriteBatch;
 use engine::family::Family;
-use format::batch::{Batch, Record};
+use format::batch::{Batch, HEADER_LEN, Record};
 
 use crate::abi::exception::guarded;
 use crate::abi::{Owned, Text};
@@ -60,8 +60,42 @@ impl rocksdb_writebatch_t {
         self.batch_to_write()
     }
 
+    /// Adds a record. If `timestamp_size` is not 0, the record gets room for a timestamp, and the batch can be written after
+    /// `rocksdb_writebatch_update_timestamps`.
+    fn add(&mut self, family: FamilyId, timestamp_size: usize, record: Addition<'_>) {
+        let room = vec![0; timestamp_size];
+        self.change(|batch| {
+            record.add(batch, family, &room);
+            if timestamp_size > 0 {
+                batch.expect_timestamp(family, timestamp_size);
+            }
+        });
+    }
+
+    /// Adds a record of the default column family. The record gets room for a timestamp of the length that the batch was
+    /// created for.
+    fn add_default(&mut self, record: Addition<'_>) {
+        self.add(FamilyId::DEFAULT, self.default_timestamp_size, record);
+    }
+
+    /// Adds a record of a column family. The record gets room for a timestamp of this column family.
+    fn add_in(&mut self, family: &rocksdb_column_family_handle_t, record: Addition<'_>) {
+        self.add(family.id(), family.timestamp_size(), record);
+    }
+
     /// Applies a change to the batch. Drops the change if the batch is then larger than `max_bytes`, as RocksDB does.
     fn change(&mut self, change: impl FnOnce(&mut WriteBatch)) {
+        if let Some((bytes, _)) = &mut self.fault {
+            // As in RocksDB, bytes that are not a batch take further records. Shorter bytes have no count.
+            if bytes.len() >= HEADER_LEN {
+                let mut added = WriteBatch::new();
+                change(&mut added);
+                bytes.extend_from_slice(added.records());
+                let count = format::batch::count(bytes).wrapping_add(added.count());
+                format::batch::set_count(bytes, count);
+            }
+            return;
+        }
         if self.max_bytes == 0 {
             return change(&mut self.batch);
         }
@@ -88,6 +122,33 @@ impl rocksdb_writebatch_t {
     /// Returns the number of changes. For bytes that are not a batch, the number that the bytes state.
     fn count(&self) -> u32 {
         Batch::new(self.bytes()).map_or(0, |batch| batch.count())
+    }
+}
+
+/// A record that a call adds to a batch.
+enum Addition<'a> {
+    Put(&'a [u8], &'a [u8]),
+    Merge(&'a [u8], &'a [u8]),
+    Delete(&'a [u8]),
+    SingleDelete(&'a [u8]),
+    DeleteRange(&'a [u8], &'a [u8]),
+}
+
+impl Addition<'_> {
+    /// Adds the record to a batch. An empty `timestamp` adds no timestamp.
+    fn add(self, batch: &mut WriteBatch, family: FamilyId, timestamp: &[u8]) {
+        match self {
+            Addition::Put(key, value) if timestamp.is_empty() => batch.put_in(family, key, value),
+            Addition::Put(key, value) => batch.put_at(family, key, timestamp, value),
+            Addition::Merge(key, operand) if timestamp.is_empty() => batch.merge_in(family, key, operand),
+            Addition::Merge(key, operand) => batch.merge_at(family, key, timestamp, operand),
+            Addition::Delete(key) if timestamp.is_empty() => batch.delete_in(family, key),
+            Addition::Delete(key) => batch.delete_at(family, key, timestamp),
+            Addition::SingleDelete(key) if timestamp.is_empty() => batch.single_delete_in(family, key),
+            Addition::SingleDelete(key) => batch.single_delete_at(family, key, timestamp),
+            Addition::DeleteRange(begin, end) if timestamp.is_empty() => batch.delete_range_in(family, begin, end),
+            Addition::DeleteRange(begin, end) => batch.delete_range_at(family, begin, end, timestamp),
+        };
     }
 }
 
@@ -250,14 +311,13 @@ c_api! {
     }
 
     fn rocksdb_writebatch_put(batch: mut rocksdb_writebatch_t, key: bytes, val: bytes) {
-        batch.change(|batch| { batch.put(key, val); });
+        batch.add_default(Addition::Put(key, val));
     }
 
     fn rocksdb_writebatch_put_cf(
         batch: mut rocksdb_writebatch_t, column_family: at rocksdb_column_family_handle_t, key: bytes, val: bytes
     ) {
-        let id = column_family.id();
-        batch.change(|batch| { batch.put_in(id, key, val); });
+        batch.add_in(column_family, Addition::Put(key, val));
     }
 
     fn rocksdb_writebatch_put_cf_with_ts(
@@ -273,51 +333,49 @@ c_api! {
     /// Puts a key and a value that are given in parts.
     fn rocksdb_writebatch_putv(batch: mut rocksdb_writebatch_t, keys_list: islices, values_list: islices) {
         let (key, value) = (keys_list.concat(), values_list.concat());
-        batch.change(|batch| { batch.put(&key, &value); });
+        batch.add_default(Addition::Put(&key, &value));
     }
 
     fn rocksdb_writebatch_putv_cf(
         batch: mut rocksdb_writebatch_t, column_family: at rocksdb_column_family_handle_t, keys_list: islices,
         values_list: islices
     ) {
-        let (id, key, value) = (column_family.id(), keys_list.concat(), values_list.concat());
-        batch.change(|batch| { batch.put_in(id, &key, &value); });
+        let (key, value) = (keys_list.concat(), values_list.concat());
+        batch.add_in(column_family, Addition::Put(&key, &value));
     }
 
     fn rocksdb_writebatch_merge(batch: mut rocksdb_writebatch_t, key: bytes, val: bytes) {
-        batch.change(|batch| { batch.merge(key, val); });
+        batch.add_default(Addition::Merge(key, val));
     }
 
     fn rocksdb_writebatch_merge_cf(
         batch: mut rocksdb_writebatch_t, column_family: at rocksdb_column_family_handle_t, key: bytes, val: bytes
     ) {
-        let id = column_family.id();
-        batch.change(|batch| { batch.merge_in(id, key, val); });
+        batch.add_in(column_family, Addition::Merge(key, val));
     }
 
     /// Merges a key and an operand that are given in parts.
     fn rocksdb_writebatch_mergev(batch: mut rocksdb_writebatch_t, keys_list: islices, values_list: islices) {
         let (key, value) = (keys_list.concat(), values_list.concat());
-        batch.change(|batch| { batch.merge(&key, &value); });
+        batch.add_default(Addition::Merge(&key, &value));
     }
 
     fn rocksdb_writebatch_mergev_cf(
         batch: mut rocksdb_writebatch_t, column_family: at rocksdb_column_family_handle_t, keys_list: islices,
         values_list: islices
     ) {
-        let (id, key, value) = (column_family.id(), keys_list.concat(), values_list.concat());
-        batch.change(|batch| { batch.merge_in(id, &key, &value); });
+        let (key, value) = (keys_list.concat(), values_list.concat());
+        batch.add_in(column_family, Addition::Merge(&key, &value));
     }
 
     fn rocksdb_writebatch_delete(batch: mut rocksdb_writebatch_t, key: bytes) {
-        batch.change(|batch| { batch.delete(key); });
+        batch.add_default(Addition::Delete(key));
     }
 
     fn rocksdb_writebatch_delete_cf(
         batch: mut rocksdb_writebatch_t, column_family: at rocksdb_column_family_handle_t, key: bytes
     ) {
-        let id = column_family.id();
-        batch.change(|batch| { batch.delete_in(id, key); });
+        batch.add_in(column_family, Addition::Delete(key));
     }
 
     fn rocksdb_writebatch_delete_cf_with_ts(
@@ -330,14 +388,13 @@ c_api! {
     }
 
     fn rocksdb_writebatch_singledelete(batch: mut rocksdb_writebatch_t, key: bytes) {
-        batch.change(|batch| { batch.single_delete(key); });
+        batch.add_default(Addition::SingleDelete(key));
     }
 
     fn rocksdb_writebatch_singledelete_cf(
         batch: mut rocksdb_writebatch_t, column_family: at rocksdb_column_family_handle_t, key: bytes
     ) {
-        let id = column_family.id();
-        batch.change(|batch| { batch.single_delete_in(id, key); });
+        batch.add_in(column_family, Addition::SingleDelete(key));
     }
 
     fn rocksdb_writebatch_singledelete_cf_with_ts(
@@ -352,40 +409,39 @@ c_api! {
     /// Deletes a key that is given in parts.
     fn rocksdb_writebatch_deletev(batch: mut rocksdb_writebatch_t, keys_list: islices) {
         let key = keys_list.concat();
-        batch.change(|batch| { batch.delete(&key); });
+        batch.add_default(Addition::Delete(&key));
     }
 
     fn rocksdb_writebatch_deletev_cf(
         batch: mut rocksdb_writebatch_t, column_family: at rocksdb_column_family_handle_t, keys_list: islices
     ) {
-        let (id, key) = (column_family.id(), keys_list.concat());
-        batch.change(|batch| { batch.delete_in(id, &key); });
+        let key = keys_list.concat();
+        batch.add_in(column_family, Addition::Delete(&key));
     }
 
     /// Deletes the keys from `start_key` up to `end_key`, `end_key` not included.
     fn rocksdb_writebatch_delete_range(batch: mut rocksdb_writebatch_t, start_key: bytes, end_key: bytes) {
-        batch.change(|batch| { batch.delete_range(start_key, end_key); });
+        batch.add_default(Addition::DeleteRange(start_key, end_key));
     }
 
     fn rocksdb_writebatch_delete_range_cf(
         batch: mut rocksdb_writebatch_t, column_family: at rocksdb_column_family_handle_t, start_key: bytes,
         end_key: bytes
     ) {
-        let id = column_family.id();
-        batch.change(|batch| { batch.delete_range_in(id, start_key, end_key); });
+        batch.add_in(column_family, Addition::DeleteRange(start_key, end_key));
     }
 
     /// Deletes a range whose keys are given in parts.
     fn rocksdb_writebatch_delete_rangev(batch: mut rocksdb_writebatch_t, keys: ranges) {
         let (start, end) = (keys.starts.concat(), keys.limits.concat());
-        batch.change(|batch| { batch.delete_range(&start, &end); });
+        batch.add_default(Addition::DeleteRange(&start, &end));
     }
 
     fn rocksdb_writebatch_delete_rangev_cf(
         batch: mut rocksdb_writebatch_t, column_family: at rocksdb_column_family_handle_t, keys: ranges
     ) {
-        let (id, start, end) = (column_family.id(), keys.starts.concat(), keys.limits.concat());
-        batch.change(|batch| { batch.delete_range_in(id, &start, &end); });
+        let (start, end) = (keys.starts.concat(), keys.limits.concat());
+        batch.add_in(column_family, Addition::DeleteRange(&start, &end));
     }
 
     /// Adds bytes that are written to the WAL but not to memtables.

@@ -250,11 +250,15 @@ impl rocksdb_column_family_handle_t {
     /// Returns true if the keys of the column family have timestamps as long as `ts`. RocksDB ignores a call that adds an entry with
     /// another timestamp to a write batch.
     pub(crate) fn has_timestamps_like(&self, ts: &[u8]) -> bool {
-        let size = match &self.held {
+        !ts.is_empty() && self.timestamp_size() == ts.len()
+    }
+
+    /// Returns the length of the timestamps of the column family in bytes; 0: the column family has no timestamps.
+    pub(crate) fn timestamp_size(&self) -> usize {
+        match &self.held {
             Held::Counted { family, .. } => family.order().user.timestamp_size(),
             Held::Default { timestamp_size, .. } => *timestamp_size,
-        };
-        size > 0 && size == ts.len()
+        }
     }
 }
 

@@ -27,7 +27,7 @@ pub(crate) fn copied(value: Option<Pinned>, len: &Out<usize>) -> Option<Buffer> 
     value.map(|value| Buffer::bytes(&value))
 }
 
-/// Returns the value of a key and the timestamp of the value.
+/// Returns the value of a key and the timestamp of the value. The timestamp is empty in a column family without timestamps.
 pub(super) fn get_with_ts(
     db: &rocksdb_t,
     family: &Arc<Family>,
@@ -36,6 +36,9 @@ pub(super) fn get_with_ts(
 ) -> Result<Option<(Pinned, Vec<u8>)>> {
     let open = db.get()?;
     open.refuse_ttl("a read with a timestamp")?;
+    if family.order().user.timestamp_size() == 0 {
+        return Ok(open.get(family, key, options)?.map(|value| (value, Vec::new())));
+    }
     let found = open.db.reads().get_stamped(family, key, options)?;
     Ok(found.and_then(|found| Some((found.value?, found.timestamp))))
 }

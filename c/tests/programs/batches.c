@@ -203,6 +203,13 @@ static void all_calls_of_a_batch(rocksdb_t* db, rocksdb_column_family_handle_t* 
   for (int at = 0; at < 4; at++) rocksdb_writebatch_put(batch, "0123456789", 10, "v", 1);
   printf("count of a limited batch: %d\n", rocksdb_writebatch_count(batch));
   rocksdb_writebatch_destroy(batch);
+  /* Bytes with a wrong count take further records. */
+  static const char wrong[] = "\0\0\0\0\0\0\0\0\5\0\0\0\1\1a\1b";
+  batch = rocksdb_writebatch_create_from(wrong, sizeof wrong - 1);
+  rocksdb_writebatch_put(batch, "k", 1, "v", 1);
+  rocksdb_writebatch_delete_cf(batch, family, "k", 1);
+  print_batch(batch);
+  rocksdb_writebatch_destroy(batch);
   static const size_t protections[] = {1, 8, 16};
   for (int at = 0; at < 3; at++) {
     batch = rocksdb_writebatch_create_with_params(0, 0, protections[at], 0);

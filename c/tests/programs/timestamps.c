@@ -107,6 +107,73 @@ static void show(rocksdb_t* db, rocksdb_column_family_handle_t* family, uint64_t
   rocksdb_readoptions_set_timestamp(reading, NULL, 0);
 }
 
+static void print_batch(const char* what, rocksdb_writebatch_t* batch) {
+  size_t len = 0;
+  const char* data = rocksdb_writebatch_data(batch, &len);
+  printf("%s, %d records:", what, rocksdb_writebatch_count(batch));
+  /* The first eight bytes are the sequence number, which a write sets. */
+  for (size_t i = 8; i < len; i++) printf(" %02x", (unsigned char)data[i]);
+  printf("\n");
+}
+
+/* A program sends the bytes of a batch without timestamps to another process, which sets the timestamps and writes the batch. */
+static void replicate(rocksdb_t* db, rocksdb_column_family_handle_t* family) {
+  size_t len = 0;
+  rocksdb_writebatch_t* sent = rocksdb_writebatch_create();
+  rocksdb_writebatch_put_cf(sent, family, "user:0000000001", 15, "v", 1);
+  rocksdb_writebatch_put_cf(sent, family, "user:0000000002", 15, "w", 1);
+  rocksdb_writebatch_delete_cf(sent, family, "u", 1);
+  rocksdb_writebatch_singledelete_cf(sent, family, "s", 1);
+  rocksdb_writebatch_delete_range_cf(sent, family, "x", 1, "z", 1);
+  print_batch("sent", sent);
+  const char* data = rocksdb_writebatch_data(sent, &len);
+  rocksdb_writebatch_t* received = rocksdb_writebatch_create_from(data, len);
+  rocksdb_writebatch_update_timestamps(received, stamp(50), TS, NULL, only_families, &error);
+  check("received batch");
+  print_batch("received", received);
+  rocksdb_write(db, writing, received, &error);
+  check("write of the received batch");
+  rocksdb_writebatch_destroy(received);
+
+  rocksdb_write(db, writing, sent, &error);
+  printf("sent: %s\n", error != NULL ? error : "accepted");
+  rocksdb_free(error);
+  error = NULL;
+  rocksdb_writebatch_destroy(sent);
+
+  char kept[TS];
+  memcpy(kept, stamp(60), TS);
+  rocksdb_readoptions_set_timestamp(reading, kept, TS);
+  rocksdb_iterator_t* iterator = rocksdb_create_iterator_cf(db, reading, family);
+  for (rocksdb_iter_seek(iterator, "u", 1); rocksdb_iter_valid(iterator); rocksdb_iter_next(iterator)) {
+    const char* key = rocksdb_iter_key(iterator, &len);
+    printf("replicated: %.*s\n", (int)len, key);
+  }
+  rocksdb_iter_get_error(iterator, &error);
+  check("iterator");
+  rocksdb_iter_destroy(iterator);
+  rocksdb_readoptions_set_timestamp(reading, NULL, 0);
+}
+
+/* A read with a timestamp of a column family without timestamps returns an empty timestamp. */
+static void without_timestamps(rocksdb_t* db, rocksdb_column_family_handle_t* family) {
+  const char* keys[] = {"plain", "missing"};
+  const rocksdb_column_family_handle_t* families[] = {family, family};
+  size_t sizes[] = {5, 7}, lens[2], time_lens[2];
+  char *values[2], *times[2], *errors[2];
+  rocksdb_multi_get_cf_with_ts(db, reading, families, 2, keys, sizes, values, lens, times, time_lens, errors);
+  print_all("no timestamps", 2, keys, values, lens, times, time_lens, errors);
+  for (int i = 0; i < 2; i++) {
+    size_t len = 77, time_len = 77;
+    char* time = NULL;
+    char* value = rocksdb_get_with_ts(db, reading, keys[i], sizes[i], &len, &time, &time_len, &error);
+    check("get");
+    printf("%s: %d, %d bytes, timestamp of %d bytes\n", keys[i], value != NULL, (int)len, (int)time_len);
+    rocksdb_free(value);
+    rocksdb_free(time);
+  }
+}
+
 static void families(rocksdb_options_t* plain, rocksdb_options_t* stamped, const char* path) {
   const char* names[] = {"default", "history"};
   const rocksdb_options_t* each[] = {plain, stamped};
@@ -143,11 +210,15 @@ static void families(rocksdb_options_t* plain, rocksdb_options_t* stamped, const
 
   rocksdb_writebatch_wi_t* indexed = rocksdb_writebatch_wi_create(0, 1);
   rocksdb_writebatch_wi_put_cf(indexed, history, "indexed", 7, "i", 1);
+  rocksdb_write_writebatch_wi(db, writing, indexed, &error);
+  refused("indexed batch without timestamps");
   rocksdb_writebatch_wi_update_timestamps(indexed, stamp(40), TS, NULL, only_families, &error);
   rocksdb_write_writebatch_wi(db, writing, indexed, &error);
   check("indexed batch");
   rocksdb_writebatch_wi_destroy(indexed);
   show(db, history, 40);
+  replicate(db, history);
+  without_timestamps(db, handles[0]);
 
   rocksdb_column_family_handle_destroy(handles[0]);
   rocksdb_column_family_handle_destroy(handles[1]);
@@ -193,7 +264,9 @@ static void default_family(rocksdb_options_t* stamped, const char* directory) {
   check("put");
   rocksdb_writebatch_t* batch = rocksdb_writebatch_create_with_params(0, 0, 0, TS);
   rocksdb_writebatch_put(batch, "batch", 5, "v", 1);
+  print_batch("default", batch);
   rocksdb_writebatch_update_timestamps(batch, stamp(2), TS, NULL, all_stamped, &error);
+  print_batch("default", batch);
   rocksdb_write(db, writing, batch, &error);
   check("batch");
   rocksdb_writebatch_destroy(batch);

@@ -79,18 +79,28 @@ impl WriteBatch {
     /// points. RocksDB: `UpdateTimestamps`.
     ///
     /// # Errors
-    /// InvalidArgument if a column family has timestamps of another length. Corruption if a key is shorter than its
-    /// timestamp. After an error the batch is unchanged.
+    /// InvalidArgument if a column family has timestamps of another length, or if only some of its keys have room for a
+    /// timestamp. Corruption if a key is shorter than its timestamp. After an error the batch is unchanged.
     pub fn update_timestamps(&mut self, timestamp: &[u8], size_of: impl Fn(FamilyId) -> usize) -> Result<()> {
         let mut out = WriteBatch { bytes_max: self.bytes_max, ..WriteBatch::new() };
+        let mut unchanged = Vec::new();
         for record in self.iter() {
             let record = record?;
             let size = record.family().map_or(0, &size_of);
             if size > 0 && size != timestamp.len() {
                 return Err(Error::invalid_argument("timestamp size mismatch"));
             }
-            let given = record.family().is_some_and(|family| self.carries_timestamps(family));
+            let given = match (record.family(), &self.timestamps) {
+                (Some(family), Some(timestamps)) if size > 0 => timestamps.carried(family)?,
+                _ => false,
+            };
+            if let Some(family) = record.family().filter(|family| size == 0 && !unchanged.contains(family)) {
+                unchanged.push(family);
+            }
             out.add_stamped(&record, timestamp, size, given)?;
+        }
+        if let Some(timestamps) = &self.timestamps {
+            out.timestamps.get_or_insert_default().replace_families(timestamps, &unchanged);
         }
         encoding::set_sequence(&mut out.bytes, self.sequence());
         out.fault = self.fault.take();
@@ -98,11 +108,12 @@ impl WriteBatch {
         Ok(())
     }
 
-    /// Returns true if the keys of the column family end with a timestamp.
-    fn carries_timestamps(&self, family: FamilyId) -> bool {
-        self.timestamps
-            .as_ref()
-            .is_some_and(|timestamps| timestamps.given_families().any(|own| own == family))
+    /// States that the last record of `family`, added with `len` zero bytes as its timestamp, has no timestamp yet. Until
+    /// [`WriteBatch::update_timestamps`] sets the timestamp, the write of the batch fails.
+    pub fn expect_timestamp(&mut self, family: FamilyId, len: usize) {
+        if let Some(timestamps) = self.timestamps.as_deref_mut() {
+            timestamps.add_room(family, len);
+        }
     }
 
     /// Adds a record with a new timestamp. `size` is the length of the timestamps of its column family. With

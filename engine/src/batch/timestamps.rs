@@ -6,8 +6,8 @@
 //! the timestamp, and keys that differ only in these bytes would become entries of one key.
 //!
 //! The rule: in a column family with timestamps, every record is added with a timestamp of the length that the
-//! comparator needs. In a column family without timestamps, no record is added with a timestamp. Only a batch that
-//! is read from bytes (WAL, replication) is not checked: its keys already have their final form. Sources: RocksDB
+//! comparator needs. In a column family without timestamps, no record is added with a timestamp. A record
+//! that was added with room for a timestamp must get its timestamp before the write. Only a batch that is read from bytes (WAL, replication) is not checked: its keys already have their final form. Sources: RocksDB
 //! `DBImpl::FailIfCfHasTs`, `DBImpl::FailIfTsMismatchCf`, `WriteBatchInternal::CheckColumnFamilyTimestampSize`.
 
 use base::{Error, FamilyId, Result};
@@ -18,6 +18,8 @@ enum Added {
     WithoutTimestamp,
     /// With a timestamp of this many bytes.
     WithTimestamp(usize),
+    /// With this many zero bytes in the place of a timestamp. `WriteBatch::update_timestamps` sets the timestamp.
+    WithRoom(usize),
     /// As bytes: the key has a timestamp if the column family has timestamps.
     Encoded,
 }
@@ -49,6 +51,23 @@ impl KeyTimestamps {
         self.add(family, Added::WithTimestamp(len));
     }
 
+    /// Adds a record with `len` zero bytes in the place of its timestamp.
+    pub fn add_room(&mut self, family: FamilyId, len: usize) {
+        self.add(family, Added::WithRoom(len));
+    }
+
+    /// Replaces how the records of these column families were added by the state in `other`. The room of a record then
+    /// counts as its timestamp.
+    pub fn replace_families(&mut self, other: &KeyTimestamps, families: &[FamilyId]) {
+        self.added.retain(|(family, _)| !families.contains(family));
+        for (family, added) in other.added.iter().filter(|(family, _)| families.contains(family)) {
+            match *added {
+                Added::WithRoom(len) => self.add(*family, Added::WithTimestamp(len)),
+                added => self.add(*family, added),
+            }
+        }
+    }
+
     /// Adds the records of another batch.
     pub fn add_all(&mut self, other: &KeyTimestamps) {
         other.added.iter().for_each(|(family, added)| self.add(*family, *added));
@@ -62,12 +81,22 @@ impl KeyTimestamps {
 
     /// Returns true if a record was added with a timestamp.
     pub fn any_given(&self) -> bool {
-        self.added.iter().any(|(_, added)| matches!(added, Added::WithTimestamp(_)))
+        self.added.iter().any(|(_, added)| matches!(added, Added::WithTimestamp(_) | Added::WithRoom(_)))
     }
 
-    /// Returns the column families whose keys end with a timestamp, also those that were read from bytes.
-    pub fn given_families(&self) -> impl Iterator<Item = FamilyId> {
-        self.added.iter().filter(|(_, added)| *added != Added::WithoutTimestamp).map(|(family, _)| *family)
+    /// Returns true if the keys of the column family end with a timestamp or its room, also if they were read from bytes.
+    ///
+    /// # Errors
+    /// InvalidArgument if only some keys of the column family end with a timestamp.
+    pub fn carried(&self, family: FamilyId) -> Result<bool> {
+        let mut added = self.added.iter().filter(|(id, _)| *id == family).map(|(_, added)| *added);
+        let carried = added.clone().any(|added| added != Added::WithoutTimestamp);
+        if carried && added.any(|added| added == Added::WithoutTimestamp) {
+            return Err(Error::invalid_argument(format!(
+                "the write batch has keys of column family {family} with and without room for a timestamp"
+            )));
+        }
+        Ok(carried)
     }
 
     /// Checks the records of a column family whose timestamps have `size` bytes. 0 means that it has no timestamps.
@@ -80,6 +109,7 @@ impl KeyTimestamps {
                 Added::Encoded => {}
                 Added::WithoutTimestamp if size == 0 => {}
                 Added::WithoutTimestamp => return Err(missing(name)),
+                Added::WithRoom(_) => return Err(Error::invalid_argument("write batch must have timestamp(s) set")),
                 Added::WithTimestamp(len) if size > 0 && *len == size => {}
                 Added::WithTimestamp(len) => return Err(mismatch(name, size, *len)),
             }

@@ -22,6 +22,8 @@ pub(in crate::txn) struct Core {
     pub(super) overwrites: bool,
     /// The largest size of the batch in bytes; 0: no limit.
     pub bytes_max: usize,
+    /// True if a record has zero bytes in the place of its timestamp, and [`Core::update_timestamps`] was not called since.
+    pub lacks_timestamps: bool,
 }
 
 /// A write to one key.
@@ -61,6 +63,7 @@ impl Core {
             epoch: 0,
             overwrites,
             bytes_max,
+            lacks_timestamps: false,
         }
     }
 
@@ -149,6 +152,7 @@ impl Core {
             };
         }
         self.keep_or_take_back()?;
+        self.lacks_timestamps |= timestamp_size > 0;
         if indexing == Indexing::On {
             self.orders.learn(family, target.order);
             let is_merge = matches!(write, Write::Merge(_));
@@ -192,6 +196,7 @@ impl Core {
             ));
         }
         self.batch = stamped;
+        self.lacks_timestamps = false;
         Ok(())
     }
 
@@ -199,6 +204,7 @@ impl Core {
     pub fn clear(&mut self) {
         self.batch.clear();
         self.index.clear();
+        self.lacks_timestamps = false;
         self.epoch += 1;
     }
 

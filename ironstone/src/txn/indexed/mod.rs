@@ -491,9 +491,13 @@ impl WriteBatchWithIndex {
     /// ```
     ///
     /// # Errors
-    /// The errors of [`Db::write`].
+    /// The errors of [`Db::write`]. InvalidArgument if a key has no timestamp yet: see [`WriteBatchWithIndex::update_timestamps`].
     pub fn write(&mut self, db: &Db, options: &WriteOptions) -> Result<()> {
-        db.write_with(&mut self.core.lock().batch, options)
+        let core = &mut *self.core.lock();
+        if core.lacks_timestamps {
+            return Err(base::Error::invalid_argument("write batch must have timestamp(s) set"));
+        }
+        db.write_with(&mut core.batch, options)
     }
 
     /// Writes the batch to a database as separate memtables, which are flushed at once. The wait of other writers is
