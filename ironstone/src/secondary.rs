@@ -82,8 +82,10 @@ impl Secondary {
     /// Opens the database at `path` with these column families. Other column families are not visible.
     ///
     /// # Errors
-    /// The errors of [`Secondary::open`]. InvalidArgument for a column family that does not exist. A later catch-up
-    /// fails if the writer dropped one of the column families.
+    /// The errors of [`Secondary::open`]. InvalidArgument for a column family that does not exist.
+    ///
+    /// If the writer drops one of the column families later, the views after the next catch-up keep the column family as it was
+    /// in the view before, as in RocksDB. A column family that the writer makes later under the same name is not visible.
     ///
     /// ```
     /// use ironstone::{Db, FamilyDescriptor, FamilyOptions, Options, Secondary};
@@ -121,7 +123,7 @@ impl Secondary {
             // All views draw from one budget. Otherwise each catch-up would make a new budget.
             options.memory_budget(options.db.memory_budget_bytes)?;
         }
-        if families.is_none() && options.block_cache.is_none() {
+        if families.as_ref().is_none_or(Vec::is_empty) && options.block_cache.is_none() {
             options.block_cache = shared_cache(&options)?;
         }
         let view = read(path, &options, &families, None, skip_wals).map_err(switched)?;

@@ -98,13 +98,14 @@ c_api! {
         Ok(Owned(rocksdb_t::new(Db::open(request)?)?))
     }
 
-    /// Opens a database for reading only. Changes no file of the database. As in RocksDB, `error_if_wal_file_exists` has an
+    /// Opens a database for reading only, with its default column family. Changes no file of the database. As in RocksDB, `error_if_wal_file_exists` has an
     /// effect only in `rocksdb_open_for_read_only_column_families`: this function reads the records of the WALs.
     fn rocksdb_open_for_read_only(
         options: in rocksdb_options_t, name: path, error_if_wal_file_exists: flag, err
     ) -> Owned<rocksdb_t> {
         let _ = error_if_wal_file_exists;
-        let request = options.open_request(name)?;
+        let mut request = options.open_request(name)?;
+        request.others = None;
         Ok(Owned(rocksdb_t::new(Db::open_read_only(request)?)?))
     }
 

@@ -38,7 +38,7 @@ impl rocksdb_t {
 }
 
 c_api! {
-    /// Opens a database that another process writes. The info log of this instance is in `secondary_path`.
+    /// Opens a database that another process writes, with its default column family. The info log of this instance is in `secondary_path`.
     /// `max_open_files` acts as -1.
     fn rocksdb_open_as_secondary(
         options: in rocksdb_options_t, name: path, secondary_path: path, err
@@ -46,7 +46,7 @@ c_api! {
         let front = options_of(options, secondary_path)?;
         let block_cache = options.table_cache.get(&options.family.table_factory)?;
         let front = ironstone::Options { block_cache, ..front };
-        Ok(Owned(rocksdb_t::secondary(Secondary::open(name, front)?)?))
+        Ok(Owned(rocksdb_t::secondary(Secondary::open_with_families(name, front, Vec::new())?)?))
     }
 
     /// Works like `rocksdb_open_as_secondary`, with some of the column families of the database. The names must include

@@ -72,8 +72,12 @@ impl Following {
     /// Replaces the view by the newest state of the primary instance.
     pub(super) fn catch_up(&self) -> Result<()> {
         self.secondary.try_catch_up_with_primary()?;
-        let next = Arc::new(Open::new(self.secondary.view().engine().clone())?);
-        let before = std::mem::replace(&mut *self.view.lock(), next);
+        let before = {
+            // Held during both steps: of two threads that catch up, the later one stores a newer view.
+            let mut view = self.view.lock();
+            let next = Arc::new(Open::new(self.secondary.view().engine().clone())?);
+            std::mem::replace(&mut *view, next)
+        };
         drop(before);
         Ok(())
     }

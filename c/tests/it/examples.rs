@@ -107,6 +107,11 @@ fn timestamps_agree_with_rocksdb() {
 }
 
 #[test]
+fn secondary_instances_agree_with_rocksdb() {
+    same_answers("secondary");
+}
+
+#[test]
 fn answers_at_the_edges_of_calls_agree_with_rocksdb() {
     same_answers("edges");
 }

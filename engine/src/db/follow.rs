@@ -9,7 +9,8 @@ use crate::read::Reads;
 use crate::sync::{Arc, Ordering};
 
 /// Opens a database for a reader that follows a writer: the open is read-only, as [`Db::open_read_only`]. `before` is
-/// an older open of the same database; the new open shares its open SST files and blob files, and its pauses. With
+/// an older open of the same database; the new open shares its open SST files and blob files, and its pauses. If the writer
+/// dropped a column family of the request since then, the new open has this column family as it was in `before`. With
 /// `skip_wals`, the open reads no WAL.
 ///
 /// # Errors
@@ -17,8 +18,11 @@ use crate::sync::{Arc, Ordering};
 pub fn open_to_follow(request: OpenRequest, before: Option<&Db>, skip_wals: bool) -> Result<Db> {
     let overrides = Overrides { skip_wals, ..Overrides::default() };
     let tail = before.and_then(|before| before.inner.reading.tails.manifest.clone()).unwrap_or_default();
-    let shared =
-        before.map(|before| Before { tables: before.inner.tables.clone(), db_id: before.id().to_string() });
+    let shared = before.map(|before| Before {
+        tables: before.inner.tables.clone(),
+        families: before.inner.families.all(),
+        db_id: before.id().to_string(),
+    });
     let mut next = open(Opening::new(request, true, overrides)?.after(shared).following(tail))?;
     share_pauses(before, &mut next);
     Ok(next)

@@ -161,6 +161,11 @@ impl Family {
         Arc::ptr_eq(&self.release_notifier, notifier)
     }
 
+    /// Returns the notifier of the database that opened the column family.
+    pub(crate) fn release_notifier(&self) -> Arc<ReleaseNotifier> {
+        self.release_notifier.clone()
+    }
+
     /// Returns the id, which the MANIFEST and the WALs store. The id never changes, and no later column family
     /// gets it.
     pub fn id(&self) -> FamilyId {

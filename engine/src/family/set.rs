@@ -181,6 +181,29 @@ impl FamilySet {
         self.names.lock().extend(families.iter().map(|f| (f.name().to_string(), f.id())));
     }
 
+    /// Adds column families of an earlier read-only open that the writer dropped since. Their ids are not new.
+    pub(crate) fn keep(&self, families: &[Arc<Family>]) {
+        if families.is_empty() {
+            return;
+        }
+        let max_id = self.changes.lock();
+        base::invariant!(
+            families.iter().all(|family| family.id() <= *max_id && self.get(family.id()).is_none()),
+            "a dropped column family is kept beside its successor"
+        );
+        let mut by_id = self.list.load().by_id.clone();
+        by_id.extend_from_slice(families);
+        by_id.sort_by_key(|family| family.id());
+        if families.iter().any(has_timestamps) {
+            self.any_timestamps.store(true, Ordering::Relaxed);
+        }
+        if families.iter().any(|f| updates_in_place(f)) {
+            self.any_in_place.store(true, Ordering::Relaxed);
+        }
+        self.list.store(Arc::new(List { by_id }));
+        self.names.lock().extend(families.iter().map(|f| (f.name().to_string(), f.id())));
+    }
+
     /// Removes the column family from the list, and marks it as dropped.
     pub(crate) fn remove(&self, id: FamilyId) -> Option<Arc<Family>> {
         base::invariant!(id != FamilyId::DEFAULT, "the default column family is removed");

@@ -15,7 +15,7 @@ use super::request::{OpenRequest, Overrides};
 use super::setup::{family_dirs, family_gaps, logger, make_dir};
 use crate::components::{Components, FamilyDescriptor};
 use crate::event::{Events, watched};
-use crate::family::FamilySet;
+use crate::family::{Family, FamilySet};
 use crate::files::{DbLock, Paths, refuse_foreign};
 use crate::manifest::SharedTail;
 use crate::options::{DbOptions, FamilyOptions, refuse};
@@ -50,8 +50,10 @@ pub struct Opening {
     pub(super) env: Env,
     pub(super) events: Arc<Events>,
     pub(super) lock: Option<DbLock>,
-    /// The open files of an earlier read-only open.
+    /// The open files and column families of an earlier read-only open.
     pub(super) before: Option<Before>,
+    /// The column families of `before` that the caller names, and that the writer dropped.
+    pub(super) kept: Vec<Arc<Family>>,
     /// The tail of the MANIFEST, if the reader follows a writer.
     pub(super) manifest_tail: Option<SharedTail>,
     pub(super) state: ManifestState,
@@ -110,6 +112,7 @@ impl Opening {
             events,
             lock: None,
             before: None,
+            kept: Vec::new(),
             manifest_tail: None,
             state: ManifestState::Newest,
             is_new: false,

@@ -7,6 +7,7 @@ use env::posix::Tenant;
 use format::names::FileName;
 use format::proof::Extent;
 
+use crate::family::Family;
 use crate::files::Paths;
 use crate::manifest::{Recovered, SharedTail, read_current};
 use crate::recovery::Tail;
@@ -39,11 +40,13 @@ impl Tails {
     }
 }
 
-/// The open files that an open takes over from an earlier open.
+/// The open files and the column families that an open takes over from an earlier open.
 #[derive(Clone)]
 pub struct Before {
     /// The open files.
     pub tables: Arc<TableCache>,
+    /// The column families of the earlier open. If the writer dropped a column family, the next open keeps it as it is.
+    pub families: Vec<Arc<Family>>,
     /// The database that the files belong to.
     pub db_id: String,
 }

@@ -114,6 +114,7 @@ impl Opening {
         let db_id = recovered.db_id.clone().unwrap_or(db_id);
         add_stats_family(&mut self.descriptors, &recovered);
         self.name_others(&recovered)?;
+        self.keep_dropped(&recovered, &db_id);
         let caches = Caches::new(&self.components);
         let call = if self.read_only { FamilyUse::OpenForReading } else { FamilyUse::Open };
         let requested = self
@@ -124,7 +125,8 @@ impl Opening {
         for (at, request) in requested.iter().enumerate() {
             log_family(&self.events, request, at);
         }
-        let release_notifier = Arc::new(ReleaseNotifier::default());
+        // A database accepts the handles of the column families with its own notifier only.
+        let release_notifier = self.kept.first().map(|kept| kept.release_notifier()).unwrap_or_default();
         let (families, missing) = build_families(&recovered, &requested, &release_notifier, !self.read_only)?;
         if !missing.is_empty() && (self.read_only || !self.options.create_missing_column_families) {
             let names: Vec<_> = missing.iter().map(|i| requested[*i].name.as_str()).collect();
@@ -165,6 +167,8 @@ impl Opening {
         }
         let last_seq = recovered.last_sequence.max(replayed.last_seq).max(largest_seq(&shared.families));
         shared.tools.sequence.publish(last_seq);
+        // Only after the replay: the memtables of these column families are shared with the earlier open.
+        shared.families.keep(&self.kept);
         if !self.options.open_files_async {
             let loaded = self.load_tables(&recovered, &shared);
             if loaded.as_ref().is_err_and(|error| error.kind() != Kind::TryAgain) {
@@ -241,6 +245,21 @@ impl Opening {
         }
         self.descriptors.extend(unnamed);
         Ok(())
+    }
+
+    /// Moves the column families that the writer dropped since the earlier open from the descriptors to `kept`. The id decides: a
+    /// column family that the writer made later under the same name is another column family.
+    fn keep_dropped(&mut self, recovered: &Recovered, db_id: &str) {
+        let Some(before) = self.before.as_ref().filter(|before| before.db_id == db_id) else { return };
+        let is_dropped = |family: &&Arc<Family>| !recovered.families.contains_key(&family.id());
+        for family in before.families.iter().filter(is_dropped) {
+            let named = self.descriptors.iter().take(self.named).position(|d| d.name == family.name());
+            if let Some(at) = named {
+                self.descriptors.remove(at);
+                self.named -= 1;
+                self.kept.push(family.clone());
+            }
+        }
     }
 
     /// Returns the database id from IDENTITY, or a new id. Creates the database if it does not exist.

@@ -57,6 +57,46 @@ fn families_that_appear_and_vanish_are_followed() {
 }
 
 #[test]
+fn a_drop_of_a_named_family_does_not_stop_catch_ups() {
+    let scratch = tempfile::tempdir().unwrap();
+    let writer = Db::open(scratch.path(), options()).unwrap();
+    let two = FamilyDescriptor::new("two", options().family);
+    let family = writer.create_family(two.clone()).unwrap();
+    family.put(b"in a file", b"old").unwrap();
+    family.flush().unwrap();
+    family.put(b"in the WAL", b"old").unwrap();
+    let open = || Secondary::open_with_families(scratch.path(), options(), vec![two.clone()]);
+    let secondary = open().unwrap();
+    writer.drop_family(&family).unwrap();
+    drop(family);
+    let catch_up = |value: &[u8], flush: bool| {
+        writer.put(b"k", value).unwrap();
+        if flush {
+            writer.flush().unwrap();
+        }
+        secondary.try_catch_up_with_primary().unwrap();
+        let view = secondary.view();
+        assert_eq!(view.get(b"k").unwrap().as_deref(), Some(value));
+        let kept = view.family("two").unwrap();
+        assert_eq!(kept.get(b"in a file").unwrap().as_deref(), Some(&b"old"[..]));
+        assert_eq!(kept.get(b"in the WAL").unwrap().as_deref(), Some(&b"old"[..]));
+        assert_eq!(kept.range::<[u8], _>(..).inspect(|row| assert!(row.is_ok(), "{row:?}")).count(), 2);
+    };
+    catch_up(b"1", false);
+    catch_up(b"2", true);
+    catch_up(b"3", false);
+    // Another column family of the same name is not the column family that the secondary instance opened.
+    let again = writer.create_family(two.clone()).unwrap();
+    again.put(b"in a file", b"new").unwrap();
+    catch_up(b"4", true);
+    assert_eq!(open().unwrap().view().family("two").unwrap().get(b"in a file").unwrap().as_deref(), Some(&b"new"[..]));
+    writer.drop_family(&again).unwrap();
+    catch_up(b"5", true);
+    let error = open().unwrap_err();
+    assert_eq!(error.message(), "Column family not found: two");
+}
+
+#[test]
 fn catching_up_works_while_the_writer_writes() {
     let scratch = tempfile::tempdir().unwrap();
     let writer = Db::open(scratch.path(), options()).unwrap();
