@@ -14,11 +14,11 @@ use ironstone::{
 };
 
 use crate::column_family::CfHandle;
-use crate::raw_iter::RawIter;
+use crate::raw_iter::{Again, RawIter};
 
 enum Kind {
     Plain(Db),
-    Secondary(Box<Secondary>),
+    Secondary(Arc<Secondary>),
     Ttl(TtlDb),
 }
 
@@ -38,7 +38,7 @@ impl Base {
 
     pub(crate) fn of_secondary(secondary: Secondary) -> Base {
         let owner = Arc::from(secondary.view().session_id());
-        Base { kind: Kind::Secondary(Box::new(secondary)), owner }
+        Base { kind: Kind::Secondary(Arc::new(secondary)), owner }
     }
 
     pub(crate) fn of_ttl(db: TtlDb) -> Base {
@@ -212,7 +212,11 @@ impl Base {
 
     pub(crate) fn iter(&self, cf: Option<&CfHandle>, options: ReadOptions) -> RawIter {
         let make = || {
-            cf.map(|cf| self.check(cf)).transpose()?;
+            let cf = cf.map(|cf| self.check(cf)).transpose()?;
+            if let Kind::Secondary(secondary) = &self.kind {
+                let family = cf.map(|cf| cf.family.name().to_string());
+                return RawIter::of_secondary(Again { secondary: secondary.clone(), family, options });
+            }
             match self.ttl(cf) {
                 Some(family) => family.iter_with(options).map(RawIter::of_ttl),
                 None => self.with_family(cf, |family| family.iter_with(options).map(RawIter::of_db)),

@@ -1,12 +1,33 @@
 //! [`RawIter`]: an iterator of `ironstone` without the type of its database.
 
+use std::sync::Arc;
+
 use ironstone::ttl::TtlIter;
-use ironstone::{BaseDeltaIter, Iter};
+use ironstone::{BaseDeltaIter, Iter, ReadOptions, Secondary};
 
 use crate::Error;
 
 /// An iterator of the engine. If its creation failed, the error: `status` returns the error.
-pub struct RawIter(Result<Kind, Error>);
+pub struct RawIter(Result<Kind, Error>, Option<Box<Again>>);
+
+/// The arguments of an iterator over a secondary instance. A catch-up makes a new view, and the iterator reads the view of its
+/// creation. So a refresh makes a new iterator.
+pub struct Again {
+    pub secondary: Arc<Secondary>,
+    /// The name of the column family. `None`: the default column family.
+    pub family: Option<String>,
+    pub options: ReadOptions,
+}
+
+impl Again {
+    pub(crate) fn make(&self) -> ironstone::Result<Iter> {
+        let view = self.secondary.view();
+        match &self.family {
+            None => view.iter_with(self.options.clone()),
+            Some(name) => view.family(name)?.iter_with(self.options.clone()),
+        }
+    }
+}
 
 enum Kind {
     Db(Box<Iter>),
@@ -29,19 +50,25 @@ macro_rules! each {
 
 impl RawIter {
     pub(crate) fn of_db(iter: Iter) -> RawIter {
-        RawIter(Ok(Kind::Db(Box::new(iter))))
+        RawIter(Ok(Kind::Db(Box::new(iter))), None)
+    }
+
+    /// Makes an iterator over a secondary instance.
+    pub(crate) fn of_secondary(again: Again) -> ironstone::Result<RawIter> {
+        let iter = again.make()?;
+        Ok(RawIter(Ok(Kind::Db(Box::new(iter))), Some(Box::new(again))))
     }
 
     pub(crate) fn of_batch(iter: ironstone::Result<BaseDeltaIter>) -> RawIter {
-        RawIter(iter.map(|iter| Kind::Batch(Box::new(iter))).map_err(Error::from))
+        RawIter(iter.map(|iter| Kind::Batch(Box::new(iter))).map_err(Error::from), None)
     }
 
     pub(crate) fn of_ttl(iter: TtlIter) -> RawIter {
-        RawIter(Ok(Kind::Ttl(Box::new(iter))))
+        RawIter(Ok(Kind::Ttl(Box::new(iter))), None)
     }
 
     pub(crate) fn failed(error: impl Into<Error>) -> RawIter {
-        RawIter(Err(error.into()))
+        RawIter(Err(error.into()), None)
     }
 
     #[inline]
@@ -89,7 +116,10 @@ impl RawIter {
 
     pub(crate) fn refresh(&mut self) -> Result<(), Error> {
         match self.0.as_mut().map_err(|error| error.clone())? {
-            Kind::Db(iter) => Ok(iter.refresh()?),
+            Kind::Db(iter) => match &self.1 {
+                Some(again) => Ok(**iter = again.make()?),
+                None => Ok(iter.refresh()?),
+            },
             _ => Err(ironstone::Error::not_supported("Refresh() is not supported").into()),
         }
     }

@@ -46,7 +46,7 @@ impl<'a> Range<'a> {
 }
 
 /// The access that creating or dropping a column family needs: [`SingleThreaded`] or [`MultiThreaded`].
-pub trait ThreadMode {
+pub trait ThreadMode: Send + Sync {
     /// Returns the mode with these column families.
     fn new_cf_map_internal(cf_map: BTreeMap<String, CfHandle>) -> Self;
 
@@ -92,7 +92,7 @@ impl ThreadMode for MultiThreaded {
 }
 
 /// The content of a [`DBCommon`]: a database without transactions or an optimistic transaction database.
-pub trait DBInner {
+pub trait DBInner: Send + Sync {
     /// Returns the open database.
     fn inner(&self) -> &Base;
 }
@@ -108,7 +108,7 @@ pub struct DBCommon<T: ThreadMode, D: DBInner> {
 }
 
 /// The functions of a database or a transaction that iterators and snapshots call.
-pub trait DBAccess {
+pub trait DBAccess: Sync {
     /// Takes a snapshot.
     fn create_snapshot(&self) -> Option<ironstone::Snapshot>;
 

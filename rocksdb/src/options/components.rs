@@ -49,14 +49,25 @@ impl Options {
         self.inner.db.env = env.inner.clone();
     }
 
-    /// Sets the directory of the info log.
+    /// Sets the directory of the info log. If the path is not UTF-8, the open fails.
     pub fn set_db_log_dir<P: AsRef<Path>>(&mut self, path: P) {
-        self.inner.db.db_log_dir = path.as_ref().to_string_lossy().into_owned();
+        if let Some(path) = self.utf8("db_log_dir", path.as_ref()) {
+            self.inner.db.db_log_dir = path;
+        }
     }
 
-    /// Sets the directory of the WAL.
+    /// Sets the directory of the WAL. If the path is not UTF-8, the open fails.
     pub fn set_wal_dir<P: AsRef<Path>>(&mut self, path: P) {
-        self.inner.db.wal_dir = path.as_ref().to_string_lossy().into_owned();
+        if let Some(path) = self.utf8("wal_dir", path.as_ref()) {
+            self.inner.db.wal_dir = path;
+        }
+    }
+
+    /// Returns a path as text. If the path is not UTF-8, records this and returns `None`.
+    fn utf8(&mut self, option: &'static str, path: &Path) -> Option<String> {
+        let text = path.to_str();
+        self.rejected.note(option, text.is_some(), path);
+        text.map(str::to_string)
     }
 
     /// Sets an associative merge operator: one function merges operands with a value and operands with each other.

@@ -1,10 +1,11 @@
 //! Opens of all kinds: thread modes, times to live, secondary instances, and memory environments.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use rocksdb::{
-    ColumnFamilyDescriptor, ColumnFamilyTtl, DB, DBWithThreadMode, Env, ErrorKind, IteratorMode,
-    MultiThreaded, Options,
+    ColumnFamilyDescriptor, ColumnFamilyTtl, DB, DBAccess, DBWithThreadMode, Env, ErrorKind, IteratorMode,
+    MultiThreaded, Options, SnapshotWithThreadMode, ThreadMode,
 };
 
 fn creating() -> Options {
@@ -66,6 +67,55 @@ fn a_secondary_instance_follows_its_column_families() {
 }
 
 #[test]
+fn a_refresh_of_an_iterator_over_a_secondary_instance_reads_the_last_catch_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let (primary, own) = (dir.path().join("primary"), dir.path().join("secondary"));
+    let db = DB::open_cf(&creating(), &primary, ["users"]).unwrap();
+    let secondary = DB::open_cf_as_secondary(&Options::default(), &primary, &own, ["users"]).unwrap();
+    let users = secondary.cf_handle("users").unwrap();
+    let mut iters = [secondary.raw_iterator(), secondary.raw_iterator_cf(users)];
+    for round in 0..3u8 {
+        db.put([round], b"v").unwrap();
+        db.put_cf(db.cf_handle("users").unwrap(), [round], b"v").unwrap();
+        if round == 1 {
+            db.flush().unwrap();
+        }
+        secondary.try_catch_up_with_primary().unwrap();
+        for iter in &mut iters {
+            iter.seek_to_last();
+            assert_eq!(iter.key(), round.checked_sub(1).as_ref().map(std::slice::from_ref));
+            iter.refresh().unwrap();
+            iter.seek_to_last();
+            assert_eq!(iter.key(), Some(&[round][..]));
+        }
+    }
+}
+
+/// Code over any thread mode may use a database and its snapshots in several threads, as with the crate rocksdb.
+#[test]
+fn threads_share_a_database_of_any_thread_mode() {
+    struct Store<T: ThreadMode> {
+        db: Arc<DBWithThreadMode<T>>,
+    }
+    impl<T: ThreadMode + Send + 'static> Store<T> {
+        fn read(&self) -> Option<Vec<u8>> {
+            let db = self.db.clone();
+            std::thread::spawn(move || db.get(b"k").unwrap()).join().unwrap()
+        }
+    }
+    fn read_at<D: DBAccess>(snapshot: SnapshotWithThreadMode<'_, D>) -> Option<Vec<u8>> {
+        std::thread::scope(|scope| scope.spawn(move || snapshot.get(b"k").unwrap()).join().unwrap())
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let db = DBWithThreadMode::<MultiThreaded>::open(&creating(), dir.path()).unwrap();
+    db.put(b"k", b"v").unwrap();
+    let snapshot = db.snapshot();
+    db.delete(b"k").unwrap();
+    assert_eq!(read_at(snapshot).as_deref(), Some(&b"v"[..]));
+    assert_eq!(Store { db: Arc::new(db) }.read(), None);
+}
+
+#[test]
 fn a_database_in_a_memory_environment_writes_no_file() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("data");
@@ -76,6 +126,24 @@ fn a_database_in_a_memory_environment_writes_no_file() {
     drop(db);
     assert!(!path.exists());
     assert!(DB::open(&options, &path).unwrap().get(b"k").unwrap().is_some());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_directory_that_is_not_utf8_fails_the_open() {
+    use std::os::unix::ffi::OsStrExt;
+    let dir = tempfile::tempdir().unwrap();
+    let odd = dir.path().join(std::ffi::OsStr::from_bytes(b"odd \xff"));
+    let mut options = creating();
+    options.set_wal_dir(&odd);
+    let error = DB::open(&options, dir.path().join("data")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    assert!(error.to_string().contains("wal_dir"), "{error}");
+    options.set_wal_dir(dir.path().join("wal"));
+    options.set_db_log_dir(&odd);
+    assert!(DB::open(&options, dir.path().join("data")).unwrap_err().to_string().contains("db_log_dir"));
+    options.set_db_log_dir(dir.path().join("log"));
+    DB::open(&options, dir.path().join("data")).unwrap();
 }
 
 #[test]
