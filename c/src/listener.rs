@@ -445,6 +445,11 @@ impl Listener for Bound {
                 info.blob_compression = self.blob_compression(&finished.family);
                 self.call_with_db(callbacks.flush_completed, &info);
             }
+            // RocksDB makes no such call for `rocksdb_compact_files`.
+            Event::CompactionStarted(started) if started.by_compact_files => {}
+            Event::CompactionFinished(finished) if finished.details.by_compact_files => {
+                created.lock().take(finished.job.get());
+            }
             Event::CompactionStarted(started) => {
                 let mut info = compaction_started(started);
                 info.compressions.1 = self.blob_compression(&started.family);

@@ -377,6 +377,9 @@ impl Listener for Bound {
         match event {
             Event::FlushStarted(e) => self.call_with_db(&FLUSH_BEGIN, |java| flush_started(java, e)),
             Event::FlushFinished(e) => self.call_with_db(&FLUSH_COMPLETED, |java| flush_finished(java, e)),
+            // RocksDB makes no such call for `compactFiles`.
+            Event::CompactionStarted(e) if e.by_compact_files => {}
+            Event::CompactionFinished(e) if e.details.by_compact_files => {}
             Event::CompactionStarted(e) => self.call_with_job(&COMPACTION_BEGIN, || JobInfo::started(e)),
             Event::CompactionFinished(e) => {
                 self.call_with_job(&COMPACTION_COMPLETED, || JobInfo::new(e.clone()));

@@ -55,6 +55,7 @@ fn start_of(t: &CompactionTools<'_>, job: &Job) -> CompactionStarted {
         input_files: if heard { input_files(job) } else { Vec::new() },
         table_properties: if heard { table_properties(t, job, &[]) } else { BTreeMap::new() },
         is_full: task.full,
+        by_compact_files: job.by_compact_files,
         // RocksDB counts these files when the compaction ends.
         stats: JobStats { num_input_files_at_output_level: 0, ..input_stats(job) },
     }
@@ -519,6 +520,7 @@ fn details(job: &Job, done: &[piece::Done]) -> CompactionDetails {
     };
     CompactionDetails {
         is_full: job.task.full,
+        by_compact_files: job.by_compact_files,
         smallest_output_key_prefix: prefix(outputs(done).next().map(|file| &*file.meta.smallest)),
         largest_output_key_prefix: prefix(outputs(done).last().map(|file| &*file.meta.largest)),
         blob_garbage: piece::garbage(done).into_iter().map(made).collect(),

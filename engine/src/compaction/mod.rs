@@ -60,6 +60,8 @@ pub struct Job {
     /// The directory for the output files of a job that a worker runs for another process. `None`: the directories of the
     /// column family.
     pub output_dir: Option<PathBuf>,
+    /// True if the program named the input files (`compact_files`).
+    pub by_compact_files: bool,
 }
 
 impl Job {

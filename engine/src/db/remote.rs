@@ -176,6 +176,7 @@ fn job(db: &Db, input: &Input, output_dir: &Path, canceled: Arc<Flag>) -> Result
         parts: pin.parts.clone(),
         canceled: Some(canceled),
         output_dir: Some(output_dir.to_path_buf()),
+        by_compact_files: false,
     })
 }
 

@@ -111,7 +111,8 @@ impl ManualCompactions {
         if options.output_temperature_override != Temperature::Unknown {
             task.output_temperature = options.output_temperature_override as u8;
         }
-        Ok(self.schedule.reserve(&mut state, family, task, Some(canceled)))
+        let job = self.schedule.reserve(&mut state, family, task, Some(canceled));
+        Ok(Job { by_compact_files: true, ..job })
     }
 
     /// Drops the SST files below level 0 that lie wholly in one of the ranges, without writing an SST file. All entries

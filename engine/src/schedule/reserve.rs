@@ -48,6 +48,7 @@ impl Schedule {
             parts: pin.parts.clone(),
             canceled,
             output_dir: None,
+            by_compact_files: false,
         }
     }
 

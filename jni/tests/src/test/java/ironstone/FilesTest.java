@@ -12,11 +12,13 @@ import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
+import org.rocksdb.AbstractEventListener;
 import org.rocksdb.BackupEngine;
 import org.rocksdb.BackupEngineOptions;
 import org.rocksdb.BackupInfo;
@@ -66,6 +68,41 @@ class FilesTest extends InDirectory {
   private static void flush(final RocksDB db) throws Exception {
     try (FlushOptions flush = new FlushOptions()) {
       db.flush(flush);
+    }
+  }
+
+  /** As in RocksDB, {@code compactFiles} calls no listener for the start and the end of its compaction. */
+  @Test
+  void listenersDoNotHearOfCompactFiles() throws Exception {
+    final List<String> calls = Collections.synchronizedList(new ArrayList<>());
+    final AbstractEventListener listener = new AbstractEventListener() {
+      @Override
+      public void onCompactionBegin(final RocksDB db, final CompactionJobInfo info) {
+        calls.add("begin");
+      }
+
+      @Override
+      public void onCompactionCompleted(final RocksDB db, final CompactionJobInfo info) {
+        calls.add("completed");
+      }
+    };
+    try (Options options = new Options().setCreateIfMissing(true).setDisableAutoCompactions(true).setListeners(List.of(listener));
+         RocksDB db = RocksDB.open(options, dir.resolve("heard").toString()); FlushOptions flush = new FlushOptions();
+         CompactionOptions compaction = new CompactionOptions(); CompactionJobInfo info = new CompactionJobInfo()) {
+      for (int i = 0; i < 2; ++i) {
+        db.put(b("a"), b("1"));
+        db.put(b("z"), b("1"));
+        db.flush(flush);
+      }
+      final List<String> files = new ArrayList<>();
+      db.getLiveFilesMetaData().forEach(file -> files.add(file.fileName()));
+      db.compactFiles(compaction, files, 1, -1, info);
+      assertEquals(2, info.inputFiles().size());
+      assertEquals(List.of(), calls);
+      db.put(b("a"), b("2"));
+      db.flush(flush);
+      db.compactRange();
+      assertTrue(calls.contains("begin"));
     }
   }
 
