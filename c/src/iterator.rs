@@ -348,7 +348,7 @@ c_api! {
         }
         match &mut iter.iter {
             Ok(Kind::Family(iter) | Kind::Ttl { iter, .. }) => iter.refresh(),
-            Ok(Kind::Batch(_) | Kind::TtlBatch(_)) => Err(Error::not_supported("Refresh() of an iterator over a batch")),
+            Ok(Kind::Batch(_) | Kind::TtlBatch(_)) => Err(Error::not_supported("Refresh() is not supported")),
             Err(error) => Err(error.clone()),
         }
     }

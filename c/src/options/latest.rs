@@ -21,13 +21,22 @@ struct Loaded {
 
 c_api! {
     /// Reads the newest OPTIONS file of a database: the options of the database and of each column family. All tables use the
-    /// block cache `cache`. Free the result with `rocksdb_load_latest_options_destroy`.
+    /// block cache `cache`. Free the result with `rocksdb_load_latest_options_destroy`. After an error, the pointers are null and
+    /// the number is 0.
     fn rocksdb_load_latest_options(
         db_path: path, env: at rocksdb_env_t, ignore_unknown_options: bool, cache: maybe rocksdb_cache_t,
         db_options: raw(*mut *mut rocksdb_options_t), num_column_families: out usize,
         column_family_names: raw(*mut *mut *mut c_char),
         column_family_options: raw(*mut *mut *mut rocksdb_options_t), err
     ) {
+        // SAFETY: the header requires null or writable places.
+        let (db_place, names, options) = unsafe {
+            (Out::new(db_options), Out::new(column_family_names), Out::new(column_family_options))
+        };
+        num_column_families.set(0);
+        names.set(std::ptr::null_mut());
+        options.set(std::ptr::null_mut());
+        db_place.set(std::ptr::null_mut());
         let config = ReadConfig { ignore_unknown_options, ..ReadConfig::default() };
         let (_, file) = load_latest(&env.env, db_path, &config)?;
         let mut db = rocksdb_options_t { db: file.db, ..rocksdb_options_t::default() };
@@ -43,16 +52,12 @@ c_api! {
                 Loaded { name, options }
             })
             .collect();
-        // SAFETY: the header requires null or writable places.
-        let (db_options, names, options) = unsafe {
-            (Out::new(db_options), Out::new(column_family_names), Out::new(column_family_options))
-        };
         let list: Vec<_> = families.iter().map(|f| Buffer::string(f.name.as_bytes()).into_c()).collect();
         num_column_families.set(list.len());
         names.set(malloc_array(&list));
         let list: Vec<_> = families.into_iter().map(|family| Owned(family.options).into_c()).collect();
         options.set(malloc_array(&list));
-        db_options.set(Owned(db).into_c());
+        db_place.set(Owned(db).into_c());
         Ok(())
     }
 

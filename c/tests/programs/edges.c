@@ -262,16 +262,69 @@ static void standard_error_stream(const char* directory) {
 
 static void no_options(const char* directory) {
   snprintf(path, sizeof path, "%s/missing", directory);
-  rocksdb_options_t* options;
-  rocksdb_options_t** each;
-  char** names;
-  size_t count;
+  /* Places that a program left uninitialized. */
+  static char garbage;
+  rocksdb_options_t* options = (rocksdb_options_t*)&garbage;
+  rocksdb_options_t** each = (rocksdb_options_t**)&garbage;
+  char** names = (char**)&garbage;
+  size_t count = 77;
   rocksdb_env_t* env = rocksdb_create_default_env();
   rocksdb_cache_t* cache = rocksdb_cache_create_lru(1 << 20);
   rocksdb_load_latest_options(path, env, 0, cache, &options, &count, &names, &each, &error);
   answer("options of a missing database");
+  printf("null: %d %d %d, count %d\n", options == NULL, each == NULL, names == NULL, (int)count);
   rocksdb_cache_destroy(cache);
   rocksdb_env_destroy(env);
+}
+
+static void whole_answer(const char* what) {
+  printf("%s: %s\n", what, error == NULL ? "ok" : error);
+  rocksdb_free(error);
+  error = NULL;
+}
+
+/* The texts of errors that programs compare. */
+static void texts(const char* directory, rocksdb_options_t* options) {
+  rocksdb_t* db = open_new(directory, "texts", options);
+  put(db, "a", "1");
+  rocksdb_writebatch_wi_t* batch = rocksdb_writebatch_wi_create(0, 1);
+  rocksdb_iterator_t* base = rocksdb_create_iterator(db, read_options);
+  rocksdb_iterator_t* joined = rocksdb_writebatch_wi_create_iterator_with_base(batch, base);
+  rocksdb_iter_refresh(joined, &error);
+  whole_answer("refresh of an iterator over a batch");
+  rocksdb_iter_destroy(joined);
+  rocksdb_writebatch_wi_destroy(batch);
+
+  char backups[1100];
+  snprintf(backups, sizeof backups, "%s-backups", path);
+  rocksdb_backup_engine_t* engine = rocksdb_backup_engine_open(options, backups, &error);
+  whole_answer("backups");
+  rocksdb_backup_engine_verify_backup(engine, 77, &error);
+  whole_answer("verify a backup that does not exist");
+  rocksdb_backup_engine_close(engine);
+
+  rocksdb_env_t* env = rocksdb_create_default_env();
+  rocksdb_create_dir_if_missing(env, "/no such directory/of a test", &error);
+  whole_answer("directory");
+  rocksdb_env_destroy(env);
+
+  rocksdb_flushoptions_t* flush = rocksdb_flushoptions_create();
+  rocksdb_flush(db, flush, &error);
+  whole_answer("flush");
+  rocksdb_flushoptions_destroy(flush);
+  rocksdb_close(db);
+  rocksdb_cache_t* cache = rocksdb_cache_create_lru_with_strict_capacity_limit(1);
+  rocksdb_block_based_table_options_t* table = rocksdb_block_based_options_create();
+  rocksdb_block_based_options_set_block_cache(table, cache);
+  rocksdb_options_set_block_based_table_factory(options, table);
+  db = rocksdb_open(options, path, &error);
+  whole_answer("open");
+  size_t length = 0;
+  rocksdb_free(rocksdb_get(db, read_options, "a", 1, &length, &error));
+  whole_answer("get");
+  rocksdb_close(db);
+  rocksdb_block_based_options_destroy(table);
+  rocksdb_cache_destroy(cache);
 }
 
 int main(int argc, char** argv) {
@@ -288,6 +341,7 @@ int main(int argc, char** argv) {
   conflicts(argv[1], options);
   objects(argv[1], options);
   no_options(argv[1]);
+  texts(argv[1], options);
   standard_error_stream(argv[1]);
   rocksdb_readoptions_destroy(read_options);
   rocksdb_writeoptions_destroy(write_options);

@@ -359,6 +359,9 @@ impl BackupEngine {
     /// ```
     pub fn verify_backup(&self, id: BackupId, verify_with_checksum: bool) -> Result<()> {
         let state = self.inner.state.read();
+        if !state.backups.contains_key(&id) && !state.corrupt.contains_key(&id) {
+            return Err(Error::not_found(format!("no backup to verify: {id}")));
+        }
         let meta = state.find(id)?;
         self.inner.verify(meta, verify_with_checksum).map_err(|error| error.doing("verifying a backup"))
     }

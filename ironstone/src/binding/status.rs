@@ -21,7 +21,7 @@ use base::{Error, Kind, Subcode};
 const RARE_TEXTS: [&str; 3] = ["Recovery in progress", "Recovery already in progress", "Deadline exceeded"];
 
 /// Pairs: the start of a message of the engine, and the whole text that RocksDB uses instead.
-const TEXTS: [(&str, &str); 19] = [
+const TEXTS: [(&str, &str); 22] = [
     ("background work is paused", ""),
     ("no save point is set", ""),
     ("no blocking io", "no blocking io"),
@@ -29,6 +29,12 @@ const TEXTS: [(&str, &str); 19] = [
     ("the write batch reached max_bytes", ""),
     ("a transaction cannot take this record", "DeleteRangeCF not implemented"),
     ("Backup not found", "Backup not found"),
+    ("no backup to verify", ""),
+    ("insertion into a full LRU cache", "Insert failed due to LRU cache being full."),
+    (
+        "insertion into a full clock cache",
+        "Insert failed because unable to evict entries to stay within capacity limit.",
+    ),
     ("Column family already dropped!", "Column family already dropped!\n"),
     ("Column family already exists", "Column family already exists"),
     ("Comparator name mismatch: ", "Comparator name mismatch"),

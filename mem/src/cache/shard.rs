@@ -217,7 +217,7 @@ impl<V: Send + Sync + 'static> Shard<V> {
             self.make_room(&mut s, charge, &mut taken);
             if self.usage().saturating_add(charge) > self.limit.load(Ordering::Relaxed) {
                 drop(s);
-                return Err(full());
+                return Err(full(self.lru));
             }
         }
         let old = self.find(key, hash).filter(|_| visible);
@@ -229,7 +229,7 @@ impl<V: Send + Sync + 'static> Shard<V> {
         let visible = visible && self.index_has_room(&mut s, &mut taken);
         let Some(entry) = self.take_free(&mut s) else {
             drop(s);
-            return Err(full());
+            return Err(full(self.lru));
         };
         self.live.fetch_add(1, Ordering::Relaxed);
         self.account(&mut s, role, charge);
@@ -663,7 +663,10 @@ impl<V: Send + Sync + 'static> Drop for Shard<V> {
 }
 
 #[cold]
-fn full() -> Error {
-    Error::aborted("insertion into a full cache with a strict capacity limit")
-        .with_subcode(Subcode::MemoryLimit)
+fn full(lru: bool) -> Error {
+    let message = match lru {
+        true => "insertion into a full LRU cache with a strict capacity limit",
+        false => "insertion into a full clock cache with a strict capacity limit",
+    };
+    Error::aborted(message).with_subcode(Subcode::MemoryLimit)
 }
