@@ -25,11 +25,20 @@ impl TransactionObject {
         if let Ok(options) = handles.write_options.shared::<WriteOptions>() {
             self.txn.set_write_options(*options);
         }
-        if let Ok(mut batch) = handles.commit_time_batch.exclusive::<BatchObject>() {
-            let batch = std::mem::take(&mut batch.batch);
+        if let Ok(batch) = handles.commit_time_batch.shared::<BatchObject>() {
+            let batch = batch.batch.clone();
             self.txn.with_commit_time_batch(|at_commit| *at_commit = batch);
         }
         Ok(())
+    }
+
+    /// Empties the commit-time batch of the program, after a commit or rollback. A commit that fails keeps the batch, because the
+    /// program can try again.
+    fn clear_commit_time_batch(&self) {
+        let handles = self.handles.lock();
+        if let Ok(mut batch) = handles.commit_time_batch.exclusive::<BatchObject>() {
+            batch.batch.clear();
+        }
     }
 
     /// Closes the handle of a snapshot that is no longer the snapshot of the transaction. An open handle would keep the snapshot
@@ -94,12 +103,14 @@ natives! {
         let object = transaction(txn)?;
         object.take_changes()?;
         object.txn.commit()?;
+        object.clear_commit_time_batch();
         object.release_old_snapshot();
     }
 
     fn Transaction_rollback[_](txn: Handle) {
         let object = transaction(txn)?;
         object.txn.rollback()?;
+        object.clear_commit_time_batch();
         object.release_old_snapshot();
     }
 

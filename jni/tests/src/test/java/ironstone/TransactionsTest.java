@@ -368,6 +368,35 @@ class TransactionsTest extends InDirectory {
     }
   }
 
+  /** A commit that fails keeps the commit-time batch, and the next commit writes the batch. A commit that succeeds empties it. */
+  @Test
+  void failedCommitKeepsTheCommitTimeBatch() throws Exception {
+    try (Options options = new Options().setWriteBufferSize(65536).setMaxWriteBufferNumber(2); TransactionDBOptions settings = new TransactionDBOptions();
+         WriteOptions write = new WriteOptions().setNoSlowdown(true); TransactionDB db = open(options, settings)) {
+      final Transaction txn = db.beginTransaction(write);
+      txn.setName("transfer");
+      txn.put(b("k"), b("1"));
+      txn.getCommitTimeWriteBatch().put(b("at"), b("commit"));
+      txn.prepare();
+      db.pauseBackgroundWork();
+      assertEquals(Status.Code.Incomplete, codeOf(() -> {
+        for (int i = 0; i < 10_000; i++) {
+          db.put(write, b("fill" + i), new byte[1000]);
+        }
+      }));
+      assertEquals(Status.Code.Incomplete, codeOf(txn::commit));
+      assertEquals(1, txn.getCommitTimeWriteBatch().count());
+      db.continueBackgroundWork();
+      try (WriteOptions waits = new WriteOptions()) {
+        txn.setWriteOptions(waits);
+        txn.commit();
+      }
+      assertEquals(0, txn.getCommitTimeWriteBatch().count());
+      assertArrayEquals(b("1"), db.get(b("k")));
+      assertArrayEquals(b("commit"), db.get(b("at")));
+    }
+  }
+
   @Test
   void deadlocksAreFoundAndReported() throws Exception {
     try (Options options = new Options(); TransactionDBOptions settings = new TransactionDBOptions().setTransactionLockTimeout(60_000);
