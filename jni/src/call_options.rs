@@ -1,8 +1,10 @@
 //! Options of calls: `ReadOptions`, `WriteOptions`, `FlushOptions`.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use base::{Error, Result};
 use engine::options::{FlushOptions, ReadOptions, WriteOptions};
 use engine::sequence::Snapshot;
 use env::sync::Mutex;
@@ -16,14 +18,32 @@ use crate::slice::SliceObject;
 /// `ReadOptions`. Java passes bounds and timestamps as slices. The options keep copies of their bytes.
 #[derive(Clone, Default)]
 pub struct ReadObject {
+    /// All options except the snapshot.
     pub options: ReadOptions,
+    /// The snapshot of reads; null: reads see the newest entries. The program owns the snapshot: these options do not keep it.
+    snapshot: Handle,
     /// Has no effect, as in RocksDB. Stored for the getter of the releases before 11.
     managed: bool,
-    snapshot: Shown,
     upper_bound: Shown,
     lower_bound: Shown,
     timestamp: Shown,
     iter_start_ts: Shown,
+}
+
+impl ReadObject {
+    /// Returns the options for a read.
+    ///
+    /// # Errors
+    /// InvalidArgument if the snapshot was released.
+    #[inline]
+    pub fn get(&self) -> Result<Cow<'_, ReadOptions>> {
+        if self.snapshot.is_null() {
+            return Ok(Cow::Borrowed(&self.options));
+        }
+        let released = |_| Error::invalid_argument("the snapshot of the read options was released");
+        let snapshot = self.snapshot.shared::<Arc<Snapshot>>().map_err(released)?.clone();
+        Ok(Cow::Owned(ReadOptions { snapshot: Some(snapshot), ..self.options.clone() }))
+    }
 }
 
 /// The handle that a getter returned. The Java object of a getter does not close its handle, so the options own the handle: the
@@ -151,21 +171,19 @@ natives! {
         Handle::new(ReadObject::clone(&*options.shared::<ReadObject>()?))
     }
 
+    /// Sets the snapshot of reads. The options do not keep the snapshot: after its release, a read with these options fails, until
+    /// another snapshot is set. The handle 0: reads see the newest entries.
     fn ReadOptions_setSnapshot[_](options: Handle, snapshot: Handle) {
-        let snapshot = match snapshot.is_null() {
-            true => None,
-            false => Some(snapshot.shared::<Arc<Snapshot>>()?.clone()),
-        };
-        let mut options = options.exclusive::<ReadObject>()?;
-        options.options.snapshot = snapshot;
-        options.snapshot = Shown::default();
+        if !snapshot.is_null() {
+            snapshot.shared::<Arc<Snapshot>>()?;
+        }
+        options.exclusive::<ReadObject>()?.snapshot = snapshot;
     }
 
-    /// Returns a handle of the snapshot, or 0. The options own the handle.
+    /// Returns the handle of the snapshot. Returns 0 without a snapshot, and after the release of the snapshot.
     fn ReadOptions_snapshot[_](options: Handle) -> Handle {
-        let options = options.shared::<ReadObject>()?;
-        let snapshot = options.options.snapshot.clone();
-        options.snapshot.get(snapshot)
+        let snapshot = options.shared::<ReadObject>()?.snapshot;
+        if snapshot.is_live() { snapshot } else { Handle::NULL }
     }
 
     fn ReadOptions_setIterateUpperBound[_](options: Handle, key: Handle) {

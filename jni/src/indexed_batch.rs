@@ -141,7 +141,7 @@ fn get_with_db(
     if options.is_null() {
         return Ok(read(&ReadOptions::default())?);
     }
-    Ok(read(&options.shared::<ReadObject>()?.options)?)
+    Ok(read(&*options.shared::<ReadObject>()?.get()?)?)
 }
 
 batch_writes! {

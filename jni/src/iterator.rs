@@ -9,7 +9,7 @@ use engine::db::DbIterator;
 use engine::options::ReadOptions;
 use engine::sequence::Snapshot;
 use ironstone::ttl::TtlFamily;
-use ironstone::{BaseDeltaIter, RecordIter, SstFileIter, WriteBatchWithIndex, WriteType};
+use ironstone::{BaseDeltaIter, RecordIter, Secondary, SstFileIter, WriteBatchWithIndex, WriteType};
 
 use crate::fault::Outcome;
 use crate::handle::{Exclusive, Handle};
@@ -20,6 +20,26 @@ use crate::slice::SliceObject;
 /// An iterator. An iterator that could not be created reports the error as its status.
 pub struct IteratorObject {
     iter: Result<Kind>,
+    /// For an iterator over a secondary instance: what a refresh needs to read the newest view.
+    again: Option<Box<Again>>,
+}
+
+/// The arguments of an iterator over a secondary instance. A catch-up makes a new view, and the iterator reads the view of its
+/// creation. So a refresh makes a new iterator.
+pub struct Again {
+    pub secondary: Arc<Secondary>,
+    pub family: String,
+    pub options: ReadOptions,
+}
+
+impl Again {
+    fn make(&self, snapshot: Option<Arc<Snapshot>>) -> Result<Kind> {
+        let view = self.secondary.view();
+        let family = view.engine().family(&self.family);
+        let family = family.ok_or_else(|| Error::not_found(format!("column family {}", self.family)))?;
+        let options = ReadOptions { snapshot, ..self.options.clone() };
+        view.engine().boxed_iter(&family, &options).map(Kind::Family)
+    }
 }
 
 enum Kind {
@@ -55,7 +75,12 @@ macro_rules! either {
 
 impl IteratorObject {
     fn new(iter: Result<Kind>) -> Self {
-        IteratorObject { iter }
+        IteratorObject { iter, again: None }
+    }
+
+    /// Sets what a refresh of an iterator over a secondary instance needs.
+    pub fn following(self, again: Again) -> Self {
+        IteratorObject { again: Some(Box::new(again)), ..self }
     }
 
     /// Makes the iterator of a column family. An error becomes the status of the iterator.
@@ -184,7 +209,12 @@ fn reading(iter: Handle) -> Outcome<Exclusive<IteratorObject>> {
 
 /// Changes an iterator to read the newest entries, or the entries of a snapshot.
 fn refresh(iter: Handle, snapshot: Option<Arc<Snapshot>>) -> Outcome<()> {
-    match &mut moving(iter)?.iter {
+    let object = &mut *moving(iter)?;
+    if let (Ok(kind @ Kind::Family(_)), Some(again)) = (&mut object.iter, &object.again) {
+        *kind = again.make(snapshot)?;
+        return Ok(());
+    }
+    match &mut object.iter {
         Ok(Kind::Family(iter) | Kind::Ttl(iter)) => Ok(iter.refresh_at(snapshot)?),
         Ok(_) => Err(Error::not_supported("Refresh() is not supported").into()),
         Err(error) => Err(error.clone().into()),

@@ -215,7 +215,7 @@ natives! {
     /// Makes an iterator. The file stays open until the iterator is closed.
     fn SstFileReader_newIterator[_](handle: Handle, options: Handle) -> Handle {
         let file = reader(handle)?;
-        Handle::new(IteratorObject::table(file.iter(options.shared::<ReadObject>()?.options.clone())?))
+        Handle::new(IteratorObject::table(file.iter(options.shared::<ReadObject>()?.get()?.into_owned())?))
     }
 
     fn SstFileReader_verifyChecksum[_](handle: Handle) {

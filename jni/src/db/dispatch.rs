@@ -25,7 +25,7 @@ use super::path::database_dir;
 use super::{DatabaseObject, InFamily, database};
 use crate::fault::{Fault, Outcome};
 use crate::handle::Handle;
-use crate::iterator::IteratorObject;
+use crate::iterator::{Again, IteratorObject};
 use crate::java::{JBytes, JInts, JLongs, JObjects, JString};
 use crate::native::{disposers, natives};
 use crate::options::OptionSet;
@@ -125,13 +125,23 @@ impl DatabaseObject {
 
     /// Makes an iterator over a column family.
     pub fn iterator(&self, family: &Arc<Family>, options: &ReadOptions) -> IteratorObject {
-        self.iterator_of(self.db.boxed_iter(family, options))
+        self.iterator_of(self.db.boxed_iter(family, options), family, options)
     }
 
-    /// Makes the object of an iterator of the engine.
-    pub fn iterator_of(&self, iter: Result<Box<engine::db::DbIterator>>) -> IteratorObject {
-        match self.kind {
+    /// Makes the object of an iterator of the engine over a column family.
+    pub fn iterator_of(
+        &self,
+        iter: Result<Box<engine::db::DbIterator>>,
+        family: &Family,
+        options: &ReadOptions,
+    ) -> IteratorObject {
+        match &self.kind {
             Kind::Ttl(_) => IteratorObject::ttl(iter),
+            Kind::Secondary(secondary) => IteratorObject::family(iter).following(Again {
+                secondary: secondary.clone(),
+                family: family.name().to_string(),
+                options: options.clone(),
+            }),
             _ => IteratorObject::family(iter),
         }
     }
@@ -202,12 +212,10 @@ natives! {
     fn TtlDB_open[java](options: Handle, path: JString, ttl: i32, read_only: bool) -> Handle {
         let set = options.shared::<OptionSet>()?;
         let path = database_dir(java, path, &*set.db.env.fs)?;
+        let (options, families) = (set.for_descriptors(), vec![(set.descriptor("default")?, ttl)]);
         let db = match read_only {
-            true => TtlDb::open_read_only(&path, set.for_open()?)?,
-            false => {
-                let families = vec![(set.descriptor("default")?, ttl)];
-                TtlDb::open_with_families(&path, set.for_descriptors(), families)?
-            }
+            true => TtlDb::open_read_only_with_families(&path, options, families)?,
+            false => TtlDb::open_with_families(&path, options, families)?,
         };
         DatabaseObject::with_ttl(db)?.into_handle()?
     }
@@ -242,13 +250,17 @@ natives! {
         db.family_handle(&name)?
     }
 
+    /// Opens the default column family only.
     fn RocksDB_openAsSecondary__JLjava_lang_String_2Ljava_lang_String_2[java](
         options: Handle, path: JString, secondary_path: JString
     ) -> Handle {
-        let (options, secondary) = (options.shared::<OptionSet>()?.for_open()?, java.text(secondary_path)?);
-        let path = database_dir(java, path, &*options.db.env.fs)?;
+        let set = options.shared::<OptionSet>()?;
+        let (options, families) = (set.for_descriptors(), vec![set.descriptor("default")?]);
+        drop(set);
+        let (path, secondary) = (database_dir(java, path, &*options.db.env.fs)?, java.text(secondary_path)?);
         let options = secondary_options(options, secondary.as_ref())?;
-        DatabaseObject::secondary(Secondary::open(path, options)?)?.into_handle()?
+        let db = Secondary::open_with_families(path, options, families)?;
+        DatabaseObject::secondary(db)?.into_handle()?
     }
 
     fn RocksDB_openAsSecondary__JLjava_lang_String_2Ljava_lang_String_2_3_3B_3J[java](
@@ -271,9 +283,10 @@ natives! {
             _ => return Err(Error::not_supported("Supported only by secondary instance").into()),
         };
         secondary.try_catch_up_with_primary()?;
+        let mut db = handle.exclusive::<DatabaseObject>()?;
+        // Read under the exclusive use: of two threads that catch up, the later one stores a newer view.
         let front = secondary.view();
         let default = front.engine().default_family()?;
-        let mut db = handle.exclusive::<DatabaseObject>()?;
         (db.db, db.default, db.front) = (front.engine().clone(), default, front);
     }
 }

@@ -10,7 +10,7 @@ use super::open::family_name;
 use super::{InFamily, database};
 use crate::batch::BatchObject;
 use crate::class::{Class, Method, Value};
-use crate::fault::{Fault, Outcome};
+use crate::fault::Outcome;
 use crate::handle::{Exclusive, Handle, Shared};
 use crate::java::{JBytes, JLongs, JObject, JObjects, Java, Part};
 use crate::job_info::JobInfo;
@@ -120,7 +120,7 @@ natives! {
         let (db, names) = (database(db)?, java.texts(names)?);
         let numbers = names.iter().map(|name| number_of(name)).collect::<Vec<_>>();
         let level = usize::try_from(output_level)
-            .map_err(|_| Fault::illegal_argument(format!("the output level {output_level} is negative")))?;
+            .map_err(|_| Error::invalid_argument("Output level cannot be negative."))?;
         let options = options.shared::<CompactionOptions>()?.clone();
         let family = InFamily::new(&db, cf)?;
         let path_id = u32::try_from(output_path_id).ok();

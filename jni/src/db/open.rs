@@ -104,11 +104,14 @@ natives! {
         families.handles(java, DatabaseObject::new(db)?)?
     }
 
-    /// As in RocksDB, the flag `errorIfWalFileExists` has an effect only in the open with a list of column families.
+    /// Opens the default column family only. As in RocksDB, the flag `errorIfWalFileExists` has an effect only in the open with a list
+    /// of column families.
     fn RocksDB_openROnly__JLjava_lang_String_2Z[java](options: Handle, path: JString, _no_wal: bool) -> Handle {
-        let options = options.shared::<OptionSet>()?.for_open()?;
-        let path = database_dir(java, path, &*options.db.env.fs)?;
-        let db = Db::open_read_only(&path, options)?;
+        let set = options.shared::<OptionSet>()?;
+        let path = database_dir(java, path, &*set.db.env.fs)?;
+        let (options, families) = (set.for_descriptors(), vec![set.descriptor("default")?]);
+        drop(set);
+        let db = Db::open_read_only_with_families(&path, options, families)?;
         DatabaseObject::opened(db)?
     }
 

@@ -21,7 +21,7 @@ pub(super) fn with_read<R>(options: Handle, call: impl FnOnce(&ReadOptions) -> O
     if options.is_null() {
         return call(&ReadOptions::default());
     }
-    call(&options.shared::<ReadObject>()?.options)
+    call(&*options.shared::<ReadObject>()?.get()?)
 }
 
 #[inline]
@@ -286,9 +286,14 @@ natives! {
         for handle in handles {
             families.push(InFamily::new(&db, Handle::of(handle))?.get(&db).clone());
         }
-        let iters = with_read(options, |options| Ok(db.db.iterators(&families, options)?))?;
-        let handle = |iter| db.child(db.iterator_of(Ok(Box::new(iter)))).long();
-        java.new_longs(&iters.into_iter().map(handle).collect::<Vec<_>>())?
+        let iters: Vec<i64> = with_read(options, |options| {
+            let mut handles = Vec::with_capacity(families.len());
+            for (iter, family) in db.db.iterators(&families, options)?.into_iter().zip(&families) {
+                handles.push(db.child(db.iterator_of(Ok(Box::new(iter)), family, options)).long());
+            }
+            Ok(handles)
+        })?;
+        java.new_longs(&iters)?
     }
 }
 

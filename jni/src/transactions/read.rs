@@ -36,7 +36,7 @@ fn with_read<R>(options: Handle, call: impl FnOnce(&ReadOptions) -> Outcome<R>) 
     if options.is_null() {
         return call(&ReadOptions::default());
     }
-    call(&options.shared::<ReadObject>()?.options)
+    call(&*options.shared::<ReadObject>()?.get()?)
 }
 
 fn get(txn: Handle, options: Handle, family: Handle, key: &[u8], lock: Lock) -> Outcome<Option<Pinned>> {

@@ -82,6 +82,7 @@ class ErrorTextTest extends InDirectory {
       assertInvalid("external_files[0] is empty", () -> db.ingestExternalFile(List.of(), ingest));
       assertInvalid("Specified compaction input file /000099.sst does not exist in column family default.",
           () -> db.compactFiles(compaction, List.of("/000099.sst"), 1, -1, null));
+      assertInvalid("Output level cannot be negative.", () -> db.compactFiles(compaction, List.of("/000099.sst"), -3, -1, null));
       assertInvalid("empty input", () -> db.setOptions(MutableColumnFamilyOptions.builder().build()));
       assertInvalid("empty input", () -> db.setDBOptions(MutableDBOptions.builder().build()));
       read.setTimestamp(new Slice("12345678"));

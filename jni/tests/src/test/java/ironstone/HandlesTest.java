@@ -154,7 +154,7 @@ class HandlesTest extends InDirectory {
   }
 
   @Test
-  void readOptionsThatAreClosedReleaseTheSnapshotTheyShowed() throws Exception {
+  void readOptionsDoNotKeepASnapshot() throws Exception {
     try (Options options = new Options()) {
       final RocksDB db = open(options);
       final Snapshot first = db.getSnapshot();
@@ -163,12 +163,20 @@ class HandlesTest extends InDirectory {
       try (ReadOptions read = new ReadOptions().setSnapshot(first)) {
         final Snapshot shown = read.snapshot();
         assertEquals(first.getSequenceNumber(), shown.getSequenceNumber());
-        db.releaseSnapshot(first);
-        assertEquals("2", db.getProperty("rocksdb.num-snapshots"));
         assertArrayEquals("v".getBytes(), db.get(read, "k".getBytes()));
-        read.setSnapshot(second);
+        try (RocksIterator kept = db.newIterator(read)) {
+          db.releaseSnapshot(first);
+          assertEquals("2", db.getProperty("rocksdb.num-snapshots"));
+          kept.seekToFirst();
+          assertArrayEquals("v".getBytes(), kept.value());
+        }
         assertEquals("1", db.getProperty("rocksdb.num-snapshots"));
         assertThrows(IllegalStateException.class, shown::getSequenceNumber);
+        assertNull(read.snapshot());
+        final RocksDBException released = assertThrows(RocksDBException.class, () -> db.get(read, "k".getBytes()));
+        assertEquals("the snapshot of the read options was released", released.getMessage());
+        read.setSnapshot(second);
+        assertArrayEquals("w".getBytes(), db.get(read, "k".getBytes()));
         assertEquals(second.getSequenceNumber(), read.snapshot().getSequenceNumber());
       }
       db.releaseSnapshot(second);

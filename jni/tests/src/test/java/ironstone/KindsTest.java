@@ -10,10 +10,12 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.rocksdb.BuiltinComparator;
 import org.rocksdb.ColumnFamilyDescriptor;
 import org.rocksdb.ColumnFamilyHandle;
 import org.rocksdb.ColumnFamilyOptions;
 import org.rocksdb.DBOptions;
+import org.rocksdb.FlushOptions;
 import org.rocksdb.Options;
 import org.rocksdb.ReadOptions;
 import org.rocksdb.RocksDB;
@@ -61,6 +63,44 @@ class KindsTest extends InDirectory {
       }
       try (RocksDB plain = RocksDB.openReadOnly(options, dir.toString())) {
         assertEquals(5, plain.get(b("a")).length);
+      }
+    }
+  }
+
+  /** Opens without a list of column families open the default one only. A refresh reads the view of the last catch-up. */
+  @Test
+  void secondaryInstancesReadTheDefaultColumnFamilyAndRefreshTheirIterators() throws Exception {
+    final String path = dir.resolve("primary").toString();
+    try (Options options = new Options().setCreateIfMissing(true);
+         ColumnFamilyOptions reverse = new ColumnFamilyOptions().setComparator(BuiltinComparator.REVERSE_BYTEWISE_COMPARATOR);
+         FlushOptions flush = new FlushOptions(); RocksDB db = RocksDB.open(options, path);
+         ColumnFamilyHandle family = db.createColumnFamily(new ColumnFamilyDescriptor(b("reverse"), reverse))) {
+      db.put(b("a"), b("1"));
+      db.put(family, b("a"), b("1"));
+      db.put(family, b("b"), b("2"));
+      try (RocksDB reader = RocksDB.openReadOnly(options, path)) {
+        assertArrayEquals(b("1"), reader.get(b("a")));
+      }
+      try (TtlDB reader = TtlDB.open(options, path, 10, true)) {
+        assertNull(reader.get(b("b")));
+      }
+      try (RocksDB secondary = RocksDB.openAsSecondary(options, path, dir.resolve("own").toString());
+           RocksIterator iterator = secondary.newIterator();
+           RocksIterator second = secondary.newIterators(List.of(secondary.getDefaultColumnFamily())).get(0)) {
+        for (int round = 0; round < 3; ++round) {
+          db.put(b("b" + round), b("2"));
+          if (round == 1) {
+            db.flush(flush);
+          }
+          secondary.tryCatchUpWithPrimary();
+          for (final RocksIterator each : List.of(iterator, second)) {
+            each.seekToLast();
+            assertArrayEquals(b(round == 0 ? "a" : "b" + (round - 1)), each.key());
+            each.refresh();
+            each.seekToLast();
+            assertArrayEquals(b("b" + round), each.key());
+          }
+        }
       }
     }
   }
