@@ -146,7 +146,9 @@ impl Addition<'_> {
             Addition::Delete(key) => batch.delete_at(family, key, timestamp),
             Addition::SingleDelete(key) if timestamp.is_empty() => batch.single_delete_in(family, key),
             Addition::SingleDelete(key) => batch.single_delete_at(family, key, timestamp),
-            Addition::DeleteRange(begin, end) if timestamp.is_empty() => batch.delete_range_in(family, begin, end),
+            Addition::DeleteRange(begin, end) if timestamp.is_empty() => {
+                batch.delete_range_in(family, begin, end)
+            }
             Addition::DeleteRange(begin, end) => batch.delete_range_at(family, begin, end, timestamp),
         };
     }

@@ -190,7 +190,11 @@ fn create_dir_if_missing(env: &Env, path: &Path) -> base::Result<()> {
         && !env.fs.exists(parent)?
     {
         // RocksDB's text names this operation, not the operation of `rocksdb_create_dir`.
-        return Err(base::Error::io("creating a directory", path, std::io::Error::from_raw_os_error(libc::ENOENT)));
+        return Err(base::Error::io(
+            "creating a directory",
+            path,
+            std::io::Error::from_raw_os_error(libc::ENOENT),
+        ));
     }
     env.fs.create_dir(path)
 }

@@ -1428,7 +1428,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_batched_multi_get_cf_slice(rocksdb_t* db
 /* Opens a database with its default column family. Fails if the database has more column families. */
 extern ROCKSDB_LIBRARY_API rocksdb_t* rocksdb_open(const rocksdb_options_t* options,
     const char* name, char** errptr);
-/* Opens a database for reading only. Changes no file of the database. As in RocksDB, `error_if_wal_file_exists` has an
+/* Opens a database for reading only, with its default column family. Changes no file of the database. As in RocksDB, `error_if_wal_file_exists` has an
    effect only in `rocksdb_open_for_read_only_column_families`: this function reads the records of the WALs. */
 extern ROCKSDB_LIBRARY_API rocksdb_t* rocksdb_open_for_read_only(const rocksdb_options_t* options,
     const char* name, unsigned char error_if_wal_file_exists, char** errptr);
@@ -1519,7 +1519,7 @@ extern ROCKSDB_LIBRARY_API unsigned char rocksdb_key_may_exist_cf(rocksdb_t* db,
     size_t timestamp_len, unsigned char* value_found);
 
 /* ---- Secondary instances: databases that another process writes ---- */
-/* Opens a database that another process writes. The info log of this instance is in `secondary_path`.
+/* Opens a database that another process writes, with its default column family. The info log of this instance is in `secondary_path`.
    `max_open_files` acts as -1. */
 extern ROCKSDB_LIBRARY_API rocksdb_t* rocksdb_open_as_secondary(const rocksdb_options_t* options,
     const char* name, const char* secondary_path, char** errptr);
@@ -2803,7 +2803,8 @@ extern ROCKSDB_LIBRARY_API unsigned char rocksdb_options_get_bottommost_compress
 
 /* ---- The options of the newest OPTIONS file of a database ---- */
 /* Reads the newest OPTIONS file of a database: the options of the database and of each column family. All tables use the
-   block cache `cache`. Free the result with `rocksdb_load_latest_options_destroy`. */
+   block cache `cache`. Free the result with `rocksdb_load_latest_options_destroy`. After an error, the pointers are null and
+   the number is 0. */
 extern ROCKSDB_LIBRARY_API void rocksdb_load_latest_options(const char* db_path, rocksdb_env_t* env,
     bool ignore_unknown_options, rocksdb_cache_t* cache, rocksdb_options_t** db_options,
     size_t* num_column_families, char*** column_family_names,

@@ -109,7 +109,9 @@ impl KeyTimestamps {
                 Added::Encoded => {}
                 Added::WithoutTimestamp if size == 0 => {}
                 Added::WithoutTimestamp => return Err(missing(name)),
-                Added::WithRoom(_) => return Err(Error::invalid_argument("write batch must have timestamp(s) set")),
+                Added::WithRoom(_) => {
+                    return Err(Error::invalid_argument("write batch must have timestamp(s) set"));
+                }
                 Added::WithTimestamp(len) if size > 0 && *len == size => {}
                 Added::WithTimestamp(len) => return Err(mismatch(name, size, *len)),
             }

@@ -189,7 +189,7 @@ impl FamilySet {
         let max_id = self.changes.lock();
         base::invariant!(
             families.iter().all(|family| family.id() <= *max_id && self.get(family.id()).is_none()),
-            "a dropped column family is kept beside its successor"
+            "a column family that is kept has the id of another column family, or a new id"
         );
         let mut by_id = self.list.load().by_id.clone();
         by_id.extend_from_slice(families);

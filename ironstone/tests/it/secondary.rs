@@ -89,7 +89,10 @@ fn a_drop_of_a_named_family_does_not_stop_catch_ups() {
     let again = writer.create_family(two.clone()).unwrap();
     again.put(b"in a file", b"new").unwrap();
     catch_up(b"4", true);
-    assert_eq!(open().unwrap().view().family("two").unwrap().get(b"in a file").unwrap().as_deref(), Some(&b"new"[..]));
+    assert_eq!(
+        open().unwrap().view().family("two").unwrap().get(b"in a file").unwrap().as_deref(),
+        Some(&b"new"[..])
+    );
     writer.drop_family(&again).unwrap();
     catch_up(b"5", true);
     let error = open().unwrap_err();
