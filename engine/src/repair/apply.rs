@@ -8,6 +8,7 @@ use base::{FamilyId, FileNumber, Result};
 use compress::Compression;
 use env::rate::IoPriority;
 use env::{AppendHints, Env, ReadHints};
+use format::batch::Batch;
 use format::edit::{NewFile, VersionEdit};
 use format::names;
 use format::wal::{Framing, Writer, salvage as salvage_wal};
@@ -285,7 +286,7 @@ impl<'a> Repair<'a> {
         let temp = self.scope.paths.wal.join(names::temp(self.numbers.take()));
         let mut out = self.env.fs.create(&temp, &AppendHints::default())?;
         let (mut writer, mut framed, mut records) = (Writer::new(Framing::Classic), Vec::new(), 0u64);
-        let sizes = self.timestamp_sizes()?;
+        let sizes = self.timestamp_sizes(number, &path)?;
         if !sizes.is_empty() {
             writer.timestamp_sizes(&mut framed, &sizes);
             out.append(&framed)?;
@@ -310,17 +311,32 @@ impl<'a> Repair<'a> {
         Ok(())
     }
 
-    /// Returns the column families with timestamps, and the sizes of their timestamps in bytes.
-    fn timestamp_sizes(&self) -> Result<Vec<(FamilyId, u16)>> {
-        let mut sizes = Vec::new();
+    /// Returns the sizes of the timestamps in a WAL, in bytes: the sizes that the WAL states, and the sizes of the column
+    /// families for which the record with the sizes can be lost. A WAL from before the timestamps of a column family were
+    /// turned on has keys without timestamps, and no size for the column family. No later WAL file continues such a WAL.
+    fn timestamp_sizes(&self, number: FileNumber, path: &Path) -> Result<Vec<(FamilyId, u16)>> {
+        let file = self.env.fs.open_random(path, &ReadHints::default())?;
+        let mut first_at: BTreeMap<FamilyId, u64> = BTreeMap::new();
+        let found = salvage_wal(&mut FileSource(file), &salvage_options(number), &mut |record, at, _| {
+            for id in Batch::new(record)?.records().flatten().filter_map(|record| record.family()) {
+                first_at.entry(id).or_insert(at);
+            }
+            Ok(())
+        });
+        let found = found?;
+        let mut sizes = found.timestamp_sizes.clone();
         for (id, family) in &self.survey.manifest.recovered.families {
             let descriptor = descriptor_of(self.scope, &family.name, family.comparator.as_deref())?;
             let size = descriptor.options.comparator.timestamp_size();
-            if size > 0 {
-                sizes.push((*id, size as u16));
+            let before_first = |lost_at| first_at.get(id).is_none_or(|first| lost_at < *first);
+            let can_be_lost = found.sizes_lost_at.is_some_and(before_first);
+            // Only a column family whose SST files have no timestamps may have them turned on.
+            let always = family.persist_user_defined_timestamps != Some(false);
+            if size > 0 && (always || can_be_lost) {
+                sizes.entry(*id).or_insert(size as u16);
             }
         }
-        Ok(sizes)
+        Ok(sizes.into_iter().collect())
     }
 
     fn second_name(&self, path: &Path) -> Result<()> {

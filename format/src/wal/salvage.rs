@@ -6,14 +6,16 @@
 //! valid record begins there. Otherwise the block is searched byte by byte for the next header with a valid
 //! checksum. At one of 2^32 positions a checksum is valid by chance.
 
+use std::collections::BTreeMap;
+
 use base::coding::{get_u16, get_u32};
-use base::{Error, Result};
+use base::{Error, FamilyId, Result};
 use kernel::checksum::crc32c;
 
 use super::writer::is_hole;
 use super::{
-    BLOCK_LEN, Diagnosis, HEADER_LEN, HOLE, ReaderOptions, Source, StreamDecompressor, diagnose, header_len,
-    record_type,
+    BLOCK_LEN, Diagnosis, HEADER_LEN, HOLE, ReaderOptions, Source, StreamDecompressor,
+    decode_timestamp_sizes, diagnose, header_len, record_type,
 };
 
 /// A place where the file differs from the bytes of its writer.
@@ -36,6 +38,11 @@ pub struct Salvaged {
     pub faults: Vec<SalvageFault>,
     /// The end of the last whole record, also of a record without data. 0 without a whole record.
     pub end: u64,
+    /// The sizes of timestamps in bytes that the WAL states, by column family.
+    pub timestamp_sizes: BTreeMap<FamilyId, u16>,
+    /// The offset of the first lost bytes that may be the record with these sizes. The header of a lost record of data is
+    /// no such place.
+    pub sizes_lost_at: Option<u64>,
 }
 
 /// Passes every whole logical record to `record`, with the offsets of its start and end, in file order. Skips
@@ -123,6 +130,9 @@ impl Run<'_> {
             self.abandon_open();
             self.filler = None;
             self.fault(offset, next as u64, "no record with a valid checksum".to_string());
+            if !rest.get(6).is_some_and(|kind| is_data(*kind)) {
+                self.salvaged.sizes_lost_at.get_or_insert(offset);
+            }
             at += next;
         }
         Ok(())
@@ -177,6 +187,11 @@ impl Run<'_> {
                 self.salvaged.end = end;
                 Ok(())
             }
+            TIMESTAMP_SIZE | RECYCLABLE_TIMESTAMP_SIZE => {
+                self.salvaged.timestamp_sizes.extend(decode_timestamp_sizes(payload).unwrap_or_default());
+                self.salvaged.end = end;
+                Ok(())
+            }
             _ => {
                 self.salvaged.end = end;
                 Ok(())
@@ -209,6 +224,13 @@ impl Run<'_> {
     fn fault(&mut self, offset: u64, lost_bytes: u64, what: String) {
         self.salvaged.faults.push(SalvageFault { offset, lost_bytes, what, at_end: false });
     }
+}
+
+/// Returns true for the types of records with data.
+fn is_data(kind: u8) -> bool {
+    use record_type::*;
+    matches!(kind, FULL | FIRST | MIDDLE | LAST)
+        || matches!(kind, RECYCLABLE_FULL | RECYCLABLE_FIRST | RECYCLABLE_MIDDLE | RECYCLABLE_LAST)
 }
 
 /// Returns the length of the physical record at the start of `bytes`, if its checksum is valid and its type

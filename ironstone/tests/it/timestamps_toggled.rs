@@ -334,3 +334,40 @@ fn a_family_without_timestamps_flushes_and_compacts_after_it_had_a_history() {
     db.compact_range(None, None, &Default::default()).unwrap();
     assert_eq!(db.get(b"a").unwrap().as_deref(), Some(&b"2"[..]));
 }
+
+#[test]
+fn a_repair_of_a_damaged_wal_keeps_the_keys_from_before_a_change_of_timestamps() {
+    for (turned_on, damaged) in [(true, 0), (true, 1), (true, 2), (false, 0), (false, 1), (false, 2)] {
+        let (plain, stamped) = both("avoid_flush_during_recovery=true");
+        let fs = plain.db.env.fs.clone();
+        let (before, now) = if turned_on { (&plain, &stamped) } else { (&stamped, &plain) };
+        let db = Db::open("data", before.clone()).unwrap();
+        for key in keys() {
+            match turned_on {
+                true => db.put(&key, b"value of the first wal").unwrap(),
+                false => put(&db, &key, 3, b"value of the first wal"),
+            }
+        }
+        drop(db);
+        // The open keeps the WAL from before the change.
+        drop(Db::open("data", now.clone()).unwrap());
+        let wal = std::path::Path::new("data/000004.log");
+        let mut bytes = fs.read_all(wal, u64::MAX).unwrap();
+        let value = b"value of the first wal";
+        let all = bytes.windows(value.len()).enumerate().filter(|(_, window)| window == value);
+        let found = all.map(|(at, _)| at).nth(damaged * 4).unwrap();
+        // Two wrong bytes: the record is lost.
+        bytes[found..found + 2].copy_from_slice(b"XY");
+        fs.unlink(wal).unwrap();
+        let mut out = fs.create(wal, &Default::default()).unwrap();
+        out.append(&bytes).unwrap();
+        out.close().unwrap();
+        ironstone::repair("data", now.clone(), Vec::new()).unwrap();
+        let db = Db::open("data", now.clone()).unwrap();
+        let reading = if turned_on { at(9) } else { ReadOptions::default() };
+        let mut expected = rows_of(&keys(), value);
+        expected.remove(damaged * 4);
+        expected.sort();
+        assert_eq!(scan(&db, reading), expected, "{turned_on} {damaged}");
+    }
+}
