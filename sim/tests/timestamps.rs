@@ -103,3 +103,119 @@ fn we_read_their_files_and_their_wal_and_continue() {
     assert_eq!(their_get(&theirs, &family, b"a", 10).unwrap(), b"a7");
     assert_eq!(their_get(&theirs, &family, b"b", 10).unwrap(), b"b9");
 }
+
+const PLAIN: &str = "comparator=leveldb.BytewiseComparator";
+
+/// Keys around the length of a timestamp, two of each length.
+fn keys() -> Vec<Vec<u8>> {
+    let key = |(len, last): (usize, u8)| [vec![b'u'; len - 1], vec![last]].concat();
+    [1, 7, 8, 9, 20].into_iter().flat_map(|len| [(len, b'1'), (len, b'2')]).map(key).collect()
+}
+
+fn their_plain_db(library: &Library, path: &Path) -> (peer::Db, peer::Family) {
+    let text =
+        "create_if_missing=true;allow_concurrent_memtable_write=false;avoid_flush_during_shutdown=true";
+    let families = [("default".to_string(), PLAIN.to_string())];
+    let (db, mut families) = peer::Db::open(library, path, text, &families, false).unwrap();
+    (db, families.remove(0))
+}
+
+/// Writes keys without timestamps: one half is flushed, the other half is in the WAL.
+fn their_plain_keys(library: &Library, path: &Path) {
+    let (db, family) = their_plain_db(library, path);
+    for (at, key) in keys().iter().enumerate() {
+        if at == keys().len() / 2 {
+            db.flush(std::slice::from_ref(&family)).unwrap();
+        }
+        db.put(&family, key, b"old", Writing::default()).unwrap();
+    }
+}
+
+fn our_plain_keys(path: &Path) {
+    let mut options = options();
+    options.update(PLAIN).unwrap();
+    options.update("persist_user_defined_timestamps=true;avoid_flush_during_shutdown=true").unwrap();
+    let db = Db::open(path, options).unwrap();
+    for (at, key) in keys().iter().enumerate() {
+        if at == keys().len() / 2 {
+            db.flush().unwrap();
+        }
+        db.put(key, b"old").unwrap();
+    }
+    db.close().unwrap();
+}
+
+#[test]
+fn both_turn_timestamps_on_over_files_of_the_other() {
+    let Some(library) = library() else { return };
+    for ours_first in [false, true] {
+        let scratch = tempfile::tempdir().unwrap();
+        match ours_first {
+            true => our_plain_keys(scratch.path()),
+            false => their_plain_keys(&library, scratch.path()),
+        }
+        if ours_first {
+            let (theirs, family) = their_db(&library, scratch.path());
+            for key in keys() {
+                assert_eq!(their_get(&theirs, &family, &key, 1).as_deref(), Some(&b"old"[..]));
+                their_put(&library, &theirs, &key, 5, b"new");
+            }
+        }
+        {
+            let mut options = options();
+            options.db.avoid_flush_during_shutdown = true;
+            let ours = Db::open(scratch.path(), options).unwrap();
+            for key in keys() {
+                let expected = if ours_first { b"new" } else { b"old" };
+                assert_eq!(our_get(&ours, &key, 9), Ok(Some(expected.to_vec())));
+                ours.put_with_ts(&key, &9u64.to_le_bytes(), b"newer", &WriteOptions::default()).unwrap();
+            }
+            ours.close().unwrap();
+        }
+        let (theirs, family) = their_db(&library, scratch.path());
+        for key in keys() {
+            assert_eq!(their_get(&theirs, &family, &key, 10).as_deref(), Some(&b"newer"[..]));
+        }
+    }
+}
+
+#[test]
+fn both_turn_timestamps_off_over_files_of_the_other() {
+    let Some(library) = library() else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    {
+        let (theirs, family) = their_db(&library, scratch.path());
+        for (at, key) in keys().iter().enumerate() {
+            if at == keys().len() / 2 {
+                theirs.flush(std::slice::from_ref(&family)).unwrap();
+            }
+            their_put(&library, &theirs, key, 3, b"old");
+        }
+    }
+    let mut plain = options();
+    plain.update(PLAIN).unwrap();
+    plain.update("persist_user_defined_timestamps=true").unwrap();
+    {
+        let ours = Db::open(scratch.path(), plain.clone()).unwrap();
+        for key in keys() {
+            assert_eq!(ours.get(&key).unwrap().as_deref(), Some(&b"old"[..]));
+        }
+        ours.compact_range(None, None, &Default::default()).unwrap();
+        ours.close().unwrap();
+    }
+    {
+        let mut stamped = options();
+        stamped.db.avoid_flush_during_shutdown = true;
+        let ours = Db::open(scratch.path(), stamped).unwrap();
+        for key in keys() {
+            assert_eq!(our_get(&ours, &key, 9), Ok(Some(b"old".to_vec())));
+            ours.put_with_ts(&key, &9u64.to_le_bytes(), b"new", &WriteOptions::default()).unwrap();
+        }
+        ours.close().unwrap();
+    }
+    let (theirs, family) = their_plain_db(&library, scratch.path());
+    for key in keys() {
+        let found = theirs.get(&family, &key, &Reading::default()).unwrap();
+        assert_eq!(found.as_deref(), Some(&b"new"[..]));
+    }
+}
