@@ -12,7 +12,7 @@ use super::setup::{Caches, family_dirs, manifest_settings, wal_preallocate, wal_
 use super::shared_dirs::spare_files_of_others;
 use crate::commit::{Change, Committer};
 use crate::errors::ErrorState;
-use crate::family::{Family, FlushPick, ImmutableMemtable};
+use crate::family::{Family, FamilySet, FlushPick, ImmutableMemtable};
 use crate::files::{Live, Obsolete, Recycle, purge_lost, sweep};
 use crate::jobs::{FilePurger, JobContext, Jobs};
 use crate::manifest::{Manifest, ManifestEnd, Recovered};
@@ -27,6 +27,13 @@ use crate::wal::WalSet;
 use crate::write::stall::Controller;
 use crate::write::{WriteSettings, Writer, WriterParts, wal_bytes_max};
 
+/// The files that a session appends to, and the files that it will delete.
+struct Logs {
+    committer: Arc<Committer>,
+    wals: Arc<WalSet>,
+    obsolete: Arc<Obsolete>,
+}
+
 impl Opening {
     pub(super) fn begin_writing(
         &mut self,
@@ -37,102 +44,15 @@ impl Opening {
         caches: Caches,
         job: JobId,
     ) -> Result<Opened> {
-        let Shared { tools, families, tables, release_notifier } = &shared;
-        let o = &self.options;
         base::invariant!(
             !self.read_only && self.lock.is_some(),
             "an open without the LOCK of {} begins to write",
             self.paths.db.display()
         );
-        let obsolete = Arc::new(Obsolete::new(release_notifier.clone()));
-        let reused = self.reuse_manifest(&recovered, families);
-        let reuses = reused.is_some();
-        let new = || Manifest::new(self.env.clone(), manifest_settings(o, &self.paths), recovered.number);
-        let manifest = reused.unwrap_or_else(new).with_stats(tools.stats.clone());
-        let db_id = o.write_dbid_to_manifest.then(|| tools.db_id.clone());
-        let min_wal = recovered.min_log_number_to_keep;
-        let committer = Arc::new(Committer::new(
-            manifest,
-            tools.numbers.clone(),
-            families.clone(),
-            tools.sequence.clone(),
-            obsolete.clone(),
-            db_id,
-            min_wal,
-        ));
-        let wals = Arc::new(WalSet::new(self.env.clone(), wal_settings(o, &self.paths)?));
-        committer.set_wals(wals.clone());
-        let may_keep = o.avoid_flush_during_recovery && self.overrides.mode.is_none();
-        let keep_wals = may_keep && replayed.files.is_empty() && !replayed.damaged;
-        self.trim_last_wal(found_wals)?;
-        let undecided = self.undecided_parts(&replayed.prepared, keep_wals);
-        // As in RocksDB, the SST files of the replay have smaller numbers than the new WAL.
-        let written = self.write_replayed(&shared, replayed.files, keep_wals, job)?;
-        let sections_wal = (!undecided.is_empty()).then(|| tools.numbers.take());
-        let wal = tools.numbers.take();
-        base::invariant!(
-            found_wals.last().is_none_or(|last| *last < wal)
-                && sections_wal.is_none_or(|sections| sections < wal),
-            "the new WAL {} has a smaller number than an older WAL",
-            wal
-        );
-        let oldest = found_wals.first().filter(|_| keep_wals).copied().unwrap_or(wal);
-        let changes = recovery_changes(written, oldest);
-        if keep_wals {
-            for whole in &replayed.extents {
-                let wal = whole.number;
-                let size = keep_wal(&self.env, &self.paths, whole, replayed.proved.contains(&wal))?;
-                wals.add_recovered(wal, size, *whole);
-            }
-        }
-        let mut sections = replayed.prepared;
-        if let Some(sections_wal) = sections_wal {
-            wals.roll(sections_wal, None, wal_preallocate(o, families))?;
-            append_parts_again(&shared, &wals, &undecided)?;
-            sections.iter_mut().for_each(|section| section.wal = sections_wal);
-        }
-        wals.roll(wal, None, wal_preallocate(o, families))?;
-        base::invariant!(
-            wals.active_number() == wal,
-            "WAL {} was begun, and the active WAL is {}",
-            wal,
-            wals.active_number()
-        );
-        if replayed.stopped_at.is_some() {
-            // With this record, the next recovery finds the expected sequence number and continues after the hole.
-            let mut record = Vec::new();
-            format::batch::begin(&mut record);
-            let next = tools.sequence.visible() + 1;
-            format::batch::set_sequence(&mut record, next);
-            wals.append(&record, next, &[])?;
-            wals.sync()?;
-        }
-        if self.components.write_policy.numbering() == Numbering::PerEntry {
-            sections
-                .iter_mut()
-                .try_for_each(|section| section.keep_families(|id| families.get(id).is_some()))?;
-            append_again(&shared, &wals, &mut sections)?;
-        }
-        committer.prepared().recover(sections);
-        // The MANIFEST names the oldest WAL that is needed, so the name of this WAL must be durable first.
-        wals.sync_dir()?;
-        committer.record_wal_numbers();
-        if !changes.is_empty() {
-            committer.commit(changes, false)?;
-        } else if !reuses {
-            committer.roll(Vec::new())?;
-        }
-        if reuses && committer.manifest_number() == recovered.number {
-            committer.continue_manifest(recovered.wals.clone())?;
-        }
-        base::invariant!(
-            committer.min_wal_to_keep() <= wals.active_number(),
-            "the MANIFEST keeps WALs from {} on, and the active WAL is {}",
-            committer.min_wal_to_keep(),
-            wals.active_number()
-        );
-        // Forget the MANIFEST of the earlier session: `sweep` decides whether it is deleted.
-        committer.take_old_manifests();
+        let Logs { committer, wals, obsolete } =
+            self.begin_logs(&shared, &recovered, replayed, found_wals, job)?;
+        let Shared { tools, families, tables, .. } = &shared;
+        let o = &self.options;
         let errors = Arc::new(ErrorState::new(o.paranoid_checks));
         let controller = Arc::new(Controller::default());
         let recycle = Arc::new(Recycle::new(o.recycle_log_file_num, wals.active_number()));
@@ -167,24 +87,7 @@ impl Opening {
         let reads = self.reads(&shared, unlogged.clone());
         let writer = Arc::new(Writer::new(WriterParts {
             env: self.env.clone(),
-            settings: WriteSettings {
-                pipelined: o.enable_pipelined_write || (o.unordered_write && !o.atomic_flush),
-                concurrent_memtable: o.allow_concurrent_memtable_write,
-                two_queues_pipelined: o.two_write_queues && o.enable_pipelined_write,
-                atomic_flush: o.atomic_flush,
-                recycles_wals: o.recycle_log_file_num > 0,
-                numbering: self.components.write_policy.numbering(),
-                manual_wal_flush: o.manual_wal_flush,
-                rate_limiter: o.rate_limiter.clone(),
-                group_bytes_max: o.max_write_batch_group_size_bytes,
-                preallocate_bytes: wal_preallocate(o, families),
-                yield_us_max: if o.enable_write_thread_adaptive_yield {
-                    o.write_thread_max_yield_usec
-                } else {
-                    0
-                },
-                yield_us_slow: o.write_thread_slow_yield_usec,
-            },
+            settings: self.write_settings(families),
             families: families.clone(),
             wals: wals.clone(),
             numbers: tools.numbers.clone(),
@@ -232,6 +135,126 @@ impl Opening {
             manifest_tail: self.manifest_tail.clone(),
             tenant,
         })
+    }
+
+    /// Begins the WAL and the MANIFEST of this session. First writes what the replay found: SST files, or the WALs that are
+    /// kept, and the sections that are not decided. The MANIFEST names these files when the call returns.
+    fn begin_logs(
+        &self,
+        shared: &Shared,
+        recovered: &Recovered,
+        replayed: Replayed,
+        found_wals: &[FileNumber],
+        job: JobId,
+    ) -> Result<Logs> {
+        let Shared { tools, families, release_notifier, .. } = shared;
+        let o = &self.options;
+        let obsolete = Arc::new(Obsolete::new(release_notifier.clone()));
+        let reused = self.reuse_manifest(recovered, families);
+        let reuses = reused.is_some();
+        let new = || Manifest::new(self.env.clone(), manifest_settings(o, &self.paths), recovered.number);
+        let manifest = reused.unwrap_or_else(new).with_stats(tools.stats.clone());
+        let db_id = o.write_dbid_to_manifest.then(|| tools.db_id.clone());
+        let min_wal = recovered.min_log_number_to_keep;
+        let committer = Arc::new(Committer::new(
+            manifest,
+            tools.numbers.clone(),
+            families.clone(),
+            tools.sequence.clone(),
+            obsolete.clone(),
+            db_id,
+            min_wal,
+        ));
+        let wals = Arc::new(WalSet::new(self.env.clone(), wal_settings(o, &self.paths)?));
+        committer.set_wals(wals.clone());
+        let may_keep = o.avoid_flush_during_recovery && self.overrides.mode.is_none();
+        let keep_wals = may_keep && replayed.files.is_empty() && !replayed.damaged;
+        self.trim_last_wal(found_wals)?;
+        let undecided = self.undecided_parts(&replayed.prepared, keep_wals);
+        // As in RocksDB, the SST files of the replay have smaller numbers than the new WAL.
+        let written = self.write_replayed(shared, replayed.files, keep_wals, job)?;
+        let sections_wal = (!undecided.is_empty()).then(|| tools.numbers.take());
+        let wal = tools.numbers.take();
+        base::invariant!(
+            found_wals.last().is_none_or(|last| *last < wal)
+                && sections_wal.is_none_or(|sections| sections < wal),
+            "the new WAL {} has a smaller number than an older WAL",
+            wal
+        );
+        let oldest = found_wals.first().filter(|_| keep_wals).copied().unwrap_or(wal);
+        let changes = recovery_changes(written, oldest);
+        if keep_wals {
+            for whole in &replayed.extents {
+                let wal = whole.number;
+                let size = keep_wal(&self.env, &self.paths, whole, replayed.proved.contains(&wal))?;
+                wals.add_recovered(wal, size, *whole);
+            }
+        }
+        let mut sections = replayed.prepared;
+        if let Some(sections_wal) = sections_wal {
+            wals.roll(sections_wal, None, wal_preallocate(o, families))?;
+            append_parts_again(shared, &wals, &undecided)?;
+            sections.iter_mut().for_each(|section| section.wal = sections_wal);
+        }
+        wals.roll(wal, None, wal_preallocate(o, families))?;
+        base::invariant!(
+            wals.active_number() == wal,
+            "WAL {} was begun, and the active WAL is {}",
+            wal,
+            wals.active_number()
+        );
+        if replayed.stopped_at.is_some() {
+            record_hole(shared, &wals)?;
+        }
+        if self.components.write_policy.numbering() == Numbering::PerEntry {
+            sections
+                .iter_mut()
+                .try_for_each(|section| section.keep_families(|id| families.get(id).is_some()))?;
+            append_again(shared, &wals, &mut sections)?;
+        }
+        committer.prepared().recover(sections);
+        // The MANIFEST names the oldest WAL that is needed, so the name of this WAL must be durable first.
+        wals.sync_dir()?;
+        committer.record_wal_numbers();
+        if !changes.is_empty() {
+            committer.commit(changes, false)?;
+        } else if !reuses {
+            committer.roll(Vec::new())?;
+        }
+        if reuses && committer.manifest_number() == recovered.number {
+            committer.continue_manifest(recovered.wals.clone())?;
+        }
+        base::invariant!(
+            committer.min_wal_to_keep() <= wals.active_number(),
+            "the MANIFEST keeps WALs from {} on, and the active WAL is {}",
+            committer.min_wal_to_keep(),
+            wals.active_number()
+        );
+        // Forget the MANIFEST of the earlier session: `sweep` decides whether it is deleted.
+        committer.take_old_manifests();
+        Ok(Logs { committer, wals, obsolete })
+    }
+
+    fn write_settings(&self, families: &FamilySet) -> WriteSettings {
+        let o = &self.options;
+        WriteSettings {
+            pipelined: o.enable_pipelined_write || (o.unordered_write && !o.atomic_flush),
+            concurrent_memtable: o.allow_concurrent_memtable_write,
+            two_queues_pipelined: o.two_write_queues && o.enable_pipelined_write,
+            atomic_flush: o.atomic_flush,
+            recycles_wals: o.recycle_log_file_num > 0,
+            numbering: self.components.write_policy.numbering(),
+            manual_wal_flush: o.manual_wal_flush,
+            rate_limiter: o.rate_limiter.clone(),
+            group_bytes_max: o.max_write_batch_group_size_bytes,
+            preallocate_bytes: wal_preallocate(o, families),
+            yield_us_max: if o.enable_write_thread_adaptive_yield {
+                o.write_thread_max_yield_usec
+            } else {
+                0
+            },
+            yield_us_slow: o.write_thread_slow_yield_usec,
+        }
     }
 
     pub(super) fn reads(&self, shared: &Shared, unlogged: Arc<AtomicBool>) -> Reads {
@@ -432,5 +455,16 @@ fn append_parts_again(shared: &Shared, wals: &WalSet, parts: &[(SequenceNumber, 
     for (seq, part) in parts {
         wals.append(part, *seq, &shared.families.timestamped())?;
     }
+    wals.sync()
+}
+
+/// Writes an empty write batch after a replay that stopped at a hole.
+fn record_hole(shared: &Shared, wals: &WalSet) -> Result<()> {
+    // With this record, the next recovery finds the expected sequence number and continues after the hole.
+    let mut record = Vec::new();
+    format::batch::begin(&mut record);
+    let next = shared.tools.sequence.visible() + 1;
+    format::batch::set_sequence(&mut record, next);
+    wals.append(&record, next, &[])?;
     wals.sync()
 }
