@@ -158,6 +158,8 @@ fn merged_record(family: FamilyId, group: &Group) -> Table {
         largest_seqno: group.last,
         oldest_ancester_time: records().map(|r| r.oldest_ancester_time).filter(|s| *s > 0).min().unwrap_or(0),
         file_creation_time: records().map(|r| r.file_creation_time).max().unwrap_or(0),
+        // The merged file has every blob reference of its members.
+        oldest_blob_file_number: records().filter_map(|r| r.oldest_blob_file_number).min(),
         epoch_number: 1,
         ..NewFile::default()
     };

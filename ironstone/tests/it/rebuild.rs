@@ -474,13 +474,14 @@ fn a_truncated_range_deletion_deletes_no_newer_entry() {
     differs_only_where_named("cut off", &report, &rows, &expected);
 }
 
-/// The lower SST file has the newest entry of all, and an older entry of another key. If the files were ordered by
-/// their newest entries alone, the lower file would be the newer file, and a read would find the older entry.
-#[test]
-fn of_two_tables_neither_is_the_newer_one() {
-    let env = Env::memory(15);
-    let db = Db::open(DIR, options(&env)).unwrap();
+/// Makes two SST files, and below them the files of `first`. The lower of the two SST files has the newest entry of all,
+/// and an older entry of another key. If the files were ordered by their newest entries alone, the lower file would be
+/// the newer file, and a read would find the older entry.
+fn neither_is_newer(env: &Env, options: Options, first: &[&[u8]]) -> (Files, Rows) {
+    let db = Db::open(DIR, options).unwrap();
     let family = db.default_family();
+    // The snapshot keeps the sequence numbers of the entries in compactions.
+    let snapshot = db.snapshot();
     let settle = |levels: &[usize], to: usize| {
         let files = family.live_files().into_iter().filter(|f| levels.contains(&f.level));
         let numbers: Vec<_> = files.map(|f| f.number).collect();
@@ -491,16 +492,36 @@ fn of_two_tables_neither_is_the_newer_one() {
         db.flush().unwrap();
         settle(&[0], to);
     };
-    db.put(b"b", b"first").unwrap();
-    flushed(b"a", b"first", 6);
+    first.iter().for_each(|key| flushed(key, b"first", 6));
     flushed(b"a", b"older", 4);
     flushed(b"a", b"newer", 2);
     flushed(b"b", b"newest", 3);
     settle(&[3, 4], 4);
     let expected = rows(&db);
     assert_eq!(expected.values().map(Vec::as_slice).collect::<Vec<_>>(), [&b"newer"[..], b"newest"]);
+    drop(snapshot);
     db.close().unwrap();
-    let (report, rows) = repaired("two levels", &without_manifest(&files(&env)));
+    (files(env), expected)
+}
+
+const MERGED: &str = "overlap in keys and sequence numbers";
+
+#[test]
+fn of_two_tables_neither_is_the_newer_one() {
+    let env = Env::memory(15);
+    let (files, expected) = neither_is_newer(&env, options(&env), &[b"a", b"b"]);
+    let (report, rows) = repaired("two levels", &without_manifest(&files));
     assert_eq!(rows, expected, "{report:#?}");
-    assert!(report.actions.iter().any(|a| a.contains("overlap in keys and sequence numbers")), "{report:#?}");
+    assert!(report.actions.iter().any(|a| a.contains(MERGED)), "{report:#?}");
+}
+
+#[test]
+fn a_merged_sst_file_keeps_the_blob_files_of_its_members() {
+    let env = Env::memory(16);
+    let mut with_blobs = options(&env);
+    with_blobs.update("enable_blob_files=true;min_blob_size=0").unwrap();
+    let (files, expected) = neither_is_newer(&env, with_blobs, &[]);
+    let (report, rows) = repaired("two levels with blob files", &without_manifest(&files));
+    assert!(report.actions.iter().any(|a| a.contains(MERGED)), "{report:#?}");
+    assert_eq!(rows, expected, "{report:#?}");
 }
