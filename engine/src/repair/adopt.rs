@@ -240,7 +240,9 @@ impl Survey {
             self.report.problems.push(problem(Weight::Note, path, None, "an unfinished SST file"));
             return Ok(());
         };
-        if !self.rebuilt && !orphan.is_external() && self.wals.iter().any(|wal| wal.holds(&record)) {
+        // The open replays only these WALs for the column family.
+        let mut replayed = self.wals.iter().filter(|wal| wal.number >= family.wal_number);
+        if !self.rebuilt && !orphan.is_external() && replayed.any(|wal| wal.holds(&record)) {
             self.report.problems.push(problem(
                 Weight::Note,
                 path,

@@ -284,6 +284,42 @@ fn a_missing_file_is_named_and_the_rest_stays() {
     }
 }
 
+/// The MANIFEST loses the record of a compaction. The inputs of the compaction are gone. A WAL still has all entries of
+/// the output, but the column family does not need this WAL: only the other column family replays it.
+#[test]
+fn an_sst_file_is_added_if_its_family_does_not_replay_the_wal_with_its_entries() {
+    let env = Env::memory(22);
+    let db = Db::open(DIR, options(&env)).unwrap();
+    let more = db.create_family(FamilyDescriptor::new("more", options(&env).family)).unwrap();
+    // The snapshot keeps the sequence numbers of the entries in the compaction.
+    let snapshot = db.snapshot();
+    for i in 0..20 {
+        db.put(&key(i), b"of default").unwrap();
+        more.put(&key(i), b"of more").unwrap();
+    }
+    db.flush().unwrap();
+    let manifest = || {
+        let files = files(&env);
+        let (name, bytes) = files.iter().find(|(name, _)| name.starts_with("MANIFEST")).unwrap();
+        (name.clone(), bytes.len())
+    };
+    let (name, before) = manifest();
+    let family = db.default_family();
+    let numbers: Vec<_> = family.live_files().iter().map(|file| file.number).collect();
+    family.compact_files(&numbers, 6, None, &Default::default()).unwrap();
+    assert_eq!(manifest().0, name);
+    drop(db.create_family(FamilyDescriptor::new("after", options(&env).family)).unwrap());
+    let expected = rows(&db);
+    assert_eq!(expected.len(), 40);
+    drop((snapshot, more));
+    db.close().unwrap();
+    let mut damaged = files(&env);
+    assert!(damaged.keys().any(|name| name.ends_with(".log")));
+    damaged.get_mut(&name).unwrap()[before + 20..before + 30].fill(0xff);
+    let (report, rows) = repaired("a lost compaction", &damaged);
+    assert_eq!(rows, expected, "{report:#?}");
+}
+
 #[test]
 fn a_wal_or_manifest_that_was_cut_off_differs_from_a_torn_end() {
     let (files, expected) = built();
