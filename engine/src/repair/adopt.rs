@@ -37,7 +37,7 @@ pub(super) struct OrphanFile {
 }
 
 impl OrphanFile {
-    fn probe(scope: &Scope, number: FileNumber, path: PathBuf) -> Result<OrphanFile> {
+    pub(super) fn probe(scope: &Scope, number: FileNumber, path: PathBuf) -> Result<OrphanFile> {
         let file = scope.options.env.fs.open_random(&path, &ReadHints::default())?;
         let size = file.size()?;
         let options = OpenOptions { file_number: number, ..OpenOptions::default() };
@@ -134,7 +134,7 @@ impl Survey {
 
     fn find_strays(&mut self, scope: &Scope) -> Result<BTreeMap<FileNumber, PathBuf>> {
         let known: HashSet<FileNumber> = self.tables.iter().map(|t| t.record.number).collect();
-        let mut orphans: BTreeMap<FileNumber, PathBuf> = BTreeMap::new();
+        let mut strays = Vec::new();
         let of_families: Vec<_> = scope.families.iter().flat_map(|f| table_dirs(scope, f)).collect();
         for dir in scope.paths.all_with(&of_families) {
             let found = match scope.options.env.fs.list(dir) {
@@ -148,16 +148,20 @@ impl Survey {
                     self.next_number = self.next_number.max(number.next());
                 }
                 let (FileName::Table(number) | FileName::LegacyTable(number)) = kind else { continue };
-                if known.contains(&number) {
-                    continue;
+                if !known.contains(&number) {
+                    strays.push((number, dir.join(&name)));
                 }
-                if let Some(other) = orphans.get(&number) {
-                    let what = format!("another SST file has the same file number: {}", other.display());
-                    self.put_aside(dir.join(&name), &what);
-                    continue;
-                }
-                orphans.insert(number, dir.join(&name));
             }
+        }
+        self.leave_files_of_others(scope, &mut strays)?;
+        let mut orphans: BTreeMap<FileNumber, PathBuf> = BTreeMap::new();
+        for (number, path) in strays {
+            if let Some(other) = orphans.get(&number) {
+                let what = format!("another SST file has the same file number: {}", other.display());
+                self.put_aside(path, &what);
+                continue;
+            }
+            orphans.insert(number, path);
         }
         Ok(orphans)
     }

@@ -502,6 +502,76 @@ fn column_family_with_an_empty_name_is_not_created() {
     }
 }
 
+/// Creates databases with the same `db_paths`. Each database has one SST file.
+fn with_one_sst_file_each(env: &Env, names: &[&str]) {
+    for at in names {
+        let db = open_at(at, with_shared_tables(env), FamilyOptions::default()).unwrap();
+        put(&db, "k", at);
+        put(&db, at, "own");
+        flush(&db);
+        db.close().unwrap();
+    }
+}
+
+fn remove(env: &Env, dir: &str, prefix: &str) {
+    for name in files(env, dir).iter().filter(|name| name.starts_with(prefix)) {
+        env.fs.unlink(&Path::new(dir).join(name)).unwrap();
+    }
+}
+
+fn shared_request(env: &Env, at: &str) -> OpenRequest {
+    OpenRequest::new(at, with_shared_tables(env), FamilyOptions::default())
+}
+
+#[test]
+fn a_repair_adopts_and_moves_no_sst_file_of_another_database_in_shared_db_paths() {
+    let env = Env::memory(14);
+    with_one_sst_file_each(&env, &["/one", "/two"]);
+    let external = Path::new("/shared/000990.sst");
+    env.fs.write_all(external, b"not complete", true).unwrap();
+    let both = files(&env, "/shared");
+    assert_eq!(both.len(), 3);
+    remove(&env, "/two", "MANIFEST");
+    let report = repair(shared_request(&env, "/two")).unwrap();
+    assert_eq!(files(&env, "/shared"), both, "{report:#?}");
+    for (at, other) in [("/two", "/one"), ("/one", "/two")] {
+        let db = Db::open(shared_request(&env, at)).unwrap();
+        assert_eq!(
+            (get(&db, "k").as_deref(), get(&db, at).as_deref()),
+            (Some(at), Some("own")),
+            "{report:#?}"
+        );
+        assert_eq!(get(&db, other), None, "{report:#?}");
+        db.close().unwrap();
+    }
+}
+
+#[test]
+fn a_repair_without_the_id_of_the_database_does_not_choose_between_databases() {
+    let env = Env::memory(15);
+    with_one_sst_file_each(&env, &["/one", "/two"]);
+    let both = files(&env, "/shared");
+    remove(&env, "/two", "MANIFEST");
+    remove(&env, "/two", "IDENTITY");
+    let error = repair(shared_request(&env, "/two")).unwrap_err();
+    assert_eq!(error.kind(), Kind::NotSupported, "{error}");
+    assert!(error.to_string().contains("IDENTITY"), "{error}");
+    assert_eq!(files(&env, "/shared"), both);
+    let one = Db::open(shared_request(&env, "/one")).unwrap();
+    assert_eq!(get(&one, "k").as_deref(), Some("/one"));
+}
+
+#[test]
+fn a_repair_without_the_id_of_the_database_uses_the_sst_files_of_one_database() {
+    let env = Env::memory(16);
+    with_one_sst_file_each(&env, &["/one"]);
+    remove(&env, "/one", "MANIFEST");
+    remove(&env, "/one", "IDENTITY");
+    repair(shared_request(&env, "/one")).unwrap();
+    let one = Db::open(shared_request(&env, "/one")).unwrap();
+    assert_eq!(get(&one, "k").as_deref(), Some("/one"));
+}
+
 #[test]
 fn destroy_deletes_no_sst_file_of_another_database_in_shared_db_paths() {
     let env = Env::memory(12);
