@@ -20,7 +20,7 @@ mod proof;
 mod recover;
 mod tail;
 
-pub use best::recover_best;
+pub use best::{Present, recover_best};
 pub use current::{read_current, write_current, write_identity};
 pub use lenient::{Lenient, recover_leniently};
 pub use proof::{read_proof, write_proof};

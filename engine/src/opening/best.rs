@@ -4,18 +4,21 @@
 //! As in RocksDB, this open does not read CURRENT and replays no WAL. Files that the recovered state does not need
 //! are moved to `lost/`, also the WALs. Nothing is deleted.
 
+use std::path::PathBuf;
+
 use base::key::MAX_SEQUENCE;
 use base::{Error, FileNumber, Level, Result};
-use format::edit::NewFile;
+use format::edit::{BlobFileAddition, NewFile};
 use format::names::FileName;
 use table::any::AnyReader;
+use table::blob::BlobReader;
 use table::sst::OpenOptions;
 
 use super::context::Opening;
 use super::proved::Found;
 use super::stats_family;
 use crate::components::FamilyDescriptor;
-use crate::manifest::{FamilyRecord, recover_best};
+use crate::manifest::{FamilyRecord, Present, recover_best};
 
 impl Opening {
     /// Returns true if the database exists.
@@ -52,13 +55,12 @@ impl Opening {
                 "Trying to recover from manifest: {}",
                 self.paths.manifest(number).display()
             ));
-            outcome =
-                recover_best(&self.env, &self.paths.db, number, &|family, file| self.has_table(family, file));
+            outcome = recover_best(&self.env, &self.paths.db, number, self);
             match &outcome {
                 Ok((_, missing)) if missing.is_empty() => break,
                 Ok((_, missing)) => {
                     self.events
-                        .warn(format_args!("tables are missing: {missing:?}; recovering an older state"));
+                        .warn(format_args!("files are missing: {missing:?}; recovering an older state"));
                     break;
                 }
                 Err(error) => self.events.warn(format_args!("{error}")),
@@ -70,41 +72,26 @@ impl Opening {
 
     /// Reads each column family of the MANIFEST in its newest complete state.
     pub(super) fn read_complete_state(&self, number: FileNumber) -> Result<Found> {
-        let is_there = |family: &_, file: &_| self.has_table(family, file);
-        let (recovered, missing) = recover_best(&self.env, &self.paths.db, number, &is_there)?;
-        self.events.warn(format_args!("tables are missing: {missing:?}; reading an older state"));
+        let (recovered, missing) = recover_best(&self.env, &self.paths.db, number, self)?;
+        self.events.warn(format_args!("files are missing: {missing:?}; reading an older state"));
         Ok(Found { recovered, proof: None, lost: None })
     }
 
-    /// Returns true if the SST file exists, and has the size, the format and the unique id that the MANIFEST names.
-    fn has_table(&self, family: &FamilyRecord, file: &NewFile) -> bool {
+    /// Returns the options of a column family. `None` if the caller does not name the column family.
+    fn descriptor_of(&self, family: &FamilyRecord) -> Option<FamilyDescriptor> {
         // The column family of the statistics opens also if the caller does not name it, with options of its own.
         let unasked = (family.name == stats_family::NAME).then(stats_family::descriptor);
         let asked = self.descriptors.iter().find(|d| d.name == family.name);
         let unnamed =
             || self.others.as_ref().map(|options| FamilyDescriptor::new(&family.name, options.clone()));
-        let Some(descriptor) = asked.cloned().or(unasked).or_else(unnamed) else { return true };
+        asked.cloned().or(unasked).or_else(unnamed)
+    }
+
+    /// Returns the directory of the files of a column family with this path id. `None`: there is no directory.
+    fn dir_of<'a>(&'a self, descriptor: &'a FamilyDescriptor, path_id: u32) -> Option<&'a PathBuf> {
         let own: Vec<_> = descriptor.options.cf_paths.iter().map(|p| &p.path).collect();
         let dirs = if own.is_empty() { self.paths.tables.iter().collect() } else { own };
-        let Some(dir) = dirs.get((file.path_id as usize).min(dirs.len().saturating_sub(1))) else {
-            return false;
-        };
-        let path = dir.join(format::names::table(file.number));
-        if !self.env.fs.file_size(&path).is_ok_and(|size| size == file.file_size) {
-            return false;
-        }
-        let verify = self.options.verify_sst_unique_id_in_manifest && file.unique_id != [0, 0];
-        let options = OpenOptions {
-            order: descriptor.options.comparator.clone(),
-            file_number: file.number,
-            level: Level::from_index(file.level as usize),
-            largest_seqno: Some(file.largest_seqno.min(MAX_SEQUENCE)),
-            unique_id: verify.then_some(file.unique_id),
-            timestamps_persisted: file.user_defined_timestamps_persisted,
-            ..OpenOptions::default()
-        };
-        let handle = self.env.fs.open_random(&path, &env::ReadHints::default());
-        handle.and_then(|handle| AnyReader::open(handle, file.file_size, &options)).is_ok()
+        dirs.get((path_id as usize).min(dirs.len().saturating_sub(1))).copied()
     }
 
     /// Marks all WALs as not needed. If a later open replayed them, their writes would follow an older state than
@@ -126,5 +113,38 @@ impl Opening {
             state.wal_number = state.wal_number.max(last.next());
         }
         Ok(())
+    }
+}
+
+impl Present for Opening {
+    /// Returns true if the SST file exists, and has the size, the format and the unique id that the MANIFEST names.
+    fn has_table(&self, family: &FamilyRecord, file: &NewFile) -> bool {
+        let Some(descriptor) = self.descriptor_of(family) else { return true };
+        let Some(dir) = self.dir_of(&descriptor, file.path_id) else { return false };
+        let path = dir.join(format::names::table(file.number));
+        if !self.env.fs.file_size(&path).is_ok_and(|size| size == file.file_size) {
+            return false;
+        }
+        let verify = self.options.verify_sst_unique_id_in_manifest && file.unique_id != [0, 0];
+        let options = OpenOptions {
+            order: descriptor.options.comparator.clone(),
+            file_number: file.number,
+            level: Level::from_index(file.level as usize),
+            largest_seqno: Some(file.largest_seqno.min(MAX_SEQUENCE)),
+            unique_id: verify.then_some(file.unique_id),
+            timestamps_persisted: file.user_defined_timestamps_persisted,
+            ..OpenOptions::default()
+        };
+        let handle = self.env.fs.open_random(&path, &env::ReadHints::default());
+        handle.and_then(|handle| AnyReader::open(handle, file.file_size, &options)).is_ok()
+    }
+
+    /// Returns true if the blob file exists and has a valid header and footer.
+    fn has_blob_file(&self, family: &FamilyRecord, blob: &BlobFileAddition) -> bool {
+        let Some(descriptor) = self.descriptor_of(family) else { return true };
+        let Some(dir) = self.dir_of(&descriptor, 0) else { return false };
+        let path = dir.join(format::names::blob(blob.blob_file_number));
+        let handle = self.env.fs.open_random(&path, &env::ReadHints::default());
+        handle.and_then(|handle| BlobReader::open(handle, family.id, None)).is_ok()
     }
 }

@@ -8,8 +8,8 @@ use base::SequenceNumber;
 use env::Env;
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::options::{
-    BlobGarbageCollectionPolicy, BottommostLevelCompaction, CompactRangeOptions, FamilyOptions, FlushOptions,
-    ReadOptions, WriteOptions,
+    BlobGarbageCollectionPolicy, BottommostLevelCompaction, CompactRangeOptions, CompactionOptions,
+    DbOptions, FamilyOptions, FlushOptions, ReadOptions, WriteOptions,
 };
 
 use crate::basic::{get, open, options, put, scan};
@@ -494,4 +494,82 @@ fn a_drop_of_a_family_deletes_its_blob_files() {
     db.drop_family(&family).unwrap();
     drop(family);
     assert_eq!(on_disk(&env), Vec::<String>::new());
+}
+
+/// Opens the database with `best_efforts_recovery` and returns its entries. `lost` selects files, by their place among
+/// the files of one kind: these files are removed before the open.
+fn best_effort(env: &Env, lost: &[(&str, usize)]) -> Vec<(String, String)> {
+    let names = env.fs.list(Path::new("/db")).unwrap();
+    for (kind, at) in lost {
+        let mut names: Vec<_> = names.iter().filter(|name| name.ends_with(kind)).collect();
+        names.sort();
+        env.fs.unlink(&Path::new("/db").join(names[*at])).unwrap();
+    }
+    let options = DbOptions { best_efforts_recovery: true, ..options(env) };
+    let db = Db::open(OpenRequest::new("/db", options, blobs(""))).unwrap();
+    let rows = scan(&db);
+    rows.iter().for_each(|(key, value)| assert_eq!(get(&db, key).as_ref(), Some(value)));
+    db.close().unwrap();
+    rows
+}
+
+/// Makes a database whose three flushes wrote an SST file and a blob file each. Returns the environment and the entries.
+fn three_flushes() -> (Env, Vec<(String, String)>) {
+    let env = Env::memory(31);
+    let db = open(&env, blobs(""));
+    let mut rows = Vec::new();
+    for key in ["a", "b", "c"] {
+        put(&db, key, &large(key));
+        flush(&db);
+        rows.push((key.to_string(), large(key)));
+    }
+    db.close().unwrap();
+    (env, rows)
+}
+
+#[test]
+fn best_efforts_recovery_returns_to_the_state_before_a_missing_blob_file() {
+    for (lost, left) in [(0, 0), (1, 1), (2, 2)] {
+        let (env, rows) = three_flushes();
+        assert_eq!(best_effort(&env, &[(".blob", lost)]), rows[..left], "blob file {lost} is lost");
+    }
+}
+
+#[test]
+fn best_efforts_recovery_needs_no_blob_file_of_a_missing_level_0_file() {
+    let (env, rows) = three_flushes();
+    // The open starts a new MANIFEST, which has all files in one record.
+    assert_eq!(best_effort(&env, &[]), rows);
+    assert_eq!(best_effort(&env, &[(".blob", 2), (".sst", 2)]), rows[..2]);
+    assert_eq!(best_effort(&env, &[(".sst", 1)]), rows[..1]);
+}
+
+#[test]
+fn best_efforts_recovery_needs_no_blob_file_that_is_all_garbage() {
+    let env = Env::memory(32);
+    let db = open(&env, blobs(""));
+    let family = db.default_family().unwrap();
+    for (key, seed) in [("a", "kept"), ("b", "old"), ("b", "new")] {
+        put(&db, key, &large(seed));
+        flush(&db);
+    }
+    // The SST files of "b" become one file. The file of "a" stays, and refers to the oldest blob file.
+    let inputs: Vec<_> = {
+        let version = family.pin().version.clone();
+        let mut numbers: Vec<_> = version.files().map(|(_, file)| file.number).collect();
+        numbers.sort();
+        numbers[1..].to_vec()
+    };
+    db.compact_files(&family, &inputs, 0, None, &CompactionOptions::default()).unwrap();
+    drop(family);
+    assert_eq!(on_disk(&env).len(), 2, "the blob file of the old value is deleted");
+    db.close().unwrap();
+    let rows = [("a", "kept"), ("b", "new")].map(|(key, seed)| (key.to_string(), large(seed)));
+    assert_eq!(best_effort(&env, &[]), rows);
+    // A compaction without garbage collection writes an SST file that refers to both blob files, and is linked to the
+    // older one.
+    let db = open(&env, blobs(""));
+    compact(&db, CompactRangeOptions::default());
+    db.close().unwrap();
+    assert_eq!(best_effort(&env, &[(".blob", 1)]), []);
 }
