@@ -10,6 +10,7 @@ use base::stats::HistogramKind;
 use base::{Error, FileNumber, Order, Result, SequenceNumber};
 use env::ReadHints;
 use format::properties::{COLUMN_FAMILY_ID_UNKNOWN, Properties, names};
+use lsm::blob_flow::references;
 use lsm::file_meta::FileMetaData;
 use table::any::AnyReader;
 use table::sst::{OpenOptions, ReadCtx, stores_timestamps};
@@ -42,7 +43,9 @@ impl ExternalFile {
     ///
     /// # Errors
     /// Corruption or NotSupported if the file is not a complete SST file of a known kind. InvalidArgument if the file
-    /// has another comparator, belongs to another column family, or has no entries. Each error names the file.
+    /// has another comparator, belongs to another column family, or has no entries. NotSupported if an entry refers to a
+    /// blob file: if the file is only linked or moved, and the column family has no blob files, this check reads only the
+    /// first and the last entry. Each error names the file.
     pub fn read(
         tools: &JobTools,
         family: &Family,
@@ -91,6 +94,12 @@ fn read(
         }
         false => (SequenceNumber::ZERO, SequenceNumber::ZERO),
     };
+    if options.allow_db_generated_files {
+        let is_copied = !options.move_files && !options.link_files;
+        let has_blobs = parts.blobs.enable_blob_files || !family.pin_owned().version.blobs().is_empty();
+        let reads_all = is_copied || has_blobs || options.verify_checksums_before_ingest;
+        refuse_blob_references(&reader, &ctx, reads_all)?;
+    }
     if options.verify_checksums_before_ingest {
         reader.verify_checksums(&ctx)?;
     }
@@ -111,6 +120,37 @@ fn read(
         stored_seq,
         stored_seq_offset,
     })
+}
+
+/// Rejects entries with references to blob files: the database has other blob files, or a blob file of its own with the
+/// same number. Reads all entries, or only the first and the last entry.
+fn refuse_blob_references(reader: &AnyReader, ctx: &ReadCtx, reads_all: bool) -> Result<()> {
+    let mut iter = reader.iter(ctx);
+    let mut blob_file = None;
+    iter.seek_to_first();
+    while iter.valid() && blob_file.is_none() {
+        references(key::split(iter.key()).2, iter.value(), &mut |blob| blob_file = Some(blob.file_number))?;
+        if !reads_all {
+            break;
+        }
+        iter.next();
+    }
+    iter.status()?;
+    if !reads_all && blob_file.is_none() {
+        iter.seek_to_last();
+        iter.status()?;
+        if iter.valid() {
+            references(key::split(iter.key()).2, iter.value(), &mut |blob| {
+                blob_file = Some(blob.file_number);
+            })?;
+        }
+    }
+    match blob_file {
+        None => Ok(()),
+        Some(number) => Err(Error::not_supported(format!(
+            "an entry of the file has its value in blob file {number}, and an ingestion takes no blob files"
+        ))),
+    }
 }
 
 fn open_options(

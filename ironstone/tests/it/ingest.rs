@@ -258,6 +258,30 @@ fn files_of_a_database_keep_their_sequence_numbers() {
 }
 
 #[test]
+fn an_ingestion_rejects_files_of_a_database_with_references_to_blob_files() {
+    let with_blobs = "enable_blob_files=true;min_blob_size=100";
+    let generated = IngestExternalFileOptions { allow_db_generated_files: true, ..how() };
+    let linked = IngestExternalFileOptions { link_files: true, ..generated.clone() };
+    // A file that is only linked is read completely if the database has blob files of its own.
+    for (large, target, how) in
+        [("b", "", &generated), ("a", "", &linked), ("c", "", &linked), ("b", with_blobs, &linked)]
+    {
+        let (from, to) = (World::with(with_blobs), World::with(target));
+        for key in ["a", "b", "c"] {
+            from.db.put(key.as_bytes(), &vec![b'v'; if key == large { 200 } else { 10 }]).unwrap();
+        }
+        from.db.flush().unwrap();
+        to.db.put(b"own", &[b'o'; 200]).unwrap();
+        to.db.flush().unwrap();
+        let number = from.db.live_files()[0].number;
+        let path = from.dir().join(format!("data/{:06}.sst", number.get()));
+        let error = to.db.ingest_external_files([&path], how).unwrap_err();
+        assert_eq!(error.kind(), Kind::NotSupported, "{large} {target}: {error}");
+        assert_eq!((to.get("a"), to.get("own").map(|value| value.len())), (None, Some(200)));
+    }
+}
+
+#[test]
 fn an_atomic_replace_leaves_only_the_files() {
     let w = World::new();
     for (key, value) in [("a", "1"), ("b", "1"), ("x", "1")] {
