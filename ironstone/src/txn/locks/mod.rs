@@ -89,9 +89,13 @@ impl LockManager {
         self.tables.lock().entry(family).or_insert_with(make).clone()
     }
 
-    /// Removes the locks of a dropped column family. Transactions that hold these locks continue.
+    /// Removes the locks of a dropped column family. Transactions that hold these locks continue. Transactions that wait
+    /// for these locks get them: their caller must check whether the column family is dropped.
     pub fn remove_family(&self, family: FamilyId) {
-        self.tables.lock().remove(&family);
+        let table = self.tables.lock().remove(&family);
+        if let Some(table) = table {
+            table.drop_all();
+        }
     }
 
     /// Locks a key, or changes the mode of a lock that the owner has.

@@ -44,6 +44,8 @@ pub(super) struct LockTable {
     count: AtomicI64,
     /// The limit of locked keys. 0 and negative: no limit.
     count_max: i64,
+    /// True if the column family is dropped. Every lock is then granted and not recorded.
+    dropped: AtomicBool,
 }
 
 /// A part of the keys of a column family.
@@ -82,6 +84,20 @@ impl LockTable {
             stripes: (0..stripes.max(1)).map(|_| Stripe::default()).collect(),
             count: AtomicI64::new(0),
             count_max,
+            dropped: AtomicBool::new(false),
+        }
+    }
+
+    /// Removes all locks and wakes all waiters, because the column family is dropped. The waiters get their locks.
+    pub fn drop_all(&self) {
+        self.dropped.store(true, Ordering::Release);
+        for stripe in &self.stripes {
+            let mut keys = stripe.keys.lock();
+            for waiter in keys.values().flat_map(|lock| &lock.waiters) {
+                waiter.woken.notify_one();
+            }
+            keys.clear();
+            stripe.changed.notify_all();
         }
     }
 
@@ -106,6 +122,10 @@ impl LockTable {
         now_us: u64,
     ) -> Attempt {
         let Some(lock) = keys.get_mut(request.key) else {
+            // `drop_all` clears each stripe after it sets the flag. So after that no key of the stripe is locked.
+            if self.dropped.load(Ordering::Acquire) {
+                return Attempt::Granted;
+            }
             if self.count_max > 0 && self.count.load(Ordering::Relaxed) >= self.count_max {
                 return Attempt::Limit;
             }

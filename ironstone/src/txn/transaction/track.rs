@@ -73,9 +73,11 @@ impl Transaction {
             return Ok(());
         }
         let (family, key) = (operation.family.id(), operation.key);
-        if operation.family.inner().is_dropped() {
-            return Err(Error::invalid_argument(format!("Column family id not found: {family}")));
-        }
+        let check_family = || match operation.family.inner().is_dropped() {
+            true => Err(Error::invalid_argument(format!("Column family id not found: {family}"))),
+            false => Ok(()),
+        };
+        check_family()?;
         let before = body.tracked.get(family, key).copied();
         let upgrades = before.is_some_and(|b| operation.mode == LockMode::Exclusive && !b.exclusive);
         if operation.tracking == Tracking::Assumed && before.is_none() {
@@ -83,6 +85,8 @@ impl Transaction {
         }
         if before.is_none() || upgrades {
             pessimistic.locks.lock(&pessimistic.owner, family, key, operation.mode)?;
+            // The column family may have been dropped during the wait for the lock.
+            check_family().inspect_err(|_| pessimistic.locks.unlock(&pessimistic.owner, family, key))?;
         }
         self.take_wished_snapshot(body);
         let known = before.map_or(MAX_SEQUENCE, |before| before.seq);

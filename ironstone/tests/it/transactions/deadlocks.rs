@@ -4,8 +4,8 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ironstone::{
-    Kind, LockMode, ReadOptions, Subcode, TransactionDb, TransactionDbOptions, TransactionOptions,
-    Validation, WriteOptions,
+    FamilyDescriptor, Kind, LockMode, ReadOptions, Subcode, TransactionDb, TransactionDbOptions,
+    TransactionOptions, Validation, WriteOptions,
 };
 
 use super::{impatient, options, with};
@@ -44,6 +44,30 @@ fn waiter_gets_the_lock_when_it_is_released() {
             holder.commit().unwrap();
         });
         assert_eq!(db.get(b"k").unwrap().as_deref(), Some(&b"2"[..]));
+    }
+}
+
+#[test]
+fn waiter_for_a_key_of_a_dropped_column_family_stops_waiting() {
+    for per_key in [false, true] {
+        let scratch = tempfile::tempdir().unwrap();
+        let db = TransactionDb::open(scratch.path(), options(), patient(per_key)).unwrap();
+        let family = db.create_family(FamilyDescriptor::new("f", options().family)).unwrap();
+        let holder = db.begin();
+        holder.put_in(&family, b"k", b"1").unwrap();
+        let waiter = db.begin();
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| waiter.put_in(&family, b"k", b"2"));
+            while waiter.waiting_for().transactions.is_empty() {
+                std::thread::yield_now();
+            }
+            db.drop_family(&family).unwrap();
+            let error = waiting.join().unwrap().unwrap_err();
+            assert_eq!(error.to_string(), "Invalid argument: Column family id not found: 1");
+        });
+        waiter.commit().unwrap();
+        assert!(holder.commit().is_err());
+        assert!(db.lock_status_data().is_empty());
     }
 }
 
