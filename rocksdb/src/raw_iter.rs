@@ -116,10 +116,13 @@ impl RawIter {
 
     pub(crate) fn refresh(&mut self) -> Result<(), Error> {
         match self.0.as_mut().map_err(|error| error.clone())? {
-            Kind::Db(iter) => match &self.1 {
-                Some(again) => Ok(**iter = again.make()?),
-                None => Ok(iter.refresh()?),
-            },
+            Kind::Db(iter) => {
+                match &self.1 {
+                    Some(again) => **iter = again.make()?,
+                    None => iter.refresh()?,
+                }
+                Ok(())
+            }
             _ => Err(ironstone::Error::not_supported("Refresh() is not supported").into()),
         }
     }
