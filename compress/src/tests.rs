@@ -206,7 +206,7 @@ fn another_decoder_reads_our_snappy_blocks() {
     let mut compressor = Compressor::new(Compression::Snappy, &CompressionOptions::default(), None).unwrap();
     for len in [0, 1, 5, 60, 61, 100, 256, 257, 4096, 8191, 8192, 65_535, 65_536, 300_000] {
         let mut payload = Vec::new();
-        for block in [text(len), vec![7; len], (0..len).map(|at| (at * at >> 7) as u8).collect()] {
+        for block in [text(len), vec![7; len], (0..len).map(|at| ((at * at) >> 7) as u8).collect()] {
             compressor.compress_always(&block, &mut payload).unwrap();
             assert_eq!(snap::raw::Decoder::new().decompress_vec(&payload).unwrap(), block, "{len}");
         }

@@ -201,7 +201,7 @@ impl Survey {
             }
         };
         match (orphan.comparator(), family.comparator.as_deref()) {
-            (Some(own), Some(other)) if own != other && !orphan.is_before_change(&family) => Err(format!(
+            (Some(own), Some(other)) if own != other && !orphan.is_before_change(family) => Err(format!(
                 "its comparator is {own}, but the comparator of column family {} is {other}",
                 family.name
             )),

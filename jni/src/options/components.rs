@@ -139,7 +139,7 @@ natives! {
     /// Returns a new handle of the statistics, or 0.
     fn Options_statistics | DBOptions_statistics[_](options: Handle) -> Handle {
         let statistics = options.shared::<OptionSet>()?.db.statistics.clone();
-        statistics.map_or(Handle::NULL, |statistics| Handle::new(statistics))
+        statistics.map_or(Handle::NULL, Handle::new)
     }
 
     fn Options_setRowCache | DBOptions_setRowCache[_](options: Handle, cache: Handle) {

@@ -73,7 +73,7 @@ impl Encoder {
                 matches::encode::<Snappy, Small, _>(table, text, 0, 1, output, end)
             }
             MEDIUM_LEN..LARGE_LEN => {
-                matches::encode::<Snappy, Medium, _>(&mut *self.table, text, 0, 1, output, end)
+                matches::encode::<Snappy, Medium, _>(&mut self.table, text, 0, 1, output, end)
             }
             LARGE_LEN.. => {
                 let table = self.table.first_chunk_mut::<LARGE_SLOTS>()?;
