@@ -506,10 +506,14 @@ impl std::fmt::Debug for Snapshot {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::{Decision, LastSequence, LiveSnapshots, SequenceNumber, Snapshots};
+    #[cfg(not(loom))]
+    use super::{Decision, LastSequence, Snapshots};
+    use super::{LiveSnapshots, SequenceNumber};
+    #[cfg(not(loom))]
     use crate::sync::Arc;
 
     /// A database can close with undecided transactions. Their ranges must not keep the list of the ranges.
+    #[cfg(not(loom))]
     #[test]
     fn undecided_ranges_are_freed_with_their_database() {
         let sequence = Arc::new(LastSequence::new(SequenceNumber::new(9)));
