@@ -44,9 +44,12 @@ impl Counts {
     /// Counts a positioning call.
     #[inline(never)]
     pub fn sought<I: InternalIterator>(&mut self, walk: &mut Walk<I>, stats: &Stats, began: Began) {
-        perf_add(PerfCounter::IterSeekCount, 1);
         let bytes = shown_bytes(walk);
-        perf_add(PerfCounter::IterReadBytes, bytes);
+        perf_add_each([
+            (PerfCounter::IterSeekCount, 1),
+            (PerfCounter::UserKeyComparisonCount, 1),
+            (PerfCounter::IterReadBytes, bytes),
+        ]);
         self.skipped += walk.take_skips();
         stats.add(Ticker::NumberDbSeek, 1);
         if self.statistics {
@@ -90,7 +93,12 @@ impl Counts {
         if reseeks > 0 {
             stats.add(Ticker::NumberOfReseeksInIteration, reseeks);
         }
-        perf_add_each([(counter, 1), (PerfCounter::InternalKeySkippedCount, u64::from(leaves_entry))]);
+        let left = u64::from(leaves_entry);
+        perf_add_each([
+            (counter, 1),
+            (PerfCounter::InternalKeySkippedCount, left),
+            (PerfCounter::UserKeyComparisonCount, left),
+        ]);
     }
 
     /// Adds the counts at the end of the iterator, and counts the end (`NO_ITERATOR_DELETED`).

@@ -3,7 +3,9 @@
 //! Only the leader switches memtables, and only between groups. So a batch is never split between two memtables of
 //! a column family or between two WALs. [`FlushRequests`] passes the immutable memtables to the background jobs.
 
-use base::stats::{Cause, HistogramKind, PerfCounter, PerfTimer, Step, Ticker, perf_add};
+use base::stats::{
+    Cause, HistogramKind, PerfCounter, PerfLevel, PerfTimer, Step, Ticker, perf_add, perf_timing,
+};
 use base::{Error, FamilyId, FileNumber, Result};
 use lsm::pressure;
 
@@ -76,7 +78,9 @@ impl Writer {
     #[cold]
     fn count_stall(&self, micros: u64) {
         self.stats.slow.stalled(&self.controller.reasons_of_wait(), micros);
-        perf_add(PerfCounter::WriteDelayTime, micros * 1000);
+        if perf_timing(PerfLevel::EnableWait) {
+            perf_add(PerfCounter::WriteDelayTime, micros * 1000);
+        }
         self.stats.database.add_alone(DatabaseCounter::StallMicros, micros);
         self.stats.add(Ticker::StallMicros, micros);
         self.stats.measure(HistogramKind::WriteStall, micros);

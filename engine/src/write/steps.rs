@@ -4,7 +4,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use base::stats::{Cause, HistogramKind, PerfCounter, PerfTimer, Step, Ticker};
+use base::stats::{Cause, HistogramKind, PerfCounter, PerfLevel, PerfTimer, Step, Ticker};
 use base::{Error, Result, SequenceNumber};
 use env::rate::{Direction, IoPriority};
 use format::batch as encoding;
@@ -192,7 +192,7 @@ impl Writer {
         seq: SequenceNumber,
         protection: Option<&[u64]>,
     ) -> Result<Applied> {
-        let _time = PerfTimer::start(PerfCounter::WriteMemtableTime);
+        let _time = PerfTimer::start_at(PerfCounter::WriteMemtableTime, PerfLevel::EnableWait);
         // Also a short insert can be slow: the first touch of a huge page of the memtable took 6 ms on a virtual machine.
         let _step = Step::begin(Cause::MemtableInsert);
         // If groups insert concurrently, an earlier group may still be inserting older merge operands of the key.

@@ -206,6 +206,39 @@ fn the_perf_context_counts_only_on_request() {
     }
 }
 
+#[test]
+fn comparisons_of_keys_are_counted_by_gets_and_iterators() {
+    let env = Env::memory(5);
+    let db = crate::basic::open(&env, FamilyOptions::default());
+    put(&db, "a", "12");
+    put(&db, "b", "12");
+    set_perf_level(PerfLevel::EnableCount);
+    let compared = |read: &dyn Fn()| {
+        perf_context_reset();
+        read();
+        perf_counter(PerfCounter::UserKeyComparisonCount)
+    };
+    assert_eq!(compared(&|| drop(get(&db, "a"))), 1);
+    assert_eq!(compared(&|| drop(scan(&db))), 3);
+    flush(&db);
+    assert_eq!(compared(&|| drop(get(&db, "b"))), 1);
+    set_perf_level(PerfLevel::Disable);
+    assert_eq!(compared(&|| drop(get(&db, "a"))), 0);
+    set_perf_level(PerfLevel::EnableCount);
+}
+
+#[test]
+fn the_level_of_waits_measures_the_insertion_into_the_memtable() {
+    let env = Env::memory(5);
+    let db = crate::basic::open(&env, FamilyOptions::default());
+    perf_context_reset();
+    set_perf_level(PerfLevel::EnableWait);
+    put(&db, "a", "12");
+    assert!(perf_counter(PerfCounter::WriteMemtableTime) > 0);
+    assert_eq!(perf_counter(PerfCounter::WriteWalTime), 0);
+    set_perf_level(PerfLevel::EnableCount);
+}
+
 /// Returns the source of the product, without the tables of names.
 fn product() -> String {
     fn gather(dir: &std::path::Path, out: &mut String) {

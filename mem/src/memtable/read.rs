@@ -6,6 +6,7 @@ use std::sync::Arc;
 use base::Pinned;
 use base::error::Result;
 use base::key::{MAX_SEQUENCE, SequenceNumber, TYPE_FOR_SEEK, ValueType, pack, sequence_of};
+use base::stats::{PerfCounter, perf_add};
 
 use crate::rep::entry::{Bound, Entry, Target};
 use crate::rep::tree::{Cursor, Found, GROUP, Tree};
@@ -67,12 +68,14 @@ impl MemTable {
             return Ok(());
         }
         let target = self.entries.target(user_key, pack(seq, TYPE_FOR_SEEK));
-        let mut answer = Answer { table: self, user_key, seq, visit, result: Ok(()), last: None };
+        let mut answer =
+            Answer { table: self, user_key, seq, visit, result: Ok(()), last: None, compared: 0 };
         match &self.rep {
             Rep::Tree(tree) if self.checks().are_on() => answer.search_checked(tree, &target),
             Rep::Tree(tree) => answer.search_tree(tree, &target, None),
             Rep::Vector(vector) => answer.search_vector(vector, &target),
         }
+        perf_add(PerfCounter::UserKeyComparisonCount, answer.compared);
         answer.result
     }
 
@@ -117,8 +120,10 @@ impl MemTable {
             for ((&i, target), &found) in indexes.iter().zip(&targets).zip(&found) {
                 let visit = |found: FoundEntry<'_>| visit(i, found);
                 let user_key = target.user_key;
-                let mut answer = Answer { table: self, user_key, seq, visit, result: Ok(()), last: None };
+                let mut answer =
+                    Answer { table: self, user_key, seq, visit, result: Ok(()), last: None, compared: 0 };
                 answer.search_tree(tree, target, Some(found));
+                perf_add(PerfCounter::UserKeyComparisonCount, answer.compared);
                 answer.result?;
             }
         }
@@ -200,6 +205,9 @@ struct Answer<'a, 'k, F> {
     /// The last visited entry. If a writer changes the leaf during the look-up, the search continues after
     /// this entry.
     last: Option<Entry<'a>>,
+    /// The number of comparisons of whole user keys. The search compares the first bytes of keys as numbers, and
+    /// these comparisons are not counted.
+    compared: u64,
 }
 
 impl<'a, F: FnMut(FoundEntry<'_>) -> ControlFlow<()>> Answer<'a, '_, F> {
@@ -252,6 +260,7 @@ impl<'a, F: FnMut(FoundEntry<'_>) -> ControlFlow<()>> Answer<'a, '_, F> {
     /// `visit` breaks.
     #[inline]
     fn take(&mut self, entry: Entry<'a>, place: u64) -> bool {
+        self.compared += 1;
         let order = &self.table.entries.order.user;
         let same = match order {
             base::Order::Custom(order) => {

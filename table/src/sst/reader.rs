@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use base::key::{InternalOrder, user_key};
 use base::order::PrefixExtractor;
-use base::stats::{HistogramKind, PerfCounter, PerfTimer, Statistics};
+use base::stats::{HistogramKind, PerfCounter, PerfTimer, Statistics, perf_add};
 use base::{Error, FileNumber, Level, Order, Pinned, Result, SequenceNumber};
 use env::fs::RandomRead;
 use format::handle::BlockHandle;
@@ -255,6 +255,7 @@ impl Reader {
         let source = &self.source;
         let Some(block) = data(block) else { return Err(source.wrong_kind(handle, BlockKind::Data)) };
         let _time = PerfTimer::start(PerfCounter::BlockSeekNanos);
+        perf_add(PerfCounter::UserKeyComparisonCount, 1);
         block
             .visit_versions(&source.order, source.rewrite, seek_key, &mut |user_key, trailer, range| {
                 visit(Entry { user_key, trailer, value: ValueRef::of(block.bytes(), range) })
