@@ -60,15 +60,15 @@ c_api! {
         manager.manager.total_size()
     }
 
-    /// Returns the rate of deletions in bytes per second; 0: no limit.
+    /// Returns the rate of deletions in bytes per second. 0 and negative numbers: no limit.
     fn rocksdb_sst_file_manager_get_delete_rate_bytes_per_second(manager: at rocksdb_sst_file_manager_t) -> i64 {
-        i64::try_from(manager.manager.options().rate_bytes_per_sec).unwrap_or(i64::MAX)
+        manager.manager.options().rate_bytes_per_sec
     }
 
     fn rocksdb_sst_file_manager_set_delete_rate_bytes_per_second(
         manager: at rocksdb_sst_file_manager_t, delete_rate: i64
     ) {
-        change(manager, |options| options.rate_bytes_per_sec = u64::try_from(delete_rate).unwrap_or(0));
+        change(manager, |options| options.rate_bytes_per_sec = delete_rate);
     }
 
     /// Returns the maximum ratio of trash to tracked files. Above this ratio, files are deleted at once.

@@ -27,8 +27,8 @@ const TRASH: &str = ".trash";
 /// The settings of a manager. The defaults are RocksDB's defaults. All settings can be changed later.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SstFileOptions {
-    /// The deletion rate. 0 deletes files at once.
-    pub rate_bytes_per_sec: u64,
+    /// The deletion rate. 0 and negative numbers delete files at once.
+    pub rate_bytes_per_sec: i64,
     /// If trash has more than this share of the tracked bytes, files are deleted at once. Default: 0.25.
     pub max_trash_db_ratio: f64,
     /// A file that is larger is cut by this number of bytes at a time. Default: 64 MiB. 0 deletes whole files.
@@ -273,7 +273,7 @@ impl SstFileManager {
     fn at_once(&self) -> bool {
         let s = self.state.lock();
         let o = &s.options;
-        o.rate_bytes_per_sec == 0 || s.trash_bytes as f64 > s.total as f64 * o.max_trash_db_ratio
+        o.rate_bytes_per_sec <= 0 || s.trash_bytes as f64 > s.total as f64 * o.max_trash_db_ratio
     }
 
     fn free_trash_name(&self, path: &Path) -> Result<PathBuf> {
@@ -363,7 +363,8 @@ impl SstFileManager {
             size - left
         };
         // The delay is at least a microsecond, so that other jobs of the pool can run.
-        self.later((deleted.saturating_mul(1_000_000) / options.rate_bytes_per_sec.max(1)).max(1));
+        let rate = options.rate_bytes_per_sec.max(1).unsigned_abs();
+        self.later((deleted.saturating_mul(1_000_000) / rate).max(1));
     }
 }
 

@@ -35,7 +35,7 @@ natives! {
         };
         let env = env.shared::<Env>()?.clone();
         let options = SstFileOptions {
-            rate_bytes_per_sec: rate_bytes_per_sec as u64,
+            rate_bytes_per_sec,
             max_trash_db_ratio,
             bytes_max_delete_chunk: bytes_max_delete_chunk as u64,
             ..SstFileOptions::default()
@@ -54,11 +54,11 @@ natives! {
     }
 
     fn SstFileManager_setDeleteRateBytesPerSecond[_](manager: Handle, rate: i64) {
-        change(manager, |options| options.rate_bytes_per_sec = rate as u64)?;
+        change(manager, |options| options.rate_bytes_per_sec = rate)?;
     }
 
     fn SstFileManager_getDeleteRateBytesPerSecond[_](manager: Handle) -> i64 {
-        manager.shared::<Arc<SstFileManager>>()?.options().rate_bytes_per_sec as i64
+        manager.shared::<Arc<SstFileManager>>()?.options().rate_bytes_per_sec
     }
 
     fn SstFileManager_setMaxTrashDBRatio[_](manager: Handle, ratio: f64) {

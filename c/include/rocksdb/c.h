@@ -3100,7 +3100,7 @@ extern ROCKSDB_LIBRARY_API bool rocksdb_sst_file_manager_is_max_allowed_space_re
 extern ROCKSDB_LIBRARY_API bool rocksdb_sst_file_manager_is_max_allowed_space_reached_including_compactions(rocksdb_sst_file_manager_t* manager);
 /* Returns the total size of the tracked files, in bytes. */
 extern ROCKSDB_LIBRARY_API uint64_t rocksdb_sst_file_manager_get_total_size(rocksdb_sst_file_manager_t* manager);
-/* Returns the rate of deletions in bytes per second; 0: no limit. */
+/* Returns the rate of deletions in bytes per second. 0 and negative numbers: no limit. */
 extern ROCKSDB_LIBRARY_API int64_t rocksdb_sst_file_manager_get_delete_rate_bytes_per_second(rocksdb_sst_file_manager_t* manager);
 extern ROCKSDB_LIBRARY_API void rocksdb_sst_file_manager_set_delete_rate_bytes_per_second(rocksdb_sst_file_manager_t* manager,
     int64_t delete_rate);

@@ -307,6 +307,8 @@ static void managed_space(void) {
          (int)rocksdb_sst_file_manager_get_total_trash_size(manager),
          (int)rocksdb_sst_file_manager_get_delete_rate_bytes_per_second(manager),
          rocksdb_sst_file_manager_get_max_trash_db_ratio(manager));
+  rocksdb_sst_file_manager_set_delete_rate_bytes_per_second(manager, -1);
+  printf("%d\n", (int)rocksdb_sst_file_manager_get_delete_rate_bytes_per_second(manager));
   rocksdb_t* db = open_new("managed", options);
   put_many(db, 0, 100);
   flush(db);

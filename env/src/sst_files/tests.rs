@@ -24,7 +24,7 @@ fn put(env: &Env, m: &SstFileManager, name: &str, bytes: usize) -> PathBuf {
     path
 }
 
-fn limited(rate: u64, chunk: u64) -> SstFileOptions {
+fn limited(rate: i64, chunk: u64) -> SstFileOptions {
     SstFileOptions {
         rate_bytes_per_sec: rate,
         bytes_max_delete_chunk: chunk,
@@ -114,6 +114,15 @@ fn leftover_trash_is_deleted_and_excess_trash_is_deleted_at_once() {
     clock.advance(1_000_000);
     m.wait_for_empty_trash();
     assert_eq!(env.fs.list(Path::new("/db")).unwrap(), ["keep"]);
+}
+
+#[test]
+fn a_negative_rate_deletes_files_at_once() {
+    let (_, env) = world();
+    let m = SstFileManager::new(env.clone(), limited(-1, 0));
+    m.delete(&put(&env, &m, "a", 10)).unwrap();
+    assert_eq!((m.trash_size(), m.options().rate_bytes_per_sec), (0, -1));
+    assert!(env.fs.list(Path::new("/db")).unwrap().is_empty());
 }
 
 #[test]
