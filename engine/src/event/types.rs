@@ -82,7 +82,7 @@ impl FlushReason {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum ErrorReason {
-    /// A flush failed.
+    /// A flush failed, and the WAL failed too.
     Flush = 0,
     /// A compaction failed.
     Compaction = 1,
@@ -90,11 +90,11 @@ pub enum ErrorReason {
     WriteCallback = 2,
     /// The insert into a memtable failed after the WAL append.
     MemTable = 3,
-    /// A commit to the MANIFEST failed outside of a flush and a compaction.
+    /// A commit to the MANIFEST failed outside of a flush.
     ManifestWrite = 4,
-    /// RocksDB's reason for a failed flush without WAL. Ironstone reports `Flush` instead.
+    /// A flush failed, and the WAL has no error. The name is RocksDB's: the database may have a WAL.
     FlushNoWal = 5,
-    /// RocksDB's reason for a failed commit without WAL. Ironstone reports `ManifestWrite` instead.
+    /// The commit of a flush to the MANIFEST failed, and the WAL has no error. The name is RocksDB's.
     ManifestWriteNoWal = 6,
     /// An SST file could not be opened after the open of the database (`open_files_async`).
     AsyncFileOpen = 7,

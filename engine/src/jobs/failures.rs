@@ -3,9 +3,10 @@
 
 use base::stats::Ticker;
 use base::{Error, Kind};
+use format::names::FileName;
 
 use super::context::JobContext;
-use crate::errors::Remedy;
+use crate::errors::{Remedy, file_of};
 use crate::event::{ErrorReason, Event};
 use crate::family::Family;
 use crate::schedule::Schedule;
@@ -49,7 +50,12 @@ impl Failures {
         if matches!(error.kind(), Kind::ShutdownInProgress | Kind::ColumnFamilyDropped | Kind::Incomplete) {
             return;
         }
-        self.failed_in(error, ErrorReason::Flush, families);
+        let reported = match file_of(&error) {
+            _ if self.context.wals.is_poisoned() => ErrorReason::Flush,
+            Some(FileName::Manifest(_) | FileName::Current) => ErrorReason::ManifestWriteNoWal,
+            _ => ErrorReason::FlushNoWal,
+        };
+        self.record(error, ErrorReason::Flush, reported, families);
     }
 
     /// Records a failure, and starts a resume if a resume can clear the error.
@@ -61,12 +67,23 @@ impl Failures {
     /// column families continue. With `atomic_flush` no column family can continue, because each commit
     /// needs SST files of all of them. See [`Failures::failed`].
     pub fn failed_in(&self, error: Error, reason: ErrorReason, families: &[Arc<Family>]) {
+        let reported = match (reason, file_of(&error)) {
+            (ErrorReason::Compaction, Some(FileName::Manifest(_) | FileName::Current)) => {
+                ErrorReason::ManifestWrite
+            }
+            _ => reason,
+        };
+        self.record(error, reason, reported, families);
+    }
+
+    /// Does the work of [`Failures::failed_in`]. Listeners and the info log get the reason `reported`.
+    fn record(&self, error: Error, reason: ErrorReason, reported: ErrorReason, families: &[Arc<Family>]) {
         let auto = self.context.tools.options.load().max_bgerror_resume_count > 0;
         let families = if self.context.atomic_flush { &[] } else { families };
         let ids: Vec<_> = families.iter().map(|family| family.id()).collect();
         if self.context.tools.events.has_listeners() {
             let rated = self.context.errors.rated(error.clone(), reason, self.context.wals.is_poisoned());
-            if self.context.tools.events.suppresses(reason, &rated) {
+            if self.context.tools.events.suppresses(reported, &rated) {
                 self.context
                     .tools
                     .events
@@ -86,15 +103,16 @@ impl Failures {
             stats.add(Ticker::ErrorHandlerBgIoErrorCount, 1);
             stats.add(Ticker::ErrorHandlerBgRetryableIoErrorCount, u64::from(error.retryable()));
         }
-        self.context.tools.events.error(format_args!("Background error, reason {}: {error}", reason as u8));
+        self.context.tools.events.error(format_args!("Background error, reason {}: {error}", reported as u8));
         self.context.tools.events.emit(&Event::BackgroundError {
-            reason,
+            reason: reported,
             error: error.clone(),
             is_decided: true,
         });
-        let resumes = remedy == Remedy::Resume && !self.context.tools.events.vetoes_recovery(reason, &error);
+        let resumes =
+            remedy == Remedy::Resume && !self.context.tools.events.vetoes_recovery(reported, &error);
         if resumes {
-            self.context.tools.events.emit(&Event::ErrorRecoveryStarted { reason, error });
+            self.context.tools.events.emit(&Event::ErrorRecoveryStarted { reason: reported, error });
         } else if remedy == Remedy::Resume {
             self.context.errors.resume_given_up();
         }

@@ -115,7 +115,7 @@ fn a_suppressed_error_stops_no_writes() {
             .asked
             .lock()
             .iter()
-            .any(|(reason, severity)| { *reason == ErrorReason::Flush && *severity >= Severity::Soft })
+            .any(|(reason, severity)| { *reason == ErrorReason::FlushNoWal && *severity >= Severity::Soft })
     );
     db.put(b"b", b"2").unwrap();
     assert!(db.background_error().is_none());
