@@ -105,7 +105,8 @@ fn files_of(family: &Family) -> Vec<Arc<File>> {
     pinned.version.files().map(file).collect()
 }
 
-/// Returns the metadata of a column family. `options` select a level (-1: all levels) and a range of keys.
+/// Returns the metadata of a column family. `options` select a level (-1: all levels) and a range of keys. With `options`, the
+/// levels without a selected file are left out.
 fn describe(
     family: &Family,
     options: Option<&rocksdb_column_family_metadata_options_t>,
@@ -131,7 +132,9 @@ fn describe(
         let files = files.iter().filter(|file| file.level == level && meets(file)).cloned().collect();
         Arc::new(Level { level, files })
     };
-    let levels = (0..i32::try_from(count).unwrap_or(0)).filter(|at| wanted(*at)).map(level).collect();
+    let levels = (0..i32::try_from(count).unwrap_or(0)).filter(|at| wanted(*at)).map(level);
+    // As in RocksDB, options leave out the levels without a file.
+    let levels = levels.filter(|level| options.is_none() || !level.files.is_empty()).collect();
     rocksdb_column_family_metadata_t { name: family.name().to_string(), levels }
 }
 

@@ -162,6 +162,18 @@ static void blobs(const char* root) {
   rocksdb_options_destroy(plain);
 }
 
+/* Prints the levels of the default column family, each with its number of files. */
+static void described(const char* which, rocksdb_column_family_metadata_t* metadata) {
+  printf("  %s:", which);
+  for (size_t at = 0; at < rocksdb_column_family_metadata_get_level_count(metadata); at++) {
+    rocksdb_level_metadata_t* level = rocksdb_column_family_metadata_get_level_metadata(metadata, at);
+    printf(" L%d=%d", rocksdb_level_metadata_get_level(level), (int)rocksdb_level_metadata_get_file_count(level));
+    rocksdb_level_metadata_destroy(level);
+  }
+  printf("\n");
+  rocksdb_column_family_metadata_destroy(metadata);
+}
+
 /* Files of level 0 that share user keys, but no internal keys, move to the next level unchanged. */
 static void moves(const char* root) {
   begin(root, "moves");
@@ -185,6 +197,15 @@ static void moves(const char* root) {
   put(db, "z", "2"), flush(db);
   rocksdb_compact_range(db, "b", 1, NULL, 0);
   tables(db);
+  put(db, "n", "1"), flush(db);
+  rocksdb_column_family_metadata_options_t* selected = rocksdb_column_family_metadata_options_create();
+  described("all levels", rocksdb_get_column_family_metadata(db));
+  described("levels with files", rocksdb_get_column_family_metadata_with_options(db, selected));
+  rocksdb_column_family_metadata_options_set_start_key(selected, "y", 1);
+  described("levels from y on", rocksdb_get_column_family_metadata_with_options(db, selected));
+  rocksdb_column_family_metadata_options_set_level(selected, 3);
+  described("level 3", rocksdb_get_column_family_metadata_with_options(db, selected));
+  rocksdb_column_family_metadata_options_destroy(selected);
   rocksdb_readoptions_destroy(read);
   rocksdb_close(db);
   rocksdb_options_destroy(plain);
