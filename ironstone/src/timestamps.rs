@@ -193,7 +193,7 @@ impl Family {
     /// `options.timestamp` bounds the read. Cost: two gets.
     ///
     /// # Errors
-    /// The errors of [`Family::get_with`]. InvalidArgument if the column family has no timestamps.
+    /// The errors of [`Family::get_with`]. InvalidArgument if `options` have a timestamp and the column family has none.
     ///
     /// ```
     /// # use ironstone::{Db, Options, ReadOptions, WriteOptions};

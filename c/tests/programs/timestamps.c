@@ -205,6 +205,16 @@ static void families(rocksdb_options_t* plain, rocksdb_options_t* stamped, const
   rocksdb_write(db, writing, batch, &error);
   check("the same batch with another timestamp");
   rocksdb_writebatch_destroy(batch);
+  rocksdb_readoptions_t* untimed = rocksdb_readoptions_create();
+  size_t length = 0, time_length = 9;
+  char *time = NULL, *value = rocksdb_get_with_ts(db, untimed, "plain", 5, &length, &time, &time_length, &error);
+  check("get with timestamp");
+  printf("a value of a column family without timestamps: %.*s, timestamp of %d bytes\n", (int)length, value, (int)time_length);
+  rocksdb_free(value), rocksdb_free(time);
+  rocksdb_readoptions_set_timestamp(untimed, stamp(30), TS);
+  rocksdb_get_with_ts(db, untimed, "plain", 5, &length, &time, &time_length, &error);
+  refused("get with timestamp from a column family without timestamps");
+  rocksdb_readoptions_destroy(untimed);
   show(db, history, 30);
   show(db, history, 31);
 

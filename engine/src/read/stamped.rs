@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use base::key::{SeekKey, SequenceNumber};
 use base::stats::{OperationKind, PerfCounter, PerfTimer, Ticker, perf_add, perf_counting};
-use base::{Error, Pinned, Result};
+use base::{Pinned, Result};
 use env::clock::CpuTimer;
 
 use super::answer::Answer;
@@ -87,11 +87,14 @@ impl Reads {
     /// Returns the value of `key` and the timestamp of its newest entry. `None` if the read sees no entry of the key, and no range
     /// tombstone over the key. Cost: two point look-ups.
     ///
+    /// In a column family without timestamps, the timestamp of each value is empty, as in RocksDB.
+    ///
     /// # Errors
-    /// The errors of [`Reads::get`]. InvalidArgument for a column family without timestamps.
+    /// The errors of [`Reads::get`]. InvalidArgument if `options` have a timestamp and the column family has none.
     pub fn get_stamped(&self, family: &Family, key: &[u8], options: &ReadOptions) -> Result<Option<Stamped>> {
         if !family.has_timestamps() {
-            return Err(Error::invalid_argument("Timestamp is not enabled in this column family"));
+            let value = self.get(family, key, options)?;
+            return Ok(value.map(|value| Stamped { value: Some(value), timestamp: Vec::new() }));
         }
         let _cpu = CpuTimer::start(PerfCounter::GetCpuNanos);
         let began = self.stats.begin();

@@ -285,7 +285,15 @@ fn a_get_with_timestamp_reads_the_tier_that_the_options_name() {
     assert!(has(b"file", ReadTier::Memtable).unwrap() && has(b"memory", ReadTier::Memtable).unwrap());
     assert!(has(b"file", ReadTier::Persisted).unwrap() && !has(b"memory", ReadTier::Persisted).unwrap());
     assert!(has(b"file", ReadTier::BlockCache).unwrap(), "the block was read before");
+}
+
+#[test]
+fn a_value_of_a_family_without_timestamps_has_an_empty_timestamp() {
     let plain = Db::open("plain", Options::in_memory()).unwrap();
-    let error = plain.get_with_ts(b"k", &ReadOptions::default()).unwrap_err();
+    plain.put(b"k", b"v").unwrap();
+    let found = plain.get_with_ts(b"k", &ReadOptions::default()).unwrap().unwrap();
+    assert_eq!((found.value.as_deref(), &found.timestamp[..]), (Some(&b"v"[..]), &b""[..]));
+    assert!(plain.get_with_ts(b"absent", &ReadOptions::default()).unwrap().is_none());
+    let error = plain.get_with_ts(b"k", &read_at(9)).unwrap_err();
     assert_eq!(error.kind(), Kind::InvalidArgument);
 }
