@@ -168,6 +168,11 @@ impl Events {
         self.logger.is_heard() && self.logger.level() <= LogLevel::Info
     }
 
+    /// Writes a line of the level `Debug` to the info log. No listener is called.
+    pub fn debug(&self, message: fmt::Arguments<'_>) {
+        self.logger.log(LogLevel::Debug, message);
+    }
+
     /// Writes a line of the level `Info` to the info log. No listener is called.
     pub fn info(&self, message: fmt::Arguments<'_>) {
         self.logger.log(LogLevel::Info, message);

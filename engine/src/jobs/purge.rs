@@ -124,6 +124,7 @@ impl FilePurger {
         if outcome.as_ref().is_err_and(base::Error::is_not_found) {
             outcome = self.remove_file(&path.with_file_name(names::legacy_table(number)));
         }
+        self.log_deletion(path, &outcome);
         self.context.tools.events.emit(&Event::FileDeleted {
             job,
             number,
@@ -152,12 +153,22 @@ impl FilePurger {
         base::invariant!(!self.is_live_blob(number), "blob file {number} is deleted, and a version has it");
         self.context.tables.blobs().evict(number);
         let outcome = self.remove_file(path);
+        self.log_deletion(path, &outcome);
         self.context.tools.events.emit(&Event::BlobDeleted {
             job,
             number,
             path: path.to_path_buf(),
             error: outcome.err(),
         });
+    }
+
+    /// Writes a line about the deletion of an obsolete file to the info log, at the level `Debug`.
+    fn log_deletion(&self, path: &std::path::Path, outcome: &base::Result<()>) {
+        let events = &self.context.tools.events;
+        match outcome {
+            Ok(()) => events.debug(format_args!("Delete {} -- OK", path.display())),
+            Err(error) => events.debug(format_args!("Delete {} -- {error}", path.display())),
+        }
     }
 
     /// Removes obsolete WALs and old MANIFESTs. While deletions are disabled, the files stay.
@@ -168,7 +179,9 @@ impl FilePurger {
         }
         for old in manifests {
             // If a MANIFEST cannot be deleted now, the sweep of the next open deletes it.
-            let _ = self.context.tools.env.fs.unlink(&self.context.tools.paths.manifest(old));
+            let path = self.context.tools.paths.manifest(old);
+            let outcome = self.context.tools.env.fs.unlink(&path);
+            self.log_deletion(&path, &outcome);
         }
     }
 
@@ -189,7 +202,9 @@ impl FilePurger {
             self.purge_archive();
             moved
         } else {
-            fs.unlink(&path)
+            let outcome = fs.unlink(&path);
+            self.log_deletion(&path, &outcome);
+            outcome
         };
         self.context.tools.stats.add(Ticker::FilesDeletedImmediately, u64::from(outcome.is_ok()));
         if let Err(error) = outcome.map_err(|e| e.doing("removing an obsolete WAL"))

@@ -232,6 +232,11 @@ impl Opening {
         );
         // Forget the MANIFEST of the earlier session: `sweep` decides whether it is deleted.
         committer.take_old_manifests();
+        self.events.debug(format_args!(
+            "[JOB {job}] The open writes to {} and {}",
+            self.paths.manifest(committer.manifest_number()).display(),
+            self.paths.wal(wals.active_number()).display()
+        ));
         Ok(Logs { committer, wals, obsolete })
     }
 

@@ -286,3 +286,21 @@ fn a_flush_reports_the_stall_at_its_start_and_at_its_end() {
     let stalls = world.recorder.stalls.lock().unwrap().clone();
     assert_eq!(stalls, [Normal, Normal, Normal, Delayed, Delayed, Stopped, Stopped, Stopped]);
 }
+
+#[test]
+fn deletions_and_the_files_of_an_open_are_lines_of_the_level_debug() {
+    let log = |level: &str| {
+        let env = Env::memory(3);
+        let mut options = options(&env);
+        options.set("info_log_level", level).unwrap();
+        let db = Db::open(OpenRequest::new("/db", options, FamilyOptions::default())).unwrap();
+        put(&db, "a", "1");
+        db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
+        db.close().unwrap();
+        String::from_utf8(env.fs.read_all(Path::new("/db/LOG"), 1 << 20).unwrap()).unwrap()
+    };
+    let text = log("DEBUG_LEVEL");
+    assert!(text.contains("The open writes to /db/MANIFEST-000005 and /db/000004.log"), "{text}");
+    assert!(text.contains("Delete /db/000004.log -- OK"), "{text}");
+    assert!(!log("INFO_LEVEL").contains("Delete /db/"));
+}
