@@ -2,10 +2,13 @@
 //! SST files and the WALs from before have keys without timestamps. Also the records of such SST files in the MANIFEST, after a
 //! repair and an import.
 
+use std::collections::BTreeMap;
+
 use ironstone::{
     Checkpoint, Db, Family, FamilyDescriptor, ImportColumnFamilyOptions, Kind, Options, ReadOptions,
     WriteOptions,
 };
+use testkit::chance::Chance;
 
 const PLAIN: &str = "comparator=leveldb.BytewiseComparator;disable_auto_compactions=true;\
                      allow_concurrent_memtable_write=false;merge_operator=stringappend;\
@@ -370,4 +373,75 @@ fn a_repair_of_a_damaged_wal_keeps_the_keys_from_before_a_change_of_timestamps()
         expected.sort();
         assert_eq!(scan(&db, reading), expected, "{turned_on} {damaged}");
     }
+}
+
+/// One of the lives of a database whose timestamps are turned on and off, compared with a model.
+fn live(seed: u64) {
+    let mut chance = Chance::new(seed);
+    let texts =
+        ["", "avoid_flush_during_recovery=true", "reuse_manifest_on_open=true", "recycle_log_file_num=2"];
+    let (plain, stamped) = both(texts[chance.below(texts.len() as u64) as usize]);
+    let (mut model, keys): (BTreeMap<Vec<u8>, Vec<u8>>, _) = (BTreeMap::new(), keys());
+    let writing = WriteOptions::default();
+    let (mut is_stamped, mut ts) = (chance.percent(50), 0u64);
+    for _ in 0..8 {
+        let options = if is_stamped { &stamped } else { &plain };
+        let db = Db::open("data", options.clone()).unwrap();
+        for _ in 0..20 {
+            ts += 1;
+            let (key, end) = (&keys[chance.below(10) as usize], &keys[chance.below(10) as usize]);
+            let (stamp, value) = (ts.to_le_bytes(), ts.to_string().into_bytes());
+            match chance.below(10) {
+                0 if key < end => {
+                    match is_stamped {
+                        true => db.delete_range_with_ts(key, end, &stamp, &writing).unwrap(),
+                        false => db.delete_range(key, end).unwrap(),
+                    }
+                    model.retain(|known, _| known < key || known >= end);
+                }
+                1 => {
+                    match is_stamped {
+                        true => db.delete_with_ts(key, &stamp, &writing).unwrap(),
+                        false => db.delete(key).unwrap(),
+                    }
+                    model.remove(key);
+                }
+                2 => {
+                    match is_stamped {
+                        true => db.merge_with_ts(key, &stamp, &value, &writing).unwrap(),
+                        false => db.merge(key, &value).unwrap(),
+                    }
+                    let old = model.entry(key.clone()).or_default();
+                    if !old.is_empty() {
+                        old.push(b',');
+                    }
+                    old.extend(value);
+                }
+                3 if chance.percent(50) => db.flush().unwrap(),
+                4 if chance.percent(25) => db.compact_range(None, None, &Default::default()).unwrap(),
+                _ => {
+                    match is_stamped {
+                        true => put(&db, key, ts, &value),
+                        false => db.put(key, &value).unwrap(),
+                    }
+                    model.insert(key.clone(), value);
+                }
+            }
+        }
+        let reading = if is_stamped { at(u64::MAX) } else { ReadOptions::default() };
+        let expected: Vec<_> = model.clone().into_iter().collect();
+        assert_eq!(scan(&db, reading), expected, "seed {seed}, timestamps {is_stamped}");
+        db.close().unwrap();
+        drop(db);
+        if chance.percent(33) {
+            plain.db.env.fs.unlink(std::path::Path::new("data/CURRENT")).unwrap();
+            ironstone::repair("data", options.clone(), Vec::new()).unwrap();
+        }
+        is_stamped ^= chance.percent(50);
+    }
+}
+
+#[test]
+fn a_database_keeps_its_entries_through_changes_of_timestamps_and_repairs() {
+    (0..40).for_each(live);
 }
