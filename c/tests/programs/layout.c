@@ -89,8 +89,13 @@ static rocksdb_t* reopen(rocksdb_options_t* options, const char* when) {
   return db;
 }
 
+/* Begins a part in a new database: the program runs several times on one directory. */
 static void begin(const char* root, const char* name) {
   snprintf(path, sizeof path, "%s/%s", root, name);
+  rocksdb_options_t* defaults = rocksdb_options_create();
+  rocksdb_destroy_db(defaults, path, &error);
+  check("destroy");
+  rocksdb_options_destroy(defaults);
   printf("%s\n", name);
 }
 
