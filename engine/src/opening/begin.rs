@@ -170,7 +170,9 @@ impl Opening {
         let may_keep = o.avoid_flush_during_recovery && self.overrides.mode.is_none();
         let keep_wals = may_keep && replayed.files.is_empty() && !replayed.damaged;
         self.trim_last_wal(found_wals)?;
-        let undecided = self.undecided_parts(&replayed.prepared, keep_wals);
+        // If the open keeps the replayed WALs, they have the undecided parts, and the new WAL gets none.
+        let needs_parts = self.components.write_policy.numbering() == Numbering::PerBatch && !keep_wals;
+        let undecided = if needs_parts { encoded_parts(&replayed.prepared) } else { Vec::new() };
         // As in RocksDB, the SST files of the replay have smaller numbers than the new WAL.
         let written = self.write_replayed(shared, replayed.files, keep_wals, job)?;
         let sections_wal = (!undecided.is_empty()).then(|| tools.numbers.take());
@@ -274,12 +276,6 @@ impl Opening {
                 Arc::new(RowCache::new(cache.clone(), &shared.tools.db_session_id, statistics))
             }),
         }
-    }
-
-    /// Returns the undecided parts for a new WAL. If the open keeps the replayed WALs, the list is empty.
-    fn undecided_parts(&self, sections: &[Section], keep_wals: bool) -> Vec<(SequenceNumber, Vec<u8>)> {
-        let own = self.components.write_policy.numbering() == Numbering::PerBatch && !keep_wals;
-        if own { encoded_parts(sections) } else { Vec::new() }
     }
 
     /// Enters the executor. The threads of the executor free spare memory when the last database closes.
