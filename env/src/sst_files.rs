@@ -362,9 +362,13 @@ impl SstFileManager {
             }
             size - left
         };
-        // The delay is at least a microsecond, so that other jobs of the pool can run.
-        let rate = options.rate_bytes_per_sec.max(1).unsigned_abs();
-        self.later((deleted.saturating_mul(1_000_000) / rate).max(1));
+        // The delay is at least a microsecond, so that other jobs of the pool can run. Without a rate, the trash of an earlier rate is
+        // deleted at once.
+        let delay = match u64::try_from(options.rate_bytes_per_sec) {
+            Ok(rate) if rate > 0 => deleted.saturating_mul(1_000_000) / rate,
+            _ => 0,
+        };
+        self.later(delay.max(1));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Records how far a read-only open read. The next open of the same reader can see that the writer has written
 //! nothing since, and takes over the open SST files and blob files.
 
-use base::{FileNumber, Result};
+use base::{FileNumber, Result, Subcode};
 use env::Env;
 use env::posix::Tenant;
 use format::names::FileName;
@@ -101,9 +101,13 @@ impl ReadUpTo {
         let mut wals = Vec::new();
         for name in env.fs.list(&paths.wal)? {
             match FileName::parse(&name) {
-                Some(FileName::Wal(number)) if number >= oldest => {
-                    wals.push((number, env.fs.file_size(&paths.wal(number))?));
-                }
+                Some(FileName::Wal(number)) if number >= oldest => match env.fs.file_size(&paths.wal(number))
+                {
+                    Ok(size) => wals.push((number, size)),
+                    // The writer deleted the WAL after the listing.
+                    Err(error) if error.subcode() == Subcode::PathNotFound => return Ok(false),
+                    Err(error) => return Err(error),
+                },
                 _ => {}
             }
         }

@@ -12,7 +12,7 @@
 //! `db/db_impl/db_impl_secondary.cc`, `RecoverLogFiles`.
 
 use base::map::HashMap;
-use base::{FileNumber, Result, SequenceNumber};
+use base::{FileNumber, Result, SequenceNumber, Subcode};
 use env::ReadHints;
 use format::batch::Batch;
 use format::names::FileName;
@@ -80,14 +80,17 @@ impl Tail {
     ) -> Result<Option<SequenceNumber>> {
         let mut newer = Vec::new();
         for name in tools.env.fs.list(&tools.paths.wal)? {
-            match FileName::parse(&name) {
+            let Some(FileName::Wal(number)) = FileName::parse(&name) else { continue };
+            if number <= self.wal {
+                continue;
+            }
+            match tools.env.fs.file_size(&tools.paths.wal(number)) {
                 // A WAL may be created before the writer uses it.
-                Some(FileName::Wal(number))
-                    if number > self.wal && tools.env.fs.file_size(&tools.paths.wal(number))? > 0 =>
-                {
-                    newer.push(number)
-                }
-                _ => {}
+                Ok(0) => {}
+                Ok(_) => newer.push(number),
+                // The writer deleted the WAL after the listing.
+                Err(error) if error.subcode() == Subcode::PathNotFound => return Ok(None),
+                Err(error) => return Err(error),
             }
         }
         newer.sort_unstable();
@@ -103,7 +106,10 @@ impl Tail {
                 self.wal,
                 next
             );
-            let file = tools.env.fs.open_random(&tools.paths.wal(next), &ReadHints::default())?;
+            let file = match tools.env.fs.open_random(&tools.paths.wal(next), &ReadHints::default()) {
+                Err(error) if error.subcode() == Subcode::PathNotFound => return Ok(None),
+                opened => opened?,
+            };
             (self.wal, self.reader) = (next, Reader::new(FileSource(file), durable::options(next)));
             self.timestamps = RecordedSizes::new(families);
         }

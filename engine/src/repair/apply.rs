@@ -318,12 +318,13 @@ impl<'a> Repair<'a> {
         let file = self.env.fs.open_random(path, &ReadHints::default())?;
         let mut first_at: BTreeMap<FamilyId, u64> = BTreeMap::new();
         let found = salvage_wal(&mut FileSource(file), &salvage_options(number), &mut |record, at, _| {
-            for id in Batch::new(record)?.records().flatten().filter_map(|record| record.family()) {
+            // The rewrite leaves out a record that is no batch.
+            let Ok(batch) = Batch::new(record) else { return Ok(()) };
+            for id in batch.records().flatten().filter_map(|record| record.family()) {
                 first_at.entry(id).or_insert(at);
             }
             Ok(())
-        });
-        let found = found?;
+        })?;
         let mut sizes = found.timestamp_sizes.clone();
         for (id, family) in &self.survey.manifest.recovered.families {
             let descriptor = descriptor_of(self.scope, &family.name, family.comparator.as_deref())?;

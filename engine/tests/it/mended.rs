@@ -252,3 +252,18 @@ fn rewritten_wal_has_the_sizes_of_timestamps() {
     assert!(report.actions.iter().any(|action| action.contains("is rewritten")), "{:?}", report.actions);
     assert_eq!(sizes(&wal), before);
 }
+
+#[test]
+fn repair_leaves_out_a_record_that_is_too_short_for_a_batch() {
+    let world = World::new();
+    let db = Db::open(world.request()).unwrap();
+    let mut batch = WriteBatch::new();
+    batch.put(b"a", b"1");
+    db.write(&mut batch, &WriteOptions { sync: true, ..WriteOptions::default() }).unwrap();
+    world.crash(db, Survivors::Synced);
+    let wal = world.file("", ".log");
+    world.damage(&wal, |bytes| Writer::new(Framing::Classic).append(bytes, b"short").unwrap());
+    repair(world.request()).unwrap();
+    let db = Db::open(world.request()).unwrap();
+    assert_eq!(get(&db, "a").as_deref(), Some("1"));
+}

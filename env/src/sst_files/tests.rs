@@ -126,6 +126,25 @@ fn a_negative_rate_deletes_files_at_once() {
 }
 
 #[test]
+fn trash_is_deleted_at_once_if_the_rate_is_removed() {
+    for rate in [0, -1] {
+        let (clock, env) = world();
+        let m = SstFileManager::new(env.clone(), limited(1000, 0));
+        put(&env, &m, "keep", 5000);
+        for name in ["a", "b", "c"] {
+            m.delete(&put(&env, &m, name, 1000)).unwrap();
+        }
+        assert_eq!(m.trash_size(), 3000);
+        m.set_options(limited(rate, 0));
+        for _ in 0..3 {
+            while env.executor.help() {}
+            clock.advance(1);
+        }
+        assert_eq!(m.trash_size(), 0, "rate {rate}");
+    }
+}
+
+#[test]
 fn the_info_log_gets_a_line_for_each_deletion() {
     let (_, env) = world();
     let m = SstFileManager::new(env.clone(), limited(0, 0));

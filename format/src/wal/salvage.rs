@@ -152,6 +152,7 @@ impl Run<'_> {
             && is_hole(zeros, kind, bytes.len())
         {
             self.fault(from, offset - from, HOLE.to_string());
+            self.salvaged.sizes_lost_at.get_or_insert(from);
         }
         let end = offset + bytes.len() as u64;
         let payload = &bytes[header..];

@@ -442,13 +442,15 @@ fn zeros_in_place_of_a_record_are_a_hole() {
             "{got:?}"
         );
         let mut records = 0;
-        let faults = salvage(&mut &longer[..], &options(3), &mut |_, _, _| {
+        let salvaged = salvage(&mut &longer[..], &options(3), &mut |_, _, _| {
             records += 1;
             Ok(())
         });
+        let salvaged = salvaged.unwrap();
         assert!(
-            matches!(&faults.unwrap().faults[..], [fault] if (fault.offset, fault.lost_bytes) == (at, 2 * BLOCK_LEN as u64 - at))
+            matches!(&salvaged.faults[..], [fault] if (fault.offset, fault.lost_bytes) == (at, 2 * BLOCK_LEN as u64 - at))
         );
+        assert_eq!(salvaged.sizes_lost_at, Some(at), "the zeros can be in place of the sizes of timestamps");
         assert_eq!(records, 2);
         // Nothing follows the zeros: they are the end of the written data.
         assert!(matches!(&read(&longer[..BLOCK_LEN * 2], 3)[..], [Got::Record { .. }]));

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use env::fault::{FaultFs, Op, Outcome, Rule, Which};
 use ironstone::env::{Executor, Inline, ManualClock};
 use ironstone::event::FileOperation;
 use ironstone::stats::{Statistics, Ticker};
@@ -324,6 +325,28 @@ fn a_catch_up_after_a_flush_reads_only_the_new_edits() {
     secondary.try_catch_up_with_primary().unwrap();
     assert_eq!(read(), manifest_size(scratch.path()), "the new MANIFEST is read from its start");
     assert_eq!(count(&secondary.view()), 111);
+}
+
+/// The writer can delete a WAL after the catch-up listed the directory, and before it reads the size of the WAL.
+#[test]
+fn a_wal_that_disappears_after_the_listing_does_not_fail_a_catch_up() {
+    let scratch = tempfile::tempdir().unwrap();
+    let writer = Db::open(scratch.path(), options()).unwrap();
+    let mut reading = options();
+    let faults = FaultFs::wrap(reading.db.env.fs.clone());
+    reading.db.env.fs = faults.clone();
+    let secondary = Secondary::open(scratch.path(), reading).unwrap();
+    writer.put(b"k", b"v").unwrap();
+    const ENOENT: i32 = 2;
+    faults.hook().add(Rule {
+        op: Some(Op::Status),
+        writes: false,
+        file: "*.log".to_string(),
+        which: Which::Nth(1),
+        outcome: Outcome::Errno(ENOENT),
+    });
+    secondary.try_catch_up_with_primary().unwrap();
+    assert_eq!((faults.hook().fired(), count(&secondary.view())), (1, 1));
 }
 
 #[test]

@@ -320,7 +320,8 @@ natives! {
         db.child(db.db.snapshot())
     }
 
-    /// Closes the handle of a snapshot. Read options and iterators that use the snapshot keep it alive.
+    /// Closes the handle of a snapshot. Iterators that use the snapshot keep it alive. A read with read options that have the closed
+    /// handle fails.
     fn RocksDB_releaseSnapshot[_](_db: Handle, snapshot: Handle) {
         snapshot.close_as::<Arc<Snapshot>>();
     }

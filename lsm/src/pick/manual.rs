@@ -389,7 +389,8 @@ pub fn files_in_ranges(
     );
     for level in 1..view.version.num_levels() {
         for pair in view.version.level(level).as_slice().windows(2).rev() {
-            if !numbers.contains(&pair[1].number) && view.version.share_key(&pair[0], &pair[1]) {
+            let is_apart = numbers.contains(&pair[0].number) && !numbers.contains(&pair[1].number);
+            if is_apart && view.version.share_key(&pair[0], &pair[1]) {
                 numbers.remove(&pair[0].number);
             }
         }

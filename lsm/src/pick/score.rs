@@ -336,7 +336,7 @@ impl Scores {
                 }
                 // An entry with a timestamp and a value in a blob file keeps its sequence number, so a compaction would
                 // not end the mark, and would run again forever.
-                if !file.max_timestamp.is_empty() && file.oldest_blob_file.is_some() {
+                if order.timestamp_size() > 0 && file.oldest_blob_file.is_some() {
                     continue;
                 }
                 let needed = file.largest_seq >= view.oldest_snapshot;
@@ -347,10 +347,12 @@ impl Scores {
                 // again forever.
                 let delay = options.bottommost_file_compaction_delay.max(options.preserve_seconds);
                 let waits = delay > 0 && file.file_creation_time > now.saturating_sub(delay);
-                let history = !file.max_timestamp.is_empty()
-                    && view
-                        .full_history_ts_low
-                        .is_none_or(|low| order.compare_timestamp(&file.max_timestamp, low).is_ge());
+                // A file whose timestamps are not stored has no largest timestamp: all of them are below the low end.
+                let is_kept = |low: &[u8]| {
+                    !file.max_timestamp.is_empty()
+                        && order.compare_timestamp(&file.max_timestamp, low).is_ge()
+                };
+                let history = order.timestamp_size() > 0 && view.full_history_ts_low.is_none_or(is_kept);
                 if !needed && (waits || history) {
                     continue;
                 }
@@ -438,23 +440,23 @@ mod tests {
     use crate::file_meta::FileMetaData;
     use crate::version::Edit;
 
-    /// Returns the number of files that are marked at the bottom of a version with one file. The file has a
-    /// timestamp below `full_history_ts_low`.
-    fn marked(oldest_blob_file: Option<FileNumber>) -> usize {
+    /// Returns the number of files that are marked at the bottom of a version with one file. An empty `largest` means that the file
+    /// does not store its timestamps.
+    fn marked(oldest_blob_file: Option<FileNumber>, largest: &[u8], low: Option<&[u8]>) -> usize {
         let order =
             base::key::InternalOrder::new(Order::by_name("leveldb.BytewiseComparator.u64ts").unwrap());
         let timestamp = |n: u64| n.to_le_bytes().to_vec();
         let key = seek_key(&[b"a".to_vec(), timestamp(5)].concat(), SequenceNumber::new(7));
         let mut file = FileMetaData::new(FileNumber::new(1), 100, &key, &key);
         (file.largest_seq, file.max_timestamp, file.oldest_blob_file) =
-            (SequenceNumber::new(7), timestamp(5), oldest_blob_file);
+            (SequenceNumber::new(7), largest.to_vec(), oldest_blob_file);
         let edit = Edit { added: vec![(1, Arc::new(TableFile::new(file)))], ..Edit::default() };
         let version = Version::empty(order, 2).apply(&[edit]).unwrap();
         let view = View {
             version: &version,
             running: &[],
             oldest_snapshot: MAX_SEQUENCE,
-            full_history_ts_low: Some(&timestamp(9)),
+            full_history_ts_low: low,
             young_after: None,
         };
         Scores::compute(&view, &Options::default(), 1000).bottommost_marked.len()
@@ -462,7 +464,14 @@ mod tests {
 
     #[test]
     fn a_file_whose_entries_keep_their_sequence_numbers_is_not_marked() {
-        assert_eq!(marked(None), 1);
-        assert_eq!(marked(Some(FileNumber::new(3))), 0);
+        let (five, nine) = (5u64.to_le_bytes(), 9u64.to_le_bytes());
+        let blob = Some(FileNumber::new(3));
+        assert_eq!(marked(None, &five, Some(&nine)), 1);
+        assert_eq!(marked(None, &nine, Some(&five)), 0, "the history is kept");
+        assert_eq!(marked(blob, &five, Some(&nine)), 0);
+        // Of a file that does not store its timestamps.
+        assert_eq!(marked(None, &[], Some(&nine)), 1);
+        assert_eq!(marked(None, &[], None), 0, "the low end of the history is not known yet");
+        assert_eq!(marked(blob, &[], Some(&nine)), 0);
     }
 }
