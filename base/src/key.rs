@@ -325,8 +325,8 @@ pub fn parse(internal: &[u8]) -> Result<Parsed<'_>> {
 }
 
 /// Value types that only the boundary key of a file may have. A file boundary can cut a range tombstone between two
-/// entries of one user key. The tombstone then starts at a boundary key whose type sorts before all other types of its
-/// sequence number. This type is one above the last type that a release knows (11.8: `kTypeMaxValid`, 0x1a), so older
+/// entries of one user key. The tombstone then starts at a boundary key. Among keys with the same sequence
+/// number, the type of the boundary key sorts first. This type is one above the last type that a release knows (11.8: `kTypeMaxValid`, 0x1a), so older
 /// releases wrote smaller numbers.
 const BOUNDARY_KINDS: std::ops::RangeInclusive<u8> = 0x14..=0x1a;
 

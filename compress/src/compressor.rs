@@ -84,8 +84,8 @@ impl Compressor {
         self.compress_within(block, payload, limit)
     }
 
-    /// Replaces `payload` with the compressed form of `block`, even if the compressed form is longer. Blob files use
-    /// this method, because a blob file stores one compression type for all of its values.
+    /// Replaces `payload` with the compressed form of `block`, even if the compressed form is longer. A blob file
+    /// stores one compression type for all of its values, so the writer of blob files calls this method.
     ///
     /// # Errors
     /// `InvalidArgument` if `block` has 2 GiB or more, or the library fails.

@@ -196,7 +196,7 @@ impl Db {
     /// error. RocksDB's `IngestExternalFiles`.
     ///
     /// # Errors
-    /// InvalidArgument for options that contradict each other, and for files of another comparator or column family.
+    /// InvalidArgument if two options contradict each other, or if a file has another comparator or another column family.
     /// InvalidArgument also for files without entries, and for files that need a flush or a sequence number that the
     /// options forbid. Corruption and NotSupported for files that are damaged, incomplete, or of a newer release.
     /// TryAgain with `fail_if_not_bottommost_level`. The background error. IoError of the file system. Each error names

@@ -49,11 +49,11 @@ pub(crate) trait Format {
 pub(crate) trait Search {
     /// The number of hashed bytes: 4, 5 or 6.
     const HASHED: u32;
-    /// Whether positions can need more than 16 bits. If not, a text has less than 64 KiB and no prefix.
+    /// True if positions can need more than 16 bits. If false, a text has less than 64 KiB and no prefix.
     const IS_FAR: bool;
     /// The logarithm of the number of failed tries after which the step grows by one position.
     const STEP_BITS: u32;
-    /// Whether each match inserts a position near its start. Another position near its end is always inserted.
+    /// True if each match inserts a position near its start. Another position near its end is always inserted.
     const INSERTS_START: bool;
 }
 

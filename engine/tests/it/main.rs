@@ -24,6 +24,7 @@ mod live;
 mod manual;
 mod mended;
 mod model;
+mod named_files;
 mod options;
 mod other_tables;
 mod pages;

@@ -167,7 +167,7 @@ pub(super) struct RowCursor {
     /// The offset of the row. `next` is the offset of the next row.
     pub(super) at: u64,
     pub(super) next: u64,
-    /// True if the row stores its whole key, so that reading can start here.
+    /// True if the row stores its whole key. Reading can start at such a row.
     pub(super) is_whole: bool,
 }
 
