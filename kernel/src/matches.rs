@@ -22,6 +22,8 @@ use std::ops::Range;
 pub(crate) const MATCH_MIN: usize = 4;
 /// No match starts in this many bytes at the end.
 const MARGIN: usize = 12;
+/// A text of this length and longer is hashed by five bytes.
+pub(crate) const MEDIUM_LEN: usize = 8 << 10;
 /// A text of this length and longer has positions that need more than 16 bits.
 pub(crate) const LARGE_LEN: usize = 64 << 10;
 

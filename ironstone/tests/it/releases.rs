@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ironstone::{Db, Family, FamilyDescriptor, Options, ReadOptions, WriteBatch};
+use ironstone::{Db, Family, FamilyDescriptor, Iter, Options, ReadOptions, WriteBatch};
 
 const LIBRARY: &str = "IRONSTONE_RELEASE_LIBRARY";
 const NAME: &str = "releases::every_release_opens_reads_and_writes_what_compat_writes";
@@ -147,18 +147,22 @@ fn fill(db: &Db, families: &[Family]) {
     }
 }
 
+/// Returns all keys of an iterator, with their values.
+pub(crate) fn entries(mut iter: Iter) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut rows = Vec::new();
+    iter.seek_to_first();
+    while iter.valid() {
+        rows.push((iter.key().to_vec(), iter.value().to_vec()));
+        iter.next();
+    }
+    iter.status().unwrap();
+    rows
+}
+
 fn rows_of(families: &[Family]) -> Rows {
     let rows = families.iter().map(|family| {
         let options = ReadOptions { total_order_seek: true, ..ReadOptions::default() };
-        let mut iter = family.iter_with(options).unwrap();
-        let mut rows = Vec::new();
-        iter.seek_to_first();
-        while iter.valid() {
-            rows.push((iter.key().to_vec(), iter.value().to_vec()));
-            iter.next();
-        }
-        iter.status().unwrap();
-        (family.name().to_string(), rows)
+        (family.name().to_string(), entries(family.iter_with(options).unwrap()))
     });
     rows.collect()
 }

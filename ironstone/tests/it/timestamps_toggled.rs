@@ -10,6 +10,8 @@ use ironstone::{
 };
 use testkit::chance::Chance;
 
+use crate::releases::entries;
+
 const PLAIN: &str = "comparator=leveldb.BytewiseComparator;disable_auto_compactions=true;\
                      allow_concurrent_memtable_write=false;merge_operator=stringappend;\
                      avoid_flush_during_shutdown=true;persist_user_defined_timestamps=true";
@@ -44,14 +46,7 @@ fn at(ts: u64) -> ReadOptions {
 
 /// The newest entries of the keys that a scan finds at a timestamp.
 fn scan(db: &Family, reading: ReadOptions) -> Vec<(Vec<u8>, Vec<u8>)> {
-    let mut iter = db.iter_with(reading.clone()).unwrap();
-    let mut rows = Vec::new();
-    iter.seek_to_first();
-    while iter.valid() {
-        rows.push((iter.key().to_vec(), iter.value().to_vec()));
-        iter.next();
-    }
-    iter.status().unwrap();
+    let rows = entries(db.iter_with(reading.clone()).unwrap());
     for (key, value) in &rows {
         let found = db.get_with(key, &reading).unwrap();
         assert_eq!(found.as_deref(), Some(&value[..]), "{}", key.escape_ascii());

@@ -12,12 +12,10 @@
 
 use std::ops::Range;
 
-use crate::matches::{self, LARGE_LEN, MATCH_MIN};
+use crate::matches::{self, LARGE_LEN, MATCH_MIN, MEDIUM_LEN};
 
 /// The largest acceleration. Larger numbers have the effect of this number.
 const ACCELERATION_MAX: u32 = 65_537;
-/// A text of this length and longer is hashed by five bytes.
-const MEDIUM_LEN: usize = 8 << 10;
 
 /// 16 KiB of positions.
 type Table = [u16; 8192];

@@ -15,10 +15,8 @@
 
 use std::ops::Range;
 
-use crate::matches::{self, LARGE_LEN, MATCH_MIN};
+use crate::matches::{self, LARGE_LEN, MATCH_MIN, MEDIUM_LEN};
 
-/// A text of this length and longer is hashed by five bytes.
-const MEDIUM_LEN: usize = 8 << 10;
 /// The longest copy.
 const COPY_MAX: usize = 64;
 /// The shortest copy that needs an offset of two bytes.
