@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
+pub mod arrange;
 pub mod coding;
 pub mod error;
 pub mod ids;
@@ -19,6 +20,7 @@ pub mod order;
 pub mod pinned;
 pub mod stats;
 
+pub use arrange::Arrange;
 pub use error::{Error, Kind, Result, Severity, Subcode};
 pub use ids::{FamilyId, FileNumber, JobId, Level};
 pub use key::{SequenceNumber, ValueType};

@@ -7,7 +7,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::path::Path;
 use std::sync::Arc;
 
-use base::{FamilyId, FileNumber};
+use base::{Arrange, FamilyId, FileNumber};
 use engine::batch::WriteBatch;
 use engine::components::{WalFilter, WalFilterDecision};
 use format::batch::Batch;
@@ -59,9 +59,9 @@ impl WalFilter for CFilter {
     fn families(&self, families: &[(FamilyId, String, FileNumber)]) {
         let Some(call) = self.families else { return };
         let mut by_id: Vec<_> = families.iter().collect();
-        by_id.sort_by_key(|(id, _, _)| id.get());
+        by_id.arrange_by_key(|(id, _, _)| id.get());
         let mut by_name = by_id.clone();
-        by_name.sort_by_key(|(_, name, _)| name.as_bytes());
+        by_name.arrange_by_key(|(_, name, _)| name.as_bytes());
         let ids: Vec<u32> = by_id.iter().map(|(id, _, _)| id.get()).collect();
         let wals: Vec<u64> = by_id.iter().map(|(_, _, wal)| wal.get()).collect();
         let names: Vec<*const c_char> = by_name.iter().map(|(_, name, _)| name.as_ptr().cast()).collect();

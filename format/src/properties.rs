@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use base::coding::{get_u32, get_u64, get_varint64, put_varint64};
-use base::{Error, Result, SequenceNumber};
+use base::{Arrange, Error, Result, SequenceNumber};
 
 use crate::block::{Block, BlockIter};
 use crate::block_builder::{BlockBuilder, BlockConfig};
@@ -157,7 +157,7 @@ static ROWS: LazyLock<Vec<(&'static str, PropertyRow)>> = LazyLock::new(|| {
     let numbers = NUMBERS.iter().enumerate().map(|(at, number)| (number.0, PropertyRow::Number(at)));
     let texts = TEXTS.iter().enumerate().map(|(at, text)| (text.0, PropertyRow::Text(at)));
     let mut all: Vec<_> = numbers.chain(texts).collect();
-    all.sort_by_key(|(name, _)| *name);
+    all.arrange_by_key(|(name, _)| *name);
     all
 });
 
@@ -281,7 +281,7 @@ impl Properties {
         all.extend(self.user_collected.iter().map(|(name, value)| (&name[..], &value[..])));
         // The sort is stable and the user-collected properties come last. So if a name occurs twice, the
         // user-collected property is dropped.
-        all.sort_by_key(|(name, _)| *name);
+        all.arrange_by_key(|(name, _)| *name);
         all.dedup_by_key(|(name, _)| *name);
         all
     }

@@ -1,5 +1,6 @@
 //! [`Db::why`] and its answer: why operations were slow.
 
+use base::Arrange;
 use std::fmt;
 use std::time::Duration;
 
@@ -93,10 +94,10 @@ impl Db {
         let slow = report.operations.into_iter().filter(|(.., sum)| sum.count > 0);
         let mut operations: Vec<SlowKind> =
             slow.map(|(kind, median, sum)| of_kind(kind, median, &sum)).collect();
-        operations.sort_by_key(|kind| std::cmp::Reverse(kind.time));
+        operations.arrange_by_key(|kind| std::cmp::Reverse(kind.time));
         let mut stalls: Vec<SlowStall> =
             report.stalls.iter().map(|(reason, sum)| self.stall(reason, sum)).collect();
-        stalls.sort_by_key(|stall| std::cmp::Reverse(stall.time));
+        stalls.arrange_by_key(|stall| std::cmp::Reverse(stall.time));
         Why { last, operations, stalls }
     }
 
@@ -155,7 +156,7 @@ fn of_kind(operation: OperationKind, median: Option<u64>, sum: &OperationSum) ->
     };
     let mut causes: Vec<SlowCause> =
         Cause::ALL.iter().map(of_cause).filter(|cause| cause.count > 0).collect();
-    causes.sort_by_key(|cause| std::cmp::Reverse(cause.time));
+    causes.arrange_by_key(|cause| std::cmp::Reverse(cause.time));
     SlowKind {
         operation,
         median: median.map(Duration::from_nanos),

@@ -13,7 +13,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use base::Pinned;
+use base::{Arrange, Pinned};
 use env::{Clock, Env};
 use lsm::filter::{CompactionFilter, Decision, FilterInput, FilterKind};
 use lsm::merge::{Existing, Failure, FullMerge, MergeOperator, Merged};
@@ -136,7 +136,7 @@ impl<'a> Row<'a> {
         if rows.len() < 2 {
             return rows.pop();
         }
-        rows.sort_by_key(|row| std::cmp::Reverse(row.last_modified()));
+        rows.arrange_by_key(|row| std::cmp::Reverse(row.last_modified()));
         let mut newest: BTreeMap<i8, Column<'a>> = BTreeMap::new();
         let mut deleted_at = 0;
         for row in rows {

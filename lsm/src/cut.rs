@@ -10,6 +10,7 @@
 //!   below       [d    k]
 //! ```
 
+use base::Arrange;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -306,7 +307,7 @@ pub fn split(
     if piece >= total {
         return Vec::new();
     }
-    anchors.sort_by(|a, b| order.user.compare_without_timestamp(&a.user_key, &b.user_key));
+    anchors.arrange_by(|a, b| order.user.compare_without_timestamp(&a.user_key, &b.user_key));
     // Combine the anchors of one key into one anchor with the sum of their bytes.
     anchors.dedup_by(|later, kept| {
         let same = order.user.compare_without_timestamp(&later.user_key, &kept.user_key).is_eq();

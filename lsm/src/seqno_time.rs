@@ -18,7 +18,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use base::coding::{get_varint64, put_varint64};
 use base::key::{MAX_SEQUENCE, SequenceNumber};
-use base::{Error, Result};
+use base::{Arrange, Error, Result};
 
 /// The largest number of samples in the properties of one SST file.
 pub const SAMPLES_PER_TABLE_MAX: usize = 100;
@@ -107,7 +107,7 @@ impl SeqnoTimes {
     pub fn add(&mut self, others: impl IntoIterator<Item = Sample>) {
         let mut all: Vec<Sample> =
             self.samples.drain(..).chain(others).filter(|s| s.seqno > SequenceNumber::ZERO).collect();
-        all.sort_unstable();
+        all.arrange();
         all.into_iter().for_each(|sample| self.merge(sample));
     }
 

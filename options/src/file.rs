@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use base::option::{Release, Row};
-use base::{Error, FileNumber, Kind, Result, Subcode};
+use base::{Arrange, Error, FileNumber, Kind, Result, Subcode};
 use env::Env;
 use format::names::{self, FileName};
 use format::options_ini::{self, Title, Version};
@@ -321,7 +321,7 @@ pub fn persist<'a>(
     env.fs.open_dir(dir)?.sync()?;
     // If a deletion fails, the next call finds the file again and deletes it.
     let mut numbers = numbers(&env.fs.list(dir)?);
-    numbers.sort_unstable();
+    numbers.arrange();
     let old = numbers.iter().rev().filter(|&&n| n != number).skip(OLD_FILES_KEPT);
     for old in old {
         let _ = env.fs.unlink(&dir.join(names::options(*old)));

@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
 
 use base::order::Comparator;
-use base::{FileNumber, Order, Result};
+use base::{Arrange, FileNumber, Order, Result};
 use env::FileSystem;
 use env::logger::file::log_path;
 use format::names::{self, FileName};
@@ -154,7 +154,7 @@ fn unnamed_families(recovered: &Recovered, families: &[FamilyOptions]) -> Vec<Fa
     if names.is_empty() {
         names.push(base::order::BYTEWISE_NAME);
     }
-    names.sort_unstable();
+    names.arrange();
     names.dedup();
     names.retain(|name| families.iter().all(|family| family.comparator.name() != *name));
     let order = |name: &str| Order::by_name(name).unwrap_or_else(|| Order::custom(Unnamed(name.to_string())));

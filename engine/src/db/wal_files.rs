@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use base::stats::Ticker;
-use base::{Error, FileNumber, Result, SequenceNumber};
+use base::{Arrange, Error, FileNumber, Result, SequenceNumber};
 use env::fs::{RandomRead, ReadHints};
 use format::batch::{self, Batch, Marker, Record};
 use format::names::{self, FileName};
@@ -60,7 +60,7 @@ impl Db {
         for number in self.list_wals(WalFileType::Archived)?.into_iter().chain(live) {
             files.extend(self.wal_file(number)?.filter(|file| file.start_sequence > SequenceNumber::ZERO));
         }
-        files.sort_by_key(|file| file.number);
+        files.arrange_by_key(|file| file.number);
         files.dedup_by_key(|file| file.number);
         Ok(files)
     }

@@ -1,7 +1,7 @@
 //! The column families of a database. A look-up by id takes no lock, and a look-up by name takes a short lock.
 
-use base::FamilyId;
 use base::map::HashMap;
+use base::{Arrange, FamilyId};
 
 use super::Family;
 use crate::ranks;
@@ -33,7 +33,7 @@ struct List {
 impl FamilySet {
     /// Makes the set. `max_id` is the largest id that was ever assigned; dropped column families count.
     pub fn new(mut families: Vec<Arc<Family>>, max_id: FamilyId) -> Self {
-        families.sort_by_key(|f| f.id());
+        families.arrange_by_key(|f| f.id());
         base::invariant!(
             families.is_sorted_by(|a, b| a.id() < b.id()),
             "two column families have the same id"
@@ -193,7 +193,7 @@ impl FamilySet {
         );
         let mut by_id = self.list.load().by_id.clone();
         by_id.extend_from_slice(families);
-        by_id.sort_by_key(|family| family.id());
+        by_id.arrange_by_key(|family| family.id());
         if families.iter().any(has_timestamps) {
             self.any_timestamps.store(true, Ordering::Relaxed);
         }

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use base::{FileNumber, Result};
+use base::{Arrange, FileNumber, Result};
 use env::FileSystem;
 use format::names::FileName;
 
@@ -80,7 +80,7 @@ pub fn sweep(fs: &dyn FileSystem, paths: &Paths, families: &[PathBuf], live: Opt
 
 /// Returns the paths of all files except the `kept` newest files.
 fn oldest<T: Ord>(mut files: Vec<(T, PathBuf)>, kept: usize) -> impl Iterator<Item = PathBuf> {
-    files.sort();
+    files.arrange();
     files.truncate(files.len().saturating_sub(kept));
     files.into_iter().map(|(_, path)| path)
 }

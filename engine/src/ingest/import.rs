@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use base::key::{self, InternalOrder};
-use base::{Error, FileNumber, Order, Result, SequenceNumber};
+use base::{Arrange, Error, FileNumber, Order, Result, SequenceNumber};
 use env::ReadHints;
 use lsm::file_meta::{FileMetaData, UNKNOWN_CHECKSUM};
 use lsm::table_file::TableFile;
@@ -114,7 +114,7 @@ pub fn import(
                 .ok_or_else(|| Error::invalid_argument("The list of files is empty"))?,
         );
     }
-    ranges.sort_by(|(a, _), (b, _)| parts.order.compare_without_timestamp(a, b));
+    ranges.arrange_by(|(a, _), (b, _)| parts.order.compare_without_timestamp(a, b));
     let ends = ranges.iter().map(|(_, end)| end);
     let next_starts = ranges.iter().skip(1).map(|(start, _)| start);
     if ends.zip(next_starts).any(|(end, next)| parts.order.compare_without_timestamp(end, next).is_ge()) {
@@ -132,7 +132,7 @@ pub fn import(
 /// Returns the files with their new epoch numbers: from the last level up, and on level 0 from old to new.
 fn in_order<'a>(request: &'a ImportRequest, epoch: &mut u64) -> Vec<(&'a ImportFile, u64)> {
     let mut files: Vec<_> = request.files.iter().collect();
-    files.sort_by_key(|file| {
+    files.arrange_by_key(|file| {
         (std::cmp::Reverse(file.level), file.epoch_number, file.largest_seq, file.smallest_seq)
     });
     let mut out = Vec::with_capacity(files.len());

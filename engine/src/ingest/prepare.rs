@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use base::key;
 use base::stats::HistogramKind;
-use base::{Error, Kind, Result, SequenceNumber};
+use base::{Arrange, Error, Kind, Result, SequenceNumber};
 use env::fs::{RandomRead, ReadHints};
 use env::{AppendHints, FileSystem};
 use kernel::checksum::crc32c;
@@ -200,7 +200,7 @@ pub fn check_requests(tools: &JobTools, requests: &[IngestRequest]) -> Result<()
         return Err(Error::invalid_argument("ingestion arg list is empty"));
     };
     let mut ids: Vec<_> = requests.iter().map(|request| request.family.id()).collect();
-    ids.sort_unstable();
+    ids.arrange();
     if ids.windows(2).any(|pair| pair[0] == pair[1]) {
         return Err(Error::invalid_argument("ingestion args have duplicate column families"));
     }
@@ -442,7 +442,7 @@ pub(super) fn is_before(family: &Family, a: &ExternalFile, b: &ExternalFile) -> 
 
 fn ranges_overlap(family: &Family, files: &[&ExternalFile]) -> bool {
     let mut sorted = files.to_vec();
-    sorted.sort_by(|a, b| family.order().compare(&a.smallest, &b.smallest));
+    sorted.arrange_by(|a, b| family.order().compare(&a.smallest, &b.smallest));
     sorted.windows(2).any(|pair| !is_before(family, pair[0], pair[1]))
 }
 

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use base::{Error, FamilyId, Kind};
+use base::{Arrange, Error, FamilyId, Kind};
 use format::names::FileName;
 use lsm::pick::View;
 use lsm::pick::score::Scores;
@@ -171,7 +171,7 @@ impl Flushes {
         };
         self.context.controller.check_may_wait()?;
         let mut families = families.to_vec();
-        families.sort_by_key(|f| f.id());
+        families.arrange_by_key(|f| f.id());
         families.dedup_by_key(|f| f.id());
         self.take_slot_and_switch(&writer, &families)?;
         let run = || {

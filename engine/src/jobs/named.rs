@@ -4,7 +4,7 @@
 //! Follows RocksDB `db/db_impl/db_impl_compaction_flush.cc` (`CompactFilesImpl`, `ReFitLevel`),
 //! `db/db_impl/db_impl.cc` (`DeleteFilesInRanges`; `DeleteFile` in release 8.10) and `db/db_impl/db_impl_experimental.cc`.
 
-use base::{Error, FileNumber, JobId, Result};
+use base::{Arrange, Error, FileNumber, JobId, Result};
 use lsm::pick::Running;
 use lsm::pick::manual::{files_in_ranges, plan_files, smallest_fitting_level};
 use lsm::table_file::TableFile;
@@ -238,7 +238,7 @@ impl ManualCompactions {
             }
             let mut files: Vec<_> = version.level(0).iter().cloned().collect();
             let order = version.order();
-            files.sort_by(|a, b| order.compare(&a.largest, &b.largest));
+            files.arrange_by(|a, b| order.compare(&a.largest, &b.largest));
             if files.iter().any(|f| f.being_compacted()) {
                 return invalid("PromoteL0 called during L0 compaction");
             }

@@ -1,8 +1,8 @@
 //! Deletes obsolete files.
 
-use base::FileNumber;
 use base::ids::JobId;
 use base::stats::Ticker;
+use base::{Arrange, FileNumber};
 use env::executor::Pool;
 use env::sst_files::Deletion;
 use format::names::{self, FileName};
@@ -228,7 +228,7 @@ impl FilePurger {
                 _ => None,
             })
             .collect();
-        wals.sort();
+        wals.arrange();
         let now = self.context.tools.env.clock.now_seconds();
         if options.WAL_ttl_seconds > 0 {
             wals.retain(|(_, path)| match fs.modified(path) {

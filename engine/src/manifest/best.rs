@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use base::map::{HashMap, HashSet};
-use base::{Error, FamilyId, FileNumber, Result};
+use base::{Arrange, Error, FamilyId, FileNumber, Result};
 use env::{Env, ReadHints};
 use format::edit::{BlobFileAddition, NewFile, VersionEdit};
 use format::names;
@@ -150,7 +150,7 @@ impl Best<'_> {
     fn unit(&mut self, edits: Vec<VersionEdit>) -> Result<()> {
         base::invariant!(!edits.is_empty(), "a unit of the MANIFEST has no edit");
         let mut touched: Vec<FamilyId> = edits.iter().map(|edit| edit.column_family).collect();
-        touched.sort_unstable();
+        touched.arrange();
         touched.dedup();
         // A column family that is complete without its newest level-0 files becomes incomplete when newer files are
         // added.
@@ -282,7 +282,7 @@ impl Best<'_> {
             self.families.values().flat_map(|whole| whole.missing.iter().copied()).collect();
         let ids: Vec<_> = self.state.families().keys().copied().collect();
         missing.extend(ids.iter().flat_map(|id| self.needed_blobs(*id)));
-        missing.sort_unstable();
+        missing.arrange();
         let mut chosen = Vec::new();
         for id in ids {
             let record = match (self.is_whole(id), self.families.get_mut(&id)) {

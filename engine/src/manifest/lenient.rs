@@ -3,7 +3,7 @@
 use base::map::HashSet;
 use std::path::Path;
 
-use base::{FamilyId, FileNumber, Result};
+use base::{Arrange, FamilyId, FileNumber, Result};
 use env::{Env, ReadHints};
 use format::edit::VersionEdit;
 use format::wal::{ReaderOptions, SalvageFault, mark_end, salvage};
@@ -80,7 +80,7 @@ pub fn recover_leniently(env: &Env, path: &Path, number: FileNumber) -> Result<L
         what: error.message().to_string(),
         at_end: false,
     }));
-    faults.sort_by_key(|f| f.offset);
+    faults.arrange_by_key(|f| f.offset);
     mark_end(&mut faults, last_end);
     base::invariant!(
         faults.is_sorted_by(|a, b| a.offset <= b.offset),

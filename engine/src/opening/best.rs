@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 
 use base::key::MAX_SEQUENCE;
-use base::{Error, FileNumber, Level, Result};
+use base::{Arrange, Error, FileNumber, Level, Result};
 use format::edit::{BlobFileAddition, NewFile};
 use format::names::FileName;
 use table::any::AnyReader;
@@ -43,7 +43,7 @@ impl Opening {
             self.env.fs.file_size(&self.paths.manifest(*number)).is_ok_and(|size| size > 0)
         };
         let mut numbers: Vec<_> = numbers.filter(filled).collect();
-        numbers.sort_unstable_by(|a, b| b.cmp(a));
+        numbers.arrange_by(|a, b| b.cmp(a));
         Ok(numbers)
     }
 

@@ -1,7 +1,7 @@
 //! Records how far a read-only open read. The next open of the same reader can see that the writer has written
 //! nothing since, and takes over the open SST files and blob files.
 
-use base::{FileNumber, Result, Subcode};
+use base::{Arrange, FileNumber, Result, Subcode};
 use env::Env;
 use env::posix::Tenant;
 use format::names::FileName;
@@ -54,7 +54,7 @@ pub struct Before {
 impl ReadUpTo {
     pub(super) fn new(recovered: &Recovered, oldest_wal: Option<FileNumber>, wals: &[Extent]) -> Self {
         let mut wals: Vec<(FileNumber, u64)> = wals.iter().map(|wal| (wal.number, wal.bytes)).collect();
-        wals.sort_unstable();
+        wals.arrange();
         ReadUpTo { manifest: recovered.number, manifest_bytes: recovered.size, oldest_wal, wals }
     }
 
@@ -111,7 +111,7 @@ impl ReadUpTo {
                 _ => {}
             }
         }
-        wals.sort_unstable();
+        wals.arrange();
         Ok(wals == self.wals)
     }
 }

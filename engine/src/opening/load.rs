@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use base::{Error, Result};
+use base::{Arrange, Error, Result};
 use lsm::table_file::TableFile;
 
 use super::context::{Opening, Shared};
@@ -84,7 +84,7 @@ impl Opening {
             loading.files.len()
         );
         let mut errors = std::mem::take(&mut *loading.errors.lock());
-        errors.sort_by_key(|(place, _)| *place);
+        errors.arrange_by_key(|(place, _)| *place);
         for (place, error) in errors {
             let (_, _, file) = loading.files[place];
             if error.is_not_found() && self.other_writer().compacted_away(recovered, file.number) {

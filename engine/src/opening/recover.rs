@@ -4,7 +4,7 @@
 
 use base::ids::JobId;
 use base::map::HashSet;
-use base::{Error, FileNumber, Kind, Result, SequenceNumber};
+use base::{Arrange, Error, FileNumber, Kind, Result, SequenceNumber};
 use format::names::{self, FileName};
 use format::proof::Proof;
 
@@ -366,7 +366,7 @@ impl Opening {
                 _ => None,
             })
             .collect();
-        wals.sort_unstable();
+        wals.arrange();
         for wal in &wals {
             shared.tools.numbers.mark_used(*wal);
         }
@@ -407,7 +407,7 @@ impl Opening {
                 _ => None,
             })
             .collect();
-        wals.sort_unstable();
+        wals.arrange();
         if wals.first().is_none_or(|first| *first >= to) {
             return Ok(());
         }

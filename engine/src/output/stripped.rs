@@ -17,7 +17,7 @@
 
 use base::iter::InternalIterator;
 use base::key::{self, TRAILER_LEN};
-use base::{Error, Pinned, Result, SequenceNumber, ValueType};
+use base::{Arrange, Error, Pinned, Result, SequenceNumber, ValueType};
 use mem::range_del::FragmentedTombstones;
 
 use crate::sync::Arc;
@@ -73,7 +73,7 @@ impl<I: InternalIterator> Stripped<I> {
         );
         if !sequences.is_sorted_by(|newer, older| newer > older) {
             self.replace_deleted(&sequences);
-            sequences.sort_unstable_by(|a, b| b.cmp(a));
+            sequences.arrange_by(|a, b| b.cmp(a));
             for ((internal, _), seq) in self.entries.iter_mut().zip(sequences) {
                 let trailer = key::pack(seq, key::trailer(internal) as u8);
                 let at = internal.len() - TRAILER_LEN;

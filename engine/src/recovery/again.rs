@@ -15,7 +15,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use base::{Error, FileNumber, Result, SequenceNumber};
+use base::{Arrange, Error, FileNumber, Result, SequenceNumber};
 use env::{Env, ReadHints};
 use format::batch::{Batch, Marker, Record};
 use format::wal::{Item, Reader, Source, WalPosition, without_marks};
@@ -178,7 +178,7 @@ impl Found<'_> {
             }
         }
         let mut batches: Vec<_> = self.batches.into_values().collect();
-        batches.sort_by_key(|(seq, _)| *seq);
+        batches.arrange_by_key(|(seq, _)| *seq);
         Ok(batches)
     }
 }

@@ -15,7 +15,7 @@
 use std::collections::VecDeque;
 
 use base::map::HashMap;
-use base::{Error, FileNumber, Result};
+use base::{Arrange, Error, FileNumber, Result};
 use env::ReadHints;
 use format::proof::Extent;
 use format::wal::{HOLE, Item, Mark, Reader, ReaderOptions, marks_of};
@@ -297,7 +297,7 @@ impl<'a> Durable<'a> {
     pub(super) fn finish(&mut self) -> Result<()> {
         let mut missing: Vec<Extent> = self.claims.values().copied().collect();
         missing.retain(|claim| claim.bytes > 0 && !self.ends.contains_key(&claim.number));
-        missing.sort_unstable_by_key(|claim| claim.number);
+        missing.arrange_by_key(|claim| claim.number);
         missing.into_iter().try_for_each(|claim| self.missing(claim.number, claim.bytes))
     }
 

@@ -11,7 +11,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use base::{Error, FileNumber, Result, SequenceNumber};
+use base::{Arrange, Error, FileNumber, Result, SequenceNumber};
 use env::{Env, ReadHints};
 use format::batch::{Batch, Marker, Record, Records, append};
 use format::wal::{Item, Reader};
@@ -58,7 +58,7 @@ impl Sections {
     /// Returns the sections that were neither committed nor rolled back, oldest first.
     pub fn into_waiting(self) -> Vec<Section> {
         let mut sections: Vec<Section> = self.waiting.into_values().collect();
-        sections.sort_by_key(|section| (section.wal, section.seq()));
+        sections.arrange_by_key(|section| (section.wal, section.seq()));
         base::invariant!(
             sections.is_sorted_by(|a, b| (a.wal, a.seq()) <= (b.wal, b.seq())),
             "the prepared transactions are not in the order of their WALs"

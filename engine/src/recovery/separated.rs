@@ -14,7 +14,7 @@
 
 use std::ops::Range;
 
-use base::{Error, FileNumber, Result, SequenceNumber};
+use base::{Arrange, Error, FileNumber, Result, SequenceNumber};
 use format::batch::{Batch, Marker, Record, Records, append};
 
 use super::prepared::{Outcome, Sections};
@@ -230,7 +230,7 @@ fn without_placeholders(records: &[u8]) -> Result<Vec<u8>> {
 /// Encodes the undecided parts of all sections as batches for the WAL, in the order of their sequence numbers.
 pub fn encoded_parts(sections: &[Section]) -> Vec<(SequenceNumber, Vec<u8>)> {
     let mut parts: Vec<_> = sections.iter().flat_map(Section::encoded_parts).collect();
-    parts.sort_by_key(|(first, _)| *first);
+    parts.arrange_by_key(|(first, _)| *first);
     base::invariant!(
         parts.is_sorted_by(|(first, _), (second, _)| first < second),
         "two of {} parts of transactions begin at the same sequence number",

@@ -12,7 +12,7 @@
 //! `db/db_impl/db_impl_secondary.cc`, `RecoverLogFiles`.
 
 use base::map::HashMap;
-use base::{FileNumber, Result, SequenceNumber, Subcode};
+use base::{Arrange, FileNumber, Result, SequenceNumber, Subcode};
 use env::ReadHints;
 use format::batch::Batch;
 use format::names::FileName;
@@ -62,7 +62,7 @@ impl Tail {
     pub fn extents(&self) -> Vec<(FileNumber, u64)> {
         let mut wals: Vec<(FileNumber, u64)> =
             self.read.iter().map(|(number, (bytes, _))| (*number, *bytes)).collect();
-        wals.sort_unstable();
+        wals.arrange();
         wals
     }
 
@@ -93,7 +93,7 @@ impl Tail {
                 Err(error) => return Err(error),
             }
         }
-        newer.sort_unstable();
+        newer.arrange();
         let mut visible = visible;
         self.reader.rewind();
         for next in newer {

@@ -2,7 +2,7 @@
 //! them.
 
 use base::map::{HashMap, HashSet};
-use base::{Error, FamilyId, FileNumber, Result, SequenceNumber};
+use base::{Arrange, Error, FamilyId, FileNumber, Result, SequenceNumber};
 use format::edit::NewFile;
 use lsm::file_meta::FileMetaData;
 use lsm::table_file::TableFile;
@@ -168,7 +168,7 @@ fn tree(record: &FamilyRecord, parts: &Parts, stored: StoredTimestamps) -> Resul
     }
     let timestamp_size = parts.order.timestamp_size();
     let mut files: Vec<_> = record.files.values().collect();
-    files.sort_by_key(|f| f.number);
+    files.arrange_by_key(|f| f.number);
     let added = files
         .into_iter()
         .map(|f| {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use base::{FamilyId, FileNumber, Result};
+use base::{Arrange, FamilyId, FileNumber, Result};
 use compress::Compression;
 use env::rate::IoPriority;
 use env::{AppendHints, Env, ReadHints};
@@ -264,7 +264,7 @@ impl<'a> Repair<'a> {
         for family in families {
             let own: Vec<_> = flat.extract_if(.., |t| t.family == family).collect();
             let mut own = self.with_one_order(family, own)?;
-            own.sort_by_key(|t| (t.record.largest_seqno, t.record.number));
+            own.arrange_by_key(|t| (t.record.largest_seqno, t.record.number));
             for (epoch, table) in (1..).zip(&mut own) {
                 table.record.level = 0;
                 table.record.epoch_number = epoch;
@@ -468,7 +468,7 @@ impl<'a> Repair<'a> {
 /// numbers. All files on lower levels get 1.
 fn with_epochs(mut files: Vec<NewFile>) -> Vec<NewFile> {
     if files.iter().any(|f| f.epoch_number == 0) {
-        files.sort_by_key(|f| (f.largest_seqno, f.number));
+        files.arrange_by_key(|f| (f.largest_seqno, f.number));
         let mut next = 1;
         for file in &mut files {
             next += u64::from(file.level == 0);

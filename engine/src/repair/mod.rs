@@ -34,7 +34,7 @@ mod wals;
 
 use std::path::{Path, PathBuf};
 
-use base::{FileNumber, Result};
+use base::{Arrange, FileNumber, Result};
 use format::names::FileName;
 
 use crate::components::FamilyDescriptor;
@@ -144,6 +144,6 @@ fn numbered(
 ) -> Result<Vec<FileNumber>> {
     let names = scope.options.env.fs.list(dir)?;
     let mut found: Vec<_> = names.iter().filter_map(|name| of_kind(FileName::parse(name)?)).collect();
-    found.sort_unstable();
+    found.arrange();
     Ok(found)
 }

@@ -10,7 +10,7 @@
 
 use base::iter::InternalIterator;
 use base::key::{InternalOrder, user_key};
-use base::{FamilyId, Order, Result, SequenceNumber, key};
+use base::{Arrange, FamilyId, Order, Result, SequenceNumber, key};
 use env::ReadHints;
 use format::edit::NewFile;
 use lsm::merging::Merging;
@@ -110,7 +110,7 @@ impl Repair<'_> {
         settings: &OutputSettings,
     ) -> Result<Table> {
         // Newest file first: `write_rows` takes an entry that is in two files from the newer file.
-        group.members.sort_by_key(|t| std::cmp::Reverse(t.record.number));
+        group.members.arrange_by_key(|t| std::cmp::Reverse(t.record.number));
         let mut readers = Vec::new();
         for member in &group.members {
             let file = self.env.fs.open_random(&member.path, &ReadHints::default())?;
@@ -216,7 +216,7 @@ fn tombstones(order: &Order, group: &Group, readers: &[AnyReader]) -> Vec<(Vec<u
             }
         }
     }
-    out.sort_by(|(a, a_end), (b, b_end)| internal.compare(a, b).then_with(|| order.compare(b_end, a_end)));
+    out.arrange_by(|(a, a_end), (b, b_end)| internal.compare(a, b).then_with(|| order.compare(b_end, a_end)));
     // Of the tombstones with one start and one sequence number, the longest is first. The others are dropped.
     out.dedup_by(|(later, _), (first, _)| later == first);
     out

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use base::key::user_key;
-use base::{Error, FamilyId, FileNumber, Order, Result};
+use base::{Arrange, Error, FamilyId, FileNumber, Order, Result};
 use env::ReadHints;
 use format::edit::NewFile;
 use format::names::{self, FileName};
@@ -154,7 +154,7 @@ impl Survey {
             let order = descriptor.options.comparator.clone();
             let dirs = table_dirs(scope, &descriptor);
             let mut records: Vec<_> = family.files.into_values().collect();
-            records.sort_by_key(|f| f.number);
+            records.arrange_by_key(|f| f.number);
             for record in records {
                 self.next_number = self.next_number.max(record.number.next());
                 self.last_seq = self.last_seq.max(record.largest_seqno);

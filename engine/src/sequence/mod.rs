@@ -11,7 +11,7 @@ mod undecided;
 use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
 
-use base::SequenceNumber;
+use base::{Arrange, SequenceNumber};
 use lsm::stripes::Stripes;
 
 use crate::sync::{Arc, AtomicU64, Mutex, OnceLock, Ordering, Weak};
@@ -116,7 +116,7 @@ impl LiveSnapshots {
         let mut all: Vec<_> = self.held().collect();
         if !self.ends.is_empty() {
             all.extend(self.ends.keys());
-            all.sort_unstable();
+            all.arrange();
             all.dedup();
         }
         base::invariant!(all.is_sorted_by(|a, b| a < b), "the snapshots are not in ascending order");

@@ -12,7 +12,7 @@
 //! So `n` creations write at most three times the bytes of the last file. After a crash the file may lack the newest column
 //! families. An open takes the names from the MANIFEST, so the open is right without the file.
 
-use base::Result;
+use base::{Arrange, Result};
 
 use super::{OPTIONS, Upkeep};
 use crate::family::FamilySet;
@@ -38,7 +38,7 @@ pub fn write_options_file(tools: &JobTools, families: &FamilySet) -> Result<()> 
     // lost.
     let unwritten = tools.families_unwritten.swap(0, Ordering::AcqRel);
     let mut all: Vec<_> = families.all().iter().map(|f| (f.name().to_string(), f.options())).collect();
-    all.sort_by_key(|(name, _)| name != "default");
+    all.arrange_by_key(|(name, _)| name != "default");
     base::invariant!(
         all.first().is_some_and(|(name, _)| name == "default"),
         "an OPTIONS file of {} column families does not begin with the default column family",

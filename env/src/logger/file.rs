@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use base::stats::{IoCounter, IoTimer};
-use base::{Error, Result};
+use base::{Arrange, Error, Result};
 use parking_lot::Mutex;
 
 use super::{AtomicLogLevel, LogLevel, Logger};
@@ -170,7 +170,7 @@ impl FileLogger {
             .into_iter()
             .filter_map(|n| Some((n.strip_prefix(&prefix)?.parse().ok()?, n)))
             .collect();
-        old.sort();
+        old.arrange();
         let keep = self.options.keep_log_file_num.saturating_sub(1);
         let by_number = old.len().saturating_sub(keep);
         let too_old = by_number.max(old.len() - self.kept_by_bytes(dir, &old)?);

@@ -1,7 +1,7 @@
 //! Encodes version edits, with the tags in RocksDB's order.
 
 use base::coding::{put_slice, put_u32, put_u64, put_varint32, put_varint64};
-use base::{Error, FamilyId, FileNumber, Result, SequenceNumber, key};
+use base::{Arrange, Error, FamilyId, FileNumber, Result, SequenceNumber, key};
 
 use super::{
     BlobFileAddition, BlobFileGarbage, NewFile, UNKNOWN_CHECKSUM_FUNC_NAME, VersionEdit, WalAddition,
@@ -80,7 +80,7 @@ impl VersionEdit {
 
     fn encode_files(&self, timestamp_size: usize, out: &mut Vec<u8>) -> Result<()> {
         let mut deleted = self.deleted_files.clone();
-        deleted.sort_unstable();
+        deleted.arrange();
         deleted.dedup();
         for (level, file) in deleted {
             put_varint32(out, tag::DELETED_FILE);

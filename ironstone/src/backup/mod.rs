@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use base::{Error, Result, SequenceNumber};
+use base::{Arrange, Error, Result, SequenceNumber};
 use env::fs::refuse_empty_path;
 use env::logger::LogLevel;
 use env::rate::{RateLimiter, RateOptions};
@@ -447,7 +447,7 @@ impl Inner {
         }
         let mut ids: Vec<BackupId> =
             fs.list(&self.path(META))?.iter().filter_map(|name| name.parse().ok()).collect();
-        ids.sort_unstable_by(|a, b| b.cmp(a));
+        ids.arrange_by(|a, b| b.cmp(a));
         state.latest = ids.first().copied().unwrap_or(0);
         if self.options.destroy_old_data {
             for id in ids {

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use base::{Error, FileNumber, Result};
+use base::{Arrange, Error, FileNumber, Result};
 use env::FileSystem;
 use env::fs::refuse_empty_path;
 use env::sync::RwLockReadGuard;
@@ -101,9 +101,9 @@ fn lock_all<'a>(own: &'a Inner, options: &'a RestoreOptions) -> Vec<Locked<'a>> 
         }
     }
     let mut order: Vec<usize> = (0..engines.len()).collect();
-    order.sort_by_key(|at| std::ptr::from_ref(engines[*at]).addr());
+    order.arrange_by_key(|at| std::ptr::from_ref(engines[*at]).addr());
     let mut locked: Vec<_> = order.iter().map(|at| (*at, engines[*at], engines[*at].state.read())).collect();
-    locked.sort_by_key(|(at, ..)| *at);
+    locked.arrange_by_key(|(at, ..)| *at);
     locked.into_iter().map(|(_, engine, state)| (engine, state)).collect()
 }
 

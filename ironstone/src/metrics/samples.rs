@@ -1,5 +1,6 @@
 //! Metrics as labelled samples, for scrapes and exporters.
 
+use base::Arrange;
 use std::time::Duration;
 
 use super::{DatabaseMetrics, FamilyMetrics, LevelMetrics, Metrics, OperationMetrics};
@@ -148,7 +149,7 @@ impl Metrics {
             }
         }
         let position = |sample: &Sample| Description::ALL.iter().position(|d| *d == sample.description);
-        samples.out.sort_by_key(position);
+        samples.out.arrange_by_key(position);
         samples.out
     }
 }

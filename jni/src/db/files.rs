@@ -1,6 +1,6 @@
 //! Work on the files of a database: live files, WALs, updates, compactions of chosen files, imports, the end of background work.
 
-use base::{Error, FileNumber, Kind, SequenceNumber};
+use base::{Arrange, Error, FileNumber, Kind, SequenceNumber};
 use engine::db::{LiveFileKind, LiveFilesStorageInfoOptions, WalFile, WalFileType};
 use engine::options::{CompactionOptions, ImportColumnFamilyOptions};
 use ironstone::ExportImportFilesMetaData;
@@ -67,7 +67,7 @@ natives! {
         let options = LiveFilesStorageInfoOptions { wal_size_for_flush, ..LiveFilesStorageInfoOptions::default() };
         let files = database(db)?.db.live_files_storage_info(&options)?.files;
         let mut listed: Vec<_> = files.iter().filter(|file| file.kind != LiveFileKind::Wal).collect();
-        listed.sort_by_key(|file| match file.kind {
+        listed.arrange_by_key(|file| match file.kind {
             LiveFileKind::Current => 1,
             LiveFileKind::Manifest => 2,
             LiveFileKind::Options => 3,

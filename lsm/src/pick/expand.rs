@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use base::SequenceNumber;
+use base::{Arrange, SequenceNumber};
 
 use super::score::Scores;
 use super::{Inputs, Options, Proximal, Reason, Style, Task, View};
@@ -387,7 +387,7 @@ impl<'a> Picker<'a> {
     fn l0_is_disjoint(&self) -> bool {
         let mut files: Vec<_> = self.version.level(0).iter().collect();
         let order = self.version.order();
-        files.sort_by(|a, b| order.compare(&a.smallest, &b.smallest));
+        files.arrange_by(|a, b| order.compare(&a.smallest, &b.smallest));
         files.windows(2).all(|pair| order.compare(&pair[0].largest, &pair[1].smallest).is_lt())
     }
 }

@@ -7,6 +7,7 @@
 //! picker takes marked files, bottommost files with obsolete entries, expired files, and files whose period
 //! has passed.
 
+use base::Arrange;
 use std::sync::Arc;
 
 use base::key::user_key;
@@ -201,7 +202,7 @@ impl Leveled<'_> {
             }
             files.push(file.clone());
         }
-        files.sort_by(|a, b| order.compare(&a.smallest, &b.smallest));
+        files.arrange_by(|a, b| order.compare(&a.smallest, &b.smallest));
         (!files.is_empty()).then_some(files)
     }
 

@@ -1,5 +1,6 @@
 //! The order in which the files of a level are tried (`compaction_pri`).
 
+use base::Arrange;
 use std::cmp::Reverse;
 
 use super::leveled::Leveled;
@@ -14,13 +15,13 @@ impl Leveled<'_> {
         match self.picker.options.priority {
             Priority::ByCompensatedSize => {
                 let average = self.picker.scores.average_value_size;
-                order.sort_by_key(|&i| Reverse(files[i].compensated_size(average)));
+                order.arrange_by_key(|&i| Reverse(files[i].compensated_size(average)));
             }
-            Priority::OldestLargestSeqFirst => order.sort_by_key(|&i| files[i].largest_seq),
-            Priority::OldestSmallestSeqFirst => order.sort_by_key(|&i| files[i].smallest_seq),
+            Priority::OldestLargestSeqFirst => order.arrange_by_key(|&i| files[i].largest_seq),
+            Priority::OldestSmallestSeqFirst => order.arrange_by_key(|&i| files[i].smallest_seq),
             Priority::MinOverlappingRatio => {
                 let ratios = self.overlapping_ratios(level);
-                order.sort_by(|&a, &b| {
+                order.arrange_by(|&a, &b| {
                     files[b]
                         .is_marked()
                         .cmp(&files[a].is_marked())
@@ -30,7 +31,7 @@ impl Leveled<'_> {
                         })
                 });
             }
-            Priority::RoundRobin if level == 0 => order.sort_by_key(|&i| files[i].smallest_seq),
+            Priority::RoundRobin if level == 0 => order.arrange_by_key(|&i| files[i].smallest_seq),
             Priority::RoundRobin => {
                 if let Some(cursor) = self.picker.version.cursor(level) {
                     let at = files.partition_point(|f| {
@@ -43,7 +44,7 @@ impl Leveled<'_> {
         base::invariant!(
             {
                 let mut all = order.clone();
-                all.sort_unstable();
+                all.arrange();
                 all.into_iter().eq(0..files.len())
             },
             "the order of the files of level {level} is no permutation"

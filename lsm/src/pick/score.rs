@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use base::SequenceNumber;
+use base::{Arrange, SequenceNumber};
 
 use super::{Options, Style, View, YoungAfter};
 use crate::table_file::TableFile;
@@ -201,7 +201,7 @@ impl Scores {
             };
             self.by_level.push((level, score));
         }
-        self.by_level.sort_by(|a, b| b.1.total_cmp(&a.1));
+        self.by_level.arrange_by(|a, b| b.1.total_cmp(&a.1));
     }
 
     fn score_l0(&self, version: &Version, options: &Options, now: u64) -> f64 {
@@ -321,7 +321,7 @@ impl Scores {
             version.files().filter(|(level, f)| !f.being_compacted() && (*level == 0 || *level < last));
         let mut hot: Vec<_> =
             free.map(|(level, f)| (reads(f), level, f.clone())).filter(|(r, ..)| *r > threshold).collect();
-        hot.sort_by(|a, b| b.0.total_cmp(&a.0));
+        hot.arrange_by(|a, b| b.0.total_cmp(&a.0));
         self.read_triggered = hot.into_iter().map(|(_, level, file)| (level, file)).collect();
     }
 

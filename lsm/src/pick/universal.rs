@@ -6,6 +6,7 @@
 //! ratio); too many runs; files that are marked for compaction. Follows RocksDB
 //! `db/compaction/compaction_picker_universal.cc`.
 
+use base::Arrange;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -500,7 +501,8 @@ impl Universal<'_> {
     fn are_disjoint(&self, task: &Task) -> bool {
         let mut files: Vec<_> = task.files().map(|(_, f)| f).collect();
         let order = &self.picker.version.order().user;
-        files.sort_by(|a, b| order.compare_without_timestamp(a.smallest_user_key(), b.smallest_user_key()));
+        files
+            .arrange_by(|a, b| order.compare_without_timestamp(a.smallest_user_key(), b.smallest_user_key()));
         files.windows(2).all(|w| {
             order.compare_without_timestamp(w[0].largest_user_key(), w[1].smallest_user_key()).is_lt()
         })

@@ -5,7 +5,7 @@
 //! follow RocksDB `db/version_builder.cc`. A version that violates the rules of its levels is rejected
 //! before publication, and is never written.
 
-use base::FileNumber;
+use base::{Arrange, FileNumber};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -220,7 +220,7 @@ impl<'a> Builder<'a> {
                 sort_l0(&mut files);
             } else {
                 let order = &self.base.order;
-                files.sort_by(|a, b| {
+                files.arrange_by(|a, b| {
                     order.compare(&a.smallest, &b.smallest).then_with(|| a.number.cmp(&b.number))
                 });
             }
@@ -259,7 +259,7 @@ impl<'a> Builder<'a> {
 /// file has none.
 pub(crate) fn sort_l0(files: &mut [Arc<TableFile>]) {
     let known = files.iter().all(|f| f.epoch_number != 0);
-    files.sort_by(|a, b| newest_first(a, b, known));
+    files.arrange_by(|a, b| newest_first(a, b, known));
     base::invariant!(
         !known || files.is_sorted_by(|a, b| a.epoch_number >= b.epoch_number),
         "a newer level-0 file has a smaller epoch number"
@@ -336,7 +336,7 @@ impl Version {
             next += 1;
         }
         let mut l0: Vec<_> = self.levels[0].iter().cloned().collect();
-        l0.sort_by(|a, b| newest_first(b, a, false));
+        l0.arrange_by(|a, b| newest_first(b, a, false));
         for file in &mut l0 {
             *file = with_epoch(file, next);
             next += 1;

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use base::coding::{get_u32, get_u64};
 use base::key::{InternalOrder, TRAILER_LEN, pack, parse, user_key};
-use base::{Error, Result, SequenceNumber, ValueType};
+use base::{Arrange, Error, Result, SequenceNumber, ValueType};
 use env::fs::RandomRead;
 use format::metaindex::Metaindex;
 use format::properties::Properties;
@@ -236,7 +236,7 @@ impl CuckooReader {
         }
         let key = |at: u32| keys.get(at as usize * len..(at as usize + 1) * len).unwrap_or_default();
         let mut order: Vec<u32> = (0..sorted.len() as u32).collect();
-        order.sort_by(|a, b| self.order.user.compare(key(*a), key(*b)));
+        order.arrange_by(|a, b| self.order.user.compare(key(*a), key(*b)));
         base::invariant!(
             keys.len() == sorted.len() * len && sorted.len() <= self.shape.buckets as usize,
             "{} full buckets of {} have keys of {} bytes in total",

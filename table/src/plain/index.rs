@@ -8,7 +8,7 @@
 //! A hash belongs to the bucket `hash mod buckets`. Source: RocksDB `table/plain/plain_table_index.cc`.
 
 use base::coding::{get_u32, get_varint32, put_u32, put_varint32};
-use base::{Error, Result};
+use base::{Arrange, Error, Result};
 use kernel::hash::slice_hash;
 
 const EMPTY: u32 = (1 << 31) - 1;
@@ -215,7 +215,7 @@ impl Index {
                 }
             }
         }
-        offsets.sort_unstable();
+        offsets.arrange();
         offsets.dedup();
         Ok(offsets)
     }

@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use base::stats::{Cause, OperationKind, PerfCounter, PerfTimer, Step, perf_add};
-use base::{Error, FamilyId, Kind, Result, Subcode};
+use base::{Arrange, Error, FamilyId, Kind, Result, Subcode};
 use engine::stats::Stats;
 use env::Clock;
 use env::sync::{Arc, Mutex};
@@ -222,7 +222,7 @@ impl LockManager {
                 }));
             }
         }
-        out.sort_by(|a, b| (a.family, &a.key).cmp(&(b.family, &b.key)));
+        out.arrange_by(|a, b| (a.family, &a.key).cmp(&(b.family, &b.key)));
         out
     }
 
