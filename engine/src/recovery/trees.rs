@@ -89,6 +89,9 @@ fn build(
     let parts = &request.parts;
     let stored = stored_timestamps(record, parts)?;
     let version = tree(record, parts, stored)?;
+    if stored != StoredTimestamps::AsRecorded {
+        without_blob_files(record, &version)?;
+    }
     let mem = parts.new_memtable(1, last_seq);
     let family = Family::new(
         record.id,
@@ -113,6 +116,8 @@ enum StoredTimestamps {
     AsRecorded,
     /// No SST file has timestamps: this open enables timestamps, and all files are older.
     None,
+    /// As `AsRecorded`, and this open disables timestamps.
+    Removed,
 }
 
 /// Checks the comparator and `persist_user_defined_timestamps` against the MANIFEST. With the option false, an open may
@@ -148,7 +153,7 @@ fn stored_timestamps(record: &FamilyRecord, parts: &Parts) -> Result<StoredTimes
     }
     if old.strip_suffix(".u64ts") == Some(new) {
         return match persisted {
-            false => Ok(StoredTimestamps::AsRecorded),
+            false => Ok(StoredTimestamps::Removed),
             true => refuse(
                 "Cannot open a column family and disable user-defined timestamps feature if its existing \
                  persist_user_defined_timestamps flag is not false.",
@@ -156,6 +161,24 @@ fn stored_timestamps(record: &FamilyRecord, parts: &Parts) -> Result<StoredTimes
         };
     }
     Err(Error::invalid_argument(format!("{new}: does not match existing comparator {old}")))
+}
+
+/// Checks that a column family has no live blob files when an open turns its timestamps on or off. The records of a blob file
+/// have the keys from before the change, so each read of an older value would find another key. A blob index does not have the
+/// length of the key, so the garbage bytes of a blob file would be wrong too. RocksDB has no such check.
+///
+/// # Errors
+/// InvalidArgument.
+fn without_blob_files(record: &FamilyRecord, version: &Version) -> Result<()> {
+    let Some(oldest) = version.blobs().keys().next() else { return Ok(()) };
+    Err(Error::invalid_argument(format!(
+        "column family {}: Cannot turn user-defined timestamps on or off while the column family has blob files: it has {}, the \
+         oldest is {oldest:06}.blob. Open the column family with its comparator {}, set enable_blob_files=false, and compact all \
+         keys with blob_garbage_collection_policy=kForce and blob_garbage_collection_age_cutoff=1. Then make the change.",
+        record.name,
+        version.blobs().len(),
+        record.comparator.as_deref().unwrap_or_default(),
+    )))
 }
 
 fn tree(record: &FamilyRecord, parts: &Parts, stored: StoredTimestamps) -> Result<Version> {
@@ -172,13 +195,13 @@ fn tree(record: &FamilyRecord, parts: &Parts, stored: StoredTimestamps) -> Resul
     let added = files
         .into_iter()
         .map(|f| {
-            let persisted = f.user_defined_timestamps_persisted && stored == StoredTimestamps::AsRecorded;
+            let persisted = f.user_defined_timestamps_persisted && stored != StoredTimestamps::None;
             let record = NewFile { user_defined_timestamps_persisted: persisted, ..f.clone() };
             (f.level as usize, Arc::new(TableFile::new(FileMetaData::from_record(&record, timestamp_size))))
         })
         .collect();
     // A compaction cursor without a timestamp is not a valid key now. Compaction starts at the first key again.
-    let keeps_cursors = |_: &_| stored == StoredTimestamps::AsRecorded;
+    let keeps_cursors = |_: &_| stored != StoredTimestamps::None;
     let cursors = record.cursors.iter().filter(keeps_cursors);
     let cursors = cursors.map(|(level, key)| (*level as usize, key.clone())).collect();
     let edit = Edit {

@@ -18,7 +18,7 @@ const PLAIN: &str = "comparator=leveldb.BytewiseComparator;disable_auto_compacti
 const STAMPED: &str = "comparator=leveldb.BytewiseComparator.u64ts;persist_user_defined_timestamps=false";
 
 /// Returns the options without timestamps and with timestamps, of one file system.
-fn both(text: &str) -> (Options, Options) {
+pub fn both(text: &str) -> (Options, Options) {
     let mut plain = Options::in_memory();
     plain.update(PLAIN).unwrap();
     plain.update(text).unwrap();
@@ -28,7 +28,7 @@ fn both(text: &str) -> (Options, Options) {
 }
 
 /// Keys around the length of a timestamp, two of each length, in their order.
-fn keys() -> Vec<Vec<u8>> {
+pub fn keys() -> Vec<Vec<u8>> {
     let key = |(len, last): (usize, u8)| [vec![b'u'; len - 1], vec![last]].concat();
     let mut keys: Vec<_> =
         [1, 7, 8, 9, 20].into_iter().flat_map(|len| [(len, b'1'), (len, b'2')]).map(key).collect();
@@ -36,16 +36,16 @@ fn keys() -> Vec<Vec<u8>> {
     keys
 }
 
-fn put(db: &Family, key: &[u8], ts: u64, value: &[u8]) {
+pub fn put(db: &Family, key: &[u8], ts: u64, value: &[u8]) {
     db.put_with_ts(key, &ts.to_le_bytes(), value, &WriteOptions::default()).unwrap();
 }
 
-fn at(ts: u64) -> ReadOptions {
+pub fn at(ts: u64) -> ReadOptions {
     ReadOptions { timestamp: Some(ts.to_le_bytes().to_vec()), ..ReadOptions::default() }
 }
 
 /// The newest entries of the keys that a scan finds at a timestamp.
-fn scan(db: &Family, reading: ReadOptions) -> Vec<(Vec<u8>, Vec<u8>)> {
+pub fn scan(db: &Family, reading: ReadOptions) -> Vec<(Vec<u8>, Vec<u8>)> {
     let rows = entries(db.iter_with(reading.clone()).unwrap());
     for (key, value) in &rows {
         let found = db.get_with(key, &reading).unwrap();
@@ -54,7 +54,7 @@ fn scan(db: &Family, reading: ReadOptions) -> Vec<(Vec<u8>, Vec<u8>)> {
     rows
 }
 
-fn rows_of(keys: &[Vec<u8>], value: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
+pub fn rows_of(keys: &[Vec<u8>], value: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
     keys.iter().map(|key| (key.clone(), value.to_vec())).collect()
 }
 
