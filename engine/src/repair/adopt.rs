@@ -21,7 +21,8 @@ use table::any::{AnyReader, salvage};
 use table::sst::salvage::{Part, Salvaged};
 use table::sst::{OpenOptions, stores_timestamps};
 
-use super::found::{Edges, FoundWal, Proofs, State, Survey, Table};
+use super::found::{Edges, Proofs, State, Survey, Table};
+use super::replayed::{Held, Replayed};
 use super::terms::{descriptor_of, newest_options, problem, table_dirs};
 use super::{Scope, Weight, identity};
 use crate::components::FamilyDescriptor;
@@ -108,8 +109,7 @@ impl Survey {
     /// only notes them.
     pub(super) fn orphans(&mut self, scope: &Scope) -> Result<()> {
         let orphans = self.find_strays(scope)?;
-        let lost_records =
-            self.manifest.lost_end || self.manifest.faults.iter().any(|f| f.lost_bytes > 0 && !f.at_end);
+        let lost_records = self.lost_records();
         let mut wanted = Vec::new();
         for (number, path) in orphans {
             let deleted = self.manifest.deleted.contains(&number);
@@ -125,11 +125,20 @@ impl Survey {
             wanted.push(OrphanFile::probe(scope, number, path)?);
         }
         self.found_families(scope, &wanted)?;
-        let mut proofs = self.in_wals.proofs();
+        let (mut proofs, mut replayed) = (self.in_wals.proofs(), Replayed::default());
         for orphan in &wanted {
-            self.adopt(scope, orphan, &mut proofs)?;
+            self.adopt(scope, orphan, &mut proofs, &mut replayed)?;
         }
-        if self.rebuilt { self.finish_rebuild(scope, &wanted, &proofs) } else { Ok(()) }
+        if self.rebuilt {
+            return self.finish_rebuild(scope, &wanted, &proofs);
+        }
+        self.skip_flushed_wals(&replayed, &proofs);
+        Ok(())
+    }
+
+    /// Returns true if records of the MANIFEST are missing.
+    pub(super) fn lost_records(&self) -> bool {
+        self.manifest.lost_end || self.manifest.faults.iter().any(|f| f.lost_bytes > 0 && !f.at_end)
     }
 
     fn find_strays(&mut self, scope: &Scope) -> Result<BTreeMap<FileNumber, PathBuf>> {
@@ -209,7 +218,13 @@ impl Survey {
         }
     }
 
-    fn adopt(&mut self, scope: &Scope, orphan: &OrphanFile, proofs: &mut Proofs) -> Result<()> {
+    fn adopt(
+        &mut self,
+        scope: &Scope,
+        orphan: &OrphanFile,
+        proofs: &mut Proofs,
+        replayed: &mut Replayed,
+    ) -> Result<()> {
         let path = orphan.path.clone();
         let family = match self.owner(orphan) {
             Ok(family) => family,
@@ -244,16 +259,18 @@ impl Survey {
             self.report.problems.push(problem(Weight::Note, path, None, "an unfinished SST file"));
             return Ok(());
         };
-        // The open replays only these WALs for the column family.
-        let mut replayed = self.wals.iter().filter(|wal| wal.number >= family.wal_number);
-        if !self.rebuilt && !orphan.is_external() && replayed.any(|wal| wal.holds(&record)) {
-            self.report.problems.push(problem(
-                Weight::Note,
-                path,
-                None,
-                "the MANIFEST does not name this SST file, and its entries are still in a WAL",
-            ));
-            return Ok(());
+        if !self.rebuilt && !orphan.is_external() {
+            let held = self.held_in_wals(&family, &record);
+            replayed.record(family.id, &path, &record, held);
+            if held == Held::All {
+                self.report.problems.push(problem(
+                    Weight::Note,
+                    path,
+                    None,
+                    "the MANIFEST does not name this SST file, and its entries are still in WALs",
+                ));
+                return Ok(());
+            }
         }
         if orphan.lacks_number() {
             self.number(scope, &family, &order, &mut record)?;
@@ -362,14 +379,6 @@ impl Survey {
             self.report.problems.push(found);
         }
         self.table_problems(&orphan.path, family, salvaged, &whole);
-    }
-}
-
-impl FoundWal {
-    /// Returns true if all sequence numbers of the SST file are in this WAL.
-    fn holds(&self, record: &NewFile) -> bool {
-        self.first_seq
-            .is_some_and(|first| first <= record.smallest_seqno && record.largest_seqno <= self.last_seq)
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) struct Survey {
     pub rebuilt: bool,
     pub tables: Vec<Table>,
     pub wals: Vec<FoundWal>,
-    /// The entries in WALs. Used if no MANIFEST says which of them are in SST files.
+    /// The entries in WALs. Used if records of the MANIFEST are missing, which say which of the entries are in SST files.
     pub(super) in_wals: InWals,
     /// SST files whose name belongs to another file: the recorded origin, and the path of the file.
     pub(super) misplaced: Vec<([u64; 2], PathBuf)>,
@@ -67,8 +67,20 @@ pub(super) struct FoundWal {
     pub rewrite: bool,
     pub(super) first_seq: Option<SequenceNumber>,
     pub(super) last_seq: SequenceNumber,
+    /// The sequence numbers of its entries.
+    pub(super) runs: Runs,
     /// The end of the last whole record, in bytes from the start of the file.
     pub(super) last_end: u64,
+}
+
+/// The sequence numbers of the entries in one WAL.
+#[derive(Default)]
+pub(super) struct Runs {
+    /// The first and the last number of each run without a gap, in the order of the WAL.
+    pub(super) runs: Vec<(SequenceNumber, SequenceNumber)>,
+    /// True if the WAL has a marker of a transaction. The entries of a section get their sequence numbers from the commit, so
+    /// the batches do not show the gaps.
+    pub(super) has_sections: bool,
 }
 
 /// An SST file that a compaction wrote, with its range tombstones.

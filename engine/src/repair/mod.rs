@@ -27,6 +27,7 @@ mod found;
 mod identity;
 mod order;
 mod rebuild;
+mod replayed;
 mod shared;
 mod survey;
 mod terms;

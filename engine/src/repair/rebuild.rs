@@ -134,7 +134,7 @@ impl Proofs {
     }
 
     /// Returns the newest WAL of which the SST files have all entries of the column family.
-    fn flushed(&self, family: FamilyId) -> Option<FileNumber> {
+    pub(super) fn flushed(&self, family: FamilyId) -> Option<FileNumber> {
         self.flushed.get(&family).copied().filter(|_| !self.damaged.contains(&family))
     }
 }

@@ -9,7 +9,7 @@ use format::batch::{self, Batch, Record};
 use format::names::FileName;
 use format::wal::{ReaderOptions, mark_end, marks_of, salvage as salvage_wal};
 
-use super::found::{FoundWal, Survey};
+use super::found::{FoundWal, Runs, Survey};
 use super::terms::problem;
 use super::{Scope, Weight};
 use crate::manifest::FileSource;
@@ -155,6 +155,7 @@ impl Survey {
             rewrite: false,
             first_seq: None,
             last_seq: SequenceNumber::ZERO,
+            runs: Runs::default(),
             last_end: 0,
         };
         let (mut last_end, mut records, mut repeats) = (0, 0, false);
@@ -163,7 +164,7 @@ impl Survey {
         let mut marks: BTreeMap<FileNumber, u64> = BTreeMap::new();
         let (manifest, mut manifest_bytes) = (self.number, 0);
         let options = salvage_options(number);
-        let mut in_wals = self.rebuilt.then_some(&mut self.in_wals);
+        let in_wals = &mut self.in_wals;
         let salvaged = salvage_wal(&mut FileSource(file), &options, &mut |record, offset, end| {
             last_end = end;
             let claimed = marks_of(record).unwrap_or_default();
@@ -182,9 +183,8 @@ impl Survey {
                     wal.first_seq.get_or_insert(seq);
                     wal.last_seq = wal.last_seq.max(seq + u64::from(count.max(1)) - 1);
                     records += u64::from(count);
-                    if let Some(in_wals) = &mut in_wals {
-                        in_wals.batch(number, record)?;
-                    }
+                    wal.runs.batch(&Batch::new(record)?);
+                    in_wals.batch(number, record)?;
                 }
                 Err(error) => bad.push((offset, end - offset, error)),
             }

@@ -25,6 +25,7 @@ mod ranges;
 mod rebuild;
 mod releases;
 mod repair;
+mod repair_wals;
 mod rogue_operators;
 mod secondary;
 mod sst_reader;
