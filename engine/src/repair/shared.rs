@@ -13,7 +13,7 @@ use format::names;
 use super::adopt::OrphanFile;
 use super::found::Survey;
 use super::terms::problem;
-use super::{Scope, Weight};
+use super::{Problem, Scope, Weight};
 
 /// The database that wrote an SST file.
 #[derive(Clone, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl Origin {
 }
 
 impl Survey {
-    /// Removes the SST files that may belong to another database from `strays`, and notes them. Only files outside of the
+    /// Removes the SST files that may belong to another database from `strays`, and reports them. Only files outside of the
     /// database directory are removed: SST files of other databases and, in a directory with such a file, SST files of
     /// unknown origin. Cost: opens each SST file outside of the database directory that the MANIFEST does not name.
     ///
@@ -75,12 +75,30 @@ impl Survey {
             .collect();
         let is_shared = |path: &Path| path.parent().is_some_and(|dir| shared.contains(dir));
         outside.retain(|(path, origin)| is_other(origin) || (*origin == Origin::Unknown && is_shared(path)));
-        for (path, _) in &outside {
-            let what = "another database may have written this SST file: the file stays";
-            self.report.problems.push(problem(Weight::Note, path.clone(), None, what));
+        for (path, origin) in &outside {
+            self.report.problems.push(self.left_out(path, origin, &own));
         }
         strays.retain(|(_, path)| outside.iter().all(|(other, _)| other != path));
         Ok(())
+    }
+
+    /// Describes an SST file that stays where it is. If no record of the MANIFEST is missing, the database does not have the file.
+    /// Otherwise the file may have been imported, and its entries are then lost.
+    fn left_out(&self, path: &Path, origin: &Origin, own: &[u8]) -> Problem {
+        if !self.rebuilt && !self.lost_records() {
+            let what = "another database may have written this SST file: the file stays";
+            return problem(Weight::Note, path.to_path_buf(), None, what);
+        }
+        let wrote = match origin {
+            Origin::Database(id) => format!("the database with the identity {} wrote", id.escape_ascii()),
+            Origin::Unknown => "an unknown database wrote".to_string(),
+        };
+        let what = format!(
+            "{wrote} this SST file, and the identity of this database is {}: the file stays and is not added. If the file was \
+             imported, its entries are lost from this database: import the file again",
+            own.escape_ascii()
+        );
+        problem(Weight::Loss, path.to_path_buf(), None, &what)
     }
 
     /// Returns the identity of the database, from the MANIFEST or from the file IDENTITY.

@@ -11,6 +11,7 @@ use ironstone_engine::ingest::{ImportFile, ImportRequest, IngestRequest};
 use ironstone_engine::options::{
     DbOptions, DbPath, FamilyOptions, FlushOptions, IngestExternalFileOptions, WriteOptions,
 };
+use ironstone_engine::repair::Weight;
 
 use crate::basic::{get, options, put, scan};
 
@@ -532,8 +533,17 @@ fn a_repair_adopts_and_moves_no_sst_file_of_another_database_in_shared_db_paths(
     let both = files(&env, "/shared");
     assert_eq!(both.len(), 3);
     remove(&env, "/two", "MANIFEST");
+    let id = |at: &str| {
+        let bytes = env.fs.read_all(&Path::new(at).join("IDENTITY"), 100).unwrap();
+        String::from_utf8(bytes).unwrap().trim().to_string()
+    };
     let report = repair(shared_request(&env, "/two")).unwrap();
     assert_eq!(files(&env, "/shared"), both, "{report:#?}");
+    let lost: Vec<_> = report.problems.iter().filter(|p| p.what.contains("the file stays")).collect();
+    assert!(lost.len() == 2 && lost.iter().all(|p| p.weight == Weight::Loss), "{report:#?}");
+    let names_both = |what: &str| what.contains(&id("/one")) && what.contains(&id("/two"));
+    assert!(lost.iter().any(|p| names_both(&p.what)), "{report:#?}");
+    assert!(lost.iter().any(|p| p.file == external && p.what.contains("unknown database")), "{report:#?}");
     for (at, other) in [("/two", "/one"), ("/one", "/two")] {
         let db = Db::open(shared_request(&env, at)).unwrap();
         assert_eq!(
