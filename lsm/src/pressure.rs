@@ -87,6 +87,12 @@ pub struct Decision {
     pub speed_up_compaction: bool,
 }
 
+impl Decision {
+    /// Writes run at full speed, and no limit is reached.
+    pub const NORMAL: Decision =
+        Decision { stall: Stall::Normal, cause: Cause::None, speed_up_compaction: false };
+}
+
 /// The trigger that is reached, without regard to earlier decisions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Condition {

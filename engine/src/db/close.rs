@@ -231,6 +231,7 @@ impl Inner {
 impl Closing {
     fn run(self) -> Result<()> {
         self.tools.events.emit(&Event::ShutdownStarted);
+        self.tools.events.info(format_args!("Shutdown: canceling all background work"));
         let mut outcome = Ok(());
         if let Some(writing) = &self.writing {
             outcome = flush_unlogged(writing, &self.tools, &self.families, &self.errors);

@@ -79,10 +79,8 @@ impl Opening {
     }
 
     fn header(&self) {
-        self.events.header(format_args!(
-            "Ironstone {}, compatible with RocksDB version: 11.8.1",
-            env!("CARGO_PKG_VERSION")
-        ));
+        // Programs read the release from the fifth field of this line.
+        self.events.header(format_args!("RocksDB version: 11.8.1 (Ironstone {})", env!("CARGO_PKG_VERSION")));
         self.events.header(format_args!("DB SUMMARY"));
         self.events.header(format_args!("Path: {}", self.paths.db.display()));
         self.events.headers(|| self.options.log_lines());

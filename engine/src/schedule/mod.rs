@@ -26,9 +26,9 @@ use lsm::pick::score::Scores;
 use lsm::pressure::{Cause, Decision, Load, Pressure, Stall};
 
 use crate::errors::ErrorState;
-use crate::event::{Event, FlushReason, StallCondition};
+use crate::event::{FlushReason, StallCondition};
 use crate::family::{Family, FamilySet, Parts, State};
-use crate::output::{JobTools, named};
+use crate::output::JobTools;
 use crate::properties::Activity;
 use crate::ranks;
 use crate::stats::StallCause;
@@ -180,11 +180,11 @@ impl Schedule {
             .stalls
             .pressures
             .entry(family.id())
-            .or_insert_with(|| (Pressure::new(rate), StallCondition::Normal, load));
+            .or_insert_with(|| (Pressure::new(rate), Decision::NORMAL, load));
         *last_load = load;
         let decision = pressure.decide(&load, options);
         let after = condition_of(&decision);
-        let from = std::mem::replace(before, after);
+        let from = std::mem::replace(before, decision);
         if after != StallCondition::Normal
             && let Some(cause) = stall_cause(decision.cause)
         {
@@ -215,9 +215,7 @@ impl Schedule {
             .notify_past(state.stalls.bottommost_next.values().min().copied().map(SequenceNumber::new));
         self.start_due(&mut state);
         drop(state);
-        if from != after {
-            self.stall_changed(family, from, after, &load);
-        }
+        self.report_stall(family, &from, &decision, &load);
     }
 
     /// Decides about write stalls after a switch of the memtable. Uses the new count of immutable memtables, and the
@@ -240,32 +238,12 @@ impl Schedule {
             return false;
         }
         let decision = pressure.decide(load, &parts.pick);
-        let after = condition_of(&decision);
-        let (from, load) = (std::mem::replace(before, after), *load);
+        let (from, load) = (std::mem::replace(before, decision), *load);
         self.controller.set(family.id(), decision, None);
         self.tools.flush_priority.set_hurry(self.controller.waits_for_compaction());
         drop(state);
-        if from != after {
-            self.stall_changed(family, from, after, &load);
-        }
+        self.report_stall(family, &from, &decision, &load);
         true
-    }
-
-    fn stall_changed(&self, family: &Family, from: StallCondition, to: StallCondition, load: &Load) {
-        base::invariant!(from != to, "the write stall of {family:?} changes from {from:?} to {to:?}");
-        let events = &self.tools.events;
-        if to != StallCondition::Normal {
-            events.warn(format_args!(
-                "[{}] {} writes because we have {} immutable memtables (waiting for flush), {} level-0 files, \
-                 {} bytes of estimated pending compaction",
-                family.name(),
-                if to == StallCondition::Stopped { "Stopping" } else { "Stalling" },
-                load.num_unflushed_memtables,
-                load.num_l0_files,
-                load.pending_compaction_bytes
-            ));
-        }
-        events.emit(&Event::StallChanged { family: named(family), from, to });
     }
 
     /// Returns the sequence number below which no snapshot is held.

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, VecDeque};
 use base::map::HashMap;
 use base::{Error, FamilyId, JobId, Result, Subcode};
 use lsm::pick::Running;
-use lsm::pressure::{Load, Pressure};
+use lsm::pressure::{Decision, Load, Pressure};
 
-use crate::event::{FlushReason, StallCondition};
+use crate::event::FlushReason;
 use crate::family::Family;
 use crate::sync::{Arc, Flag};
 
@@ -79,7 +79,7 @@ pub struct Manuals {
 #[derive(Default)]
 pub struct Stalls {
     /// For each column family: the pressure, the last decision, and the load of the last decision.
-    pub pressures: HashMap<FamilyId, (Pressure, StallCondition, Load)>,
+    pub pressures: HashMap<FamilyId, (Pressure, Decision, Load)>,
     /// For each column family: see `Scores::bottommost_next`.
     pub bottommost_next: HashMap<FamilyId, u64>,
 }

@@ -182,8 +182,14 @@ impl Switcher {
             state.reserve_together();
         }
         let old_super_version = family.install(&mut state);
+        let immutable_memtables = state.immutable_memtables.len();
         drop(state);
         drop(old_super_version);
+        self.events.info(format_args!(
+            "[{}] New memtable created with log file: #{}. Immutable memtables: {immutable_memtables}.",
+            family.name(),
+            wal.get()
+        ));
         for old in switched.into_iter().flatten().filter(|mem| !mem.is_empty()) {
             self.report_switch(family, &old);
         }

@@ -343,7 +343,8 @@ impl Parser {
             self.stats.stats_level(level);
         }
         if let Some((_, version)) = rest.split_once("RocksDB version: ") {
-            self.log.release = Some(version.trim().chars().take(40).collect());
+            let number = version.split_whitespace().next().unwrap_or_default();
+            self.log.release = Some(number.chars().take(40).collect());
             self.log.is_ironstone = rest.contains("Ironstone ");
             self.options.restart();
             self.open.clear();

@@ -190,7 +190,7 @@ const SEEDS: [(&str, &str, Load); 62] = [
 const ROCKSDB_ONLY: [&str; 2] = ["consistency-checks-off", "unordered-write"];
 
 /// The part of the info log that names Ironstone as the writer.
-const IRONSTONE: &str = "Ironstone 0.1.0, compatible with ";
+const IRONSTONE: &str = " (Ironstone 0.1.0)";
 
 /// Replaces parts of the file whose name begins with `start`: the newest file. Each part must be there.
 fn rewrite(dir: &Path, start: &str, parts: &[(&str, &str)]) {
