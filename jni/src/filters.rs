@@ -12,9 +12,8 @@ use base::{FamilyId, FileNumber};
 use engine::batch::WriteBatch;
 use engine::components::{WalFilter, WalFilterDecision};
 use engine::options::TableFilter;
-use env::sync::{Mutex, thread_local};
+use env::sync::thread_local;
 use format::batch::Batch;
-use ironstone::TransactionNotifier;
 
 use crate::batch::BatchObject;
 use crate::call_options::ReadObject;
@@ -33,9 +32,9 @@ pub struct WalFilterObject {
     filter: Arc<dyn WalFilter>,
 }
 
-/// A notifier of a transaction. The natives of transactions hand the notifier to the engine.
+/// A notifier of transactions.
 pub struct NotifierObject {
-    pub notifier: Arc<dyn TransactionNotifier>,
+    pub notifier: Arc<JavaNotifier>,
 }
 
 static FILTER: Method =
@@ -122,26 +121,19 @@ impl WalFilter for JavaWalFilter {
     }
 }
 
-/// A notifier that calls a Java object. The Java object of a snapshot does not own its handle, so the notifier closes the
-/// handle: when the next snapshot is created, and when the notifier is dropped.
-struct JavaNotifier {
+/// A notifier of Java.
+pub struct JavaNotifier {
     object: Global,
-    last: Mutex<Handle>,
 }
 
-impl TransactionNotifier for JavaNotifier {
-    fn snapshot_created(&self, snapshot: &ironstone::Snapshot) {
-        let handle = Handle::new(snapshot.held());
-        std::mem::replace(&mut *self.last.lock(), handle).close();
+impl JavaNotifier {
+    /// Calls Java with the handle of a snapshot. The transaction owns the handle.
+    pub fn snapshot_created(&self, snapshot: Handle) {
         let outer = NOTIFYING.replace(true);
-        callback(|java| SNAPSHOT_CREATED.call(java, self.object.object(java), &[Value::long(handle.long())]));
+        callback(|java| {
+            SNAPSHOT_CREATED.call(java, self.object.object(java), &[Value::long(snapshot.long())])
+        });
         NOTIFYING.set(outer);
-    }
-}
-
-impl Drop for JavaNotifier {
-    fn drop(&mut self) {
-        self.last.lock().close();
     }
 }
 
@@ -184,8 +176,8 @@ natives! {
     }
 
     fn AbstractTransactionNotifier_createNewTransactionNotifier[java, this]() -> Handle {
-        let notifier = JavaNotifier { object: Global::new(java, this)?, last: Mutex::new(Handle::NULL) };
-        Handle::new(NotifierObject { notifier: Arc::new(notifier) })
+        let notifier = Arc::new(JavaNotifier { object: Global::new(java, this)? });
+        Handle::new(NotifierObject { notifier })
     }
 
     fn AbstractTransactionNotifier_disposeInternal | AbstractTransactionNotifier_disposeInternalJni[_](

@@ -1,7 +1,8 @@
 //! Transactions: databases with locks, optimistic databases, and their transactions.
 //!
 //! [`database`] opens databases and begins transactions. [`options`] has the three classes of options. [`write`] and [`read`]
-//! are the calls on keys. [`state`] has names, save points, prepare, commit, and the properties of a transaction.
+//! are the calls on keys. [`state`] has names, save points, prepare, commit, and the properties of a transaction. [`snapshot`] has the
+//! handle of its snapshot.
 //!
 //! RocksDB returns pointers into a transaction: to its batch, its commit-time batch and its write options. Here each of them is
 //! a separate object that is closed together with the transaction. A prepare or commit copies the changes that the program made
@@ -10,6 +11,7 @@
 mod database;
 mod options;
 mod read;
+mod snapshot;
 mod state;
 mod write;
 
@@ -20,6 +22,7 @@ use base::Error;
 use env::sync::{Mutex, thread_local};
 use ironstone::Transaction;
 
+use self::snapshot::Parts;
 use crate::db::children::Children;
 use crate::db::{DatabaseObject, FamilyObject, foreign};
 use crate::fault::{Fault, Outcome};
@@ -32,8 +35,7 @@ pub struct TransactionObject {
     default: ironstone::Family,
     /// The children of the database. They include the iterators of the transaction.
     owner: Arc<Children>,
-    /// The objects that are closed together with the transaction.
-    parts: Children,
+    parts: Arc<Parts>,
     handles: Mutex<Handles>,
 }
 
@@ -42,7 +44,6 @@ struct Handles {
     commit_time_batch: Handle,
     write_options: Handle,
     indexed_batch: Handle,
-    snapshot: Handle,
     /// The WAL number that `setLogNumber` set.
     wal_number: Option<i64>,
 }
@@ -53,14 +54,13 @@ impl TransactionObject {
             commit_time_batch: Handle::NULL,
             write_options: Handle::NULL,
             indexed_batch: Handle::NULL,
-            snapshot: Handle::NULL,
             wal_number: None,
         };
         TransactionObject {
             txn,
             default: db.front.default_family(),
             owner: db.children.clone(),
-            parts: Children::default(),
+            parts: Arc::default(),
             handles: Mutex::new(none),
         }
     }
@@ -68,7 +68,7 @@ impl TransactionObject {
 
 impl Drop for TransactionObject {
     fn drop(&mut self) {
-        self.parts.close();
+        self.parts.children.close();
     }
 }
 

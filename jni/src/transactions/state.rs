@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use engine::options::WriteOptions;
-use engine::sequence::Snapshot;
 
+use super::snapshot::NextSnapshot;
 use super::{TransactionObject, transaction};
 use crate::batch::BatchObject;
 use crate::class::{Class, Method, Value};
@@ -40,55 +40,41 @@ impl TransactionObject {
             batch.batch.clear();
         }
     }
-
-    /// Closes the handle of a snapshot that is no longer the snapshot of the transaction. An open handle would keep the snapshot
-    /// alive, and compactions would keep the entries that the snapshot needs.
-    fn release_old_snapshot(&self) {
-        let current = self.txn.snapshot().map(|snapshot| snapshot.held());
-        let mut handles = self.handles.lock();
-        let known = handles.snapshot.shared::<Arc<Snapshot>>().ok().map(|known| known.clone());
-        let same = matches!((&current, &known), (Some(current), Some(known)) if Arc::ptr_eq(current, known));
-        if !same {
-            std::mem::replace(&mut handles.snapshot, Handle::NULL).close();
-        }
-    }
 }
 
 natives! {
     fn Transaction_setSnapshot[_](txn: Handle) {
         let object = transaction(txn)?;
         object.txn.set_snapshot();
-        object.release_old_snapshot();
+        object.parts.release_old_snapshot(&object.txn);
     }
 
     fn Transaction_setSnapshotOnNextOperation__J[_](txn: Handle) {
-        transaction(txn)?.txn.set_snapshot_on_next_operation(None);
+        let object = transaction(txn)?;
+        let next = NextSnapshot { parts: object.parts.clone(), java: None };
+        object.txn.set_snapshot_on_next_operation(Some(Arc::new(next)));
     }
 
     /// Sets a snapshot at the next operation, and notifies the notifier then. If the notifier calls the same transaction, the
     /// call fails.
     fn Transaction_setSnapshotOnNextOperation__JJ[_](txn: Handle, notifier: Handle) {
-        let notifier = notifier.shared::<NotifierObject>()?.notifier.clone();
-        transaction(txn)?.txn.set_snapshot_on_next_operation(Some(notifier));
+        let java = Some(notifier.shared::<NotifierObject>()?.notifier.clone());
+        let object = transaction(txn)?;
+        let next = NextSnapshot { parts: object.parts.clone(), java };
+        object.txn.set_snapshot_on_next_operation(Some(Arc::new(next)));
     }
 
     /// Returns the handle of the snapshot. Returns 0 if the transaction has no snapshot. Returns a new handle if the snapshot
     /// changed since the last call. The handle is closed when the transaction has this snapshot no longer.
     fn Transaction_getSnapshot[_](txn: Handle) -> Handle {
         let object = transaction(txn)?;
-        object.release_old_snapshot();
-        let Some(snapshot) = object.txn.snapshot() else { return Ok(Handle::NULL) };
-        let mut handles = object.handles.lock();
-        if !handles.snapshot.is_live() {
-            handles.snapshot = object.parts.add(snapshot.held());
-        }
-        handles.snapshot
+        object.parts.snapshot_handle(&object.txn)
     }
 
     fn Transaction_clearSnapshot[_](txn: Handle) {
         let object = transaction(txn)?;
         object.txn.clear_snapshot();
-        object.release_old_snapshot();
+        object.parts.release_old_snapshot(&object.txn);
     }
 
     fn Transaction_prepare[_](txn: Handle) {
@@ -104,14 +90,14 @@ natives! {
         object.take_changes()?;
         object.txn.commit()?;
         object.clear_commit_time_batch();
-        object.release_old_snapshot();
+        object.parts.release_old_snapshot(&object.txn);
     }
 
     fn Transaction_rollback[_](txn: Handle) {
         let object = transaction(txn)?;
         object.txn.rollback()?;
         object.clear_commit_time_batch();
-        object.release_old_snapshot();
+        object.parts.release_old_snapshot(&object.txn);
     }
 
     fn Transaction_setSavePoint[_](txn: Handle) {
@@ -119,7 +105,9 @@ natives! {
     }
 
     fn Transaction_rollbackToSavePoint[_](txn: Handle) {
-        transaction(txn)?.txn.rollback_to_save_point()?;
+        let object = transaction(txn)?;
+        object.txn.rollback_to_save_point()?;
+        object.parts.release_old_snapshot(&object.txn);
     }
 
     fn Transaction_disableIndexing[_](txn: Handle) {
@@ -157,7 +145,7 @@ natives! {
         let mut handles = object.handles.lock();
         if !handles.indexed_batch.is_live() {
             let batch = IndexedObject::new(object.txn.indexed_batch(), Some(object.owner.clone()));
-            handles.indexed_batch = object.parts.add(batch);
+            handles.indexed_batch = object.parts.children.add(batch);
         }
         handles.indexed_batch
     }
@@ -172,7 +160,7 @@ natives! {
         let object = transaction(txn)?;
         let mut handles = object.handles.lock();
         if !handles.write_options.is_live() {
-            handles.write_options = object.parts.add(object.txn.write_options());
+            handles.write_options = object.parts.children.add(object.txn.write_options());
         }
         handles.write_options
     }
@@ -196,7 +184,7 @@ natives! {
         let object = transaction(txn)?;
         let mut handles = object.handles.lock();
         if !handles.commit_time_batch.is_live() {
-            handles.commit_time_batch = object.parts.add(BatchObject::default());
+            handles.commit_time_batch = object.parts.children.add(BatchObject::default());
         }
         handles.commit_time_batch
     }

@@ -297,6 +297,40 @@ class TransactionsTest extends InDirectory {
   }
 
   @Test
+  void aTransactionOwnsTheSnapshotThatItsNotifierReceived() throws Exception {
+    try (Options options = new Options(); TransactionDBOptions settings = new TransactionDBOptions(); WriteOptions write = new WriteOptions();
+         TransactionDB db = open(options, settings); ReadOptions read = new ReadOptions()) {
+      final List<Snapshot> received = new ArrayList<>();
+      final AbstractTransactionNotifier notifier = new AbstractTransactionNotifier() {
+        @Override
+        public void snapshotCreated(final Snapshot snapshot) {
+          received.add(snapshot);
+        }
+      };
+      db.put(b("a"), b("1"));
+      try (Transaction txn = db.beginTransaction(write); Transaction other = db.beginTransaction(write)) {
+        txn.setSnapshotOnNextOperation(notifier);
+        txn.put(b("b"), b("1"));
+        other.setSnapshotOnNextOperation(notifier);
+        other.put(b("c"), b("1"));
+        notifier.close();
+        read.setSnapshot(received.get(0));
+        db.put(b("a"), b("2"));
+        assertArrayEquals(b("1"), txn.get(read, b("a")));
+        assertArrayEquals(b("1"), db.get(read, b("a")));
+        assertEquals(txn.getSnapshot().getSequenceNumber(), received.get(0).getSequenceNumber());
+        txn.clearSnapshot();
+        assertThrows(RocksDBException.class, () -> db.get(read, b("a")));
+        read.setSnapshot(received.get(1));
+        other.setSnapshotOnNextOperation();
+        assertArrayEquals(b("1"), db.get(read, b("a")));
+        other.put(b("d"), b("1"));
+        assertThrows(RocksDBException.class, () -> db.get(read, b("a")));
+      }
+    }
+  }
+
+  @Test
   void aNotifierThatCallsItsOwnTransactionGetsAnError() throws Exception {
     try (Options options = new Options(); TransactionDBOptions settings = new TransactionDBOptions(); WriteOptions write = new WriteOptions();
          TransactionDB db = open(options, settings); Transaction txn = db.beginTransaction(write);
