@@ -29,13 +29,24 @@
 //! user cannot leave before. A callback does not wait forever for an object that a running call uses: the call that
 //! runs the callback may be this call.
 //!
-//! Slots are in chunks that never move and are never freed: a stale handle always points to a valid slot.
+//! Slots are in chunks that never move and are never freed: a stale handle always points to a valid slot. An object of at most
+//! one word is in the slot, and another object is in a box.
+//!
+//! A slot has a second word for [`Owner`]s, which close the objects of a database. An owner lists the slots of its objects:
+//!
+//! ```text
+//! bits 63..1  the owner that lists the slot     bit 0  the owner owns the object of the slot
+//! ```
+//!
+//! The end of an object does not change the list. If the next object of the slot has the same owner, the slot is in the list
+//! already. So a thread that makes and closes objects of one database in turn does not take the lock of the list.
 //!
 //! Not here: the objects. Their types are with the classes.
 
 use std::any::TypeId;
 use std::cell::{Cell, UnsafeCell};
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
@@ -72,21 +83,93 @@ pub enum Stale {
 
 struct Slot {
     word: AtomicU64,
+    /// See [`Owner`]. Written as `object` is, and read by each thread.
+    owner: AtomicU64,
+    /// The type of the object. Written as `object` is, and read by each thread.
+    kind: AtomicPtr<Kind>,
     /// Written while the slot is free, by the thread that owns the slot number. Read by users of the slot.
-    object: UnsafeCell<Object>,
+    object: UnsafeCell<Place>,
 }
 
-#[derive(Clone, Copy)]
-struct Object {
-    pointer: *mut (),
-    kind: Option<TypeId>,
-    drop: unsafe fn(*mut ()),
+/// The object, or the pointer of its box: see [`is_inline`].
+type Place = MaybeUninit<*mut ()>;
+
+struct Kind {
+    id: TypeId,
+    /// Drops the object of a place.
+    drop: unsafe fn(Place),
 }
 
-// SAFETY: `object` is written only after `insert` has taken the slot number and before it stores the live word with
-// Release. `object` is read only by users, and a user has loaded the live word with Acquire. `insert` accepts only
+// SAFETY: `object` is written only after `new_in` has taken the slot number and before it stores the live word with
+// Release. `object` is read only by users, and a user has loaded the live word with Acquire. `new_in` accepts only
 // `Send + Sync` objects.
 unsafe impl Sync for Slot {}
+
+impl Kind {
+    const fn of<T: 'static>() -> &'static Kind {
+        const { &Kind { id: TypeId::of::<T>(), drop: drop_place::<T> } }
+    }
+}
+
+/// Returns true if objects of this type are in the slot, and not in a box.
+const fn is_inline<T>() -> bool {
+    size_of::<T>() <= size_of::<Place>() && align_of::<T>() <= align_of::<Place>()
+}
+
+impl Slot {
+    /// Returns true if the object of the slot has this type. The answer belongs to the generation that the slot has before and after
+    /// the call.
+    #[inline]
+    fn is_of_type<T: 'static>(&self) -> bool {
+        let kind: *const Kind = self.kind.load(Ordering::Relaxed);
+        let of = Kind::of::<T>();
+        // SAFETY: a pointer that is not null came from `Kind::of`, which returns static references.
+        std::ptr::eq(kind, of) || unsafe { kind.as_ref() }.is_some_and(|kind| kind.id == of.id)
+    }
+
+    /// Returns the object.
+    ///
+    /// # Safety
+    /// The calling thread is a user of the slot, the object has the type `T`, and is not written during the use of the pointer.
+    #[inline]
+    unsafe fn object<T>(&self) -> *mut T {
+        let place = self.object.get();
+        match is_inline::<T>() {
+            true => place.cast(),
+            // SAFETY: a user of the slot can read the place, which holds the pointer of a box.
+            false => unsafe { (*place).assume_init() }.cast(),
+        }
+    }
+}
+
+/// A list of slots, whose objects are closed together. The number of the list is unique in the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owner(u64);
+
+impl Owner {
+    /// The owner of objects that are closed by the program alone.
+    const NONE: Owner = Owner(0);
+
+    /// Makes an owner with a new number.
+    pub fn unique() -> Owner {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        Owner(LAST.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    /// Returns true if the slot is in the list of this owner, and not in a newer list of another owner.
+    pub fn lists(self, slot_number: u32) -> bool {
+        slot(slot_number).is_some_and(|slot| slot.owner.load(Ordering::Relaxed) >> 1 == self.0)
+    }
+
+    /// Returns the handle of the object of a slot, if this owner owns an open object there.
+    pub fn handle(self, slot_number: u32) -> Option<Handle> {
+        let slot = slot(slot_number)?;
+        let word = slot.word.load(Ordering::Acquire);
+        // If the slot gets another owner after the load of the word, the generation of the handle is stale.
+        let is_owned = word & LIVE != 0 && slot.owner.load(Ordering::Relaxed) == self.0 << 1 | 1;
+        is_owned.then(|| Handle::at(slot_number, word >> GENERATION_SHIFT))
+    }
+}
 
 struct Table {
     chunks: [AtomicPtr<Slot>; CHUNKS],
@@ -133,24 +216,52 @@ impl Handle {
         self.0
     }
 
+    fn at(number: u32, generation: u64) -> Handle {
+        Handle(((generation << GENERATION_SHIFT) | u64::from(number + 1)) as i64)
+    }
+
+    /// Returns the number of the slot. Not for the null handle.
+    pub fn slot_number(self) -> u32 {
+        (self.0 as u32).wrapping_sub(1)
+    }
+
     /// Puts an object into the table.
     ///
     /// # Panics
     /// If 2^26 objects are live. The frame of the native converts the panic to an exception.
     pub fn new<T: Send + Sync + 'static>(object: T) -> Handle {
-        let pointer = Box::into_raw(Box::new(object)).cast();
+        Self::new_in(object, Owner::NONE).0
+    }
+
+    /// Puts an object of an owner into the table. Returns true if the owner has the slot in its list. If not, the caller adds the
+    /// slot to the list.
+    ///
+    /// # Panics
+    /// The panics of [`Self::new`].
+    pub fn new_in<T: Send + Sync + 'static>(object: T, owner: Owner) -> (Handle, bool) {
+        let place = match is_inline::<T>() {
+            true => {
+                let mut place = Place::uninit();
+                // SAFETY: the place has the size and the alignment of the object, or more.
+                unsafe { place.as_mut_ptr().cast::<T>().write(object) };
+                place
+            }
+            false => Place::new(Box::into_raw(Box::new(object)).cast()),
+        };
         let number = SPARE.try_with(|spare| spare.0.take()).ok().flatten();
         let number = number.unwrap_or_else(|| TABLE.free.lock().take());
         let slot = slot(number).expect("the slot was made");
         let generation = slot.word.load(Ordering::Relaxed) >> GENERATION_SHIFT;
+        let lister = slot.owner.load(Ordering::Relaxed) >> 1;
+        let owner_word = if owner == Owner::NONE { lister << 1 } else { owner.0 << 1 | 1 };
+        slot.owner.store(owner_word, Ordering::Relaxed);
+        slot.kind.store(std::ptr::from_ref(Kind::of::<T>()).cast_mut(), Ordering::Relaxed);
         // SAFETY: the slot number was free, so no other thread writes the object, and no user reads the object, because
         // the word is not live.
-        unsafe {
-            *slot.object.get() = Object { pointer, kind: Some(TypeId::of::<T>()), drop: drop_box::<T> }
-        };
+        unsafe { *slot.object.get() = place }
         // A slot that is not live has no users, and other threads change no other bit than `wanted` in its word.
         slot.word.store((generation << GENERATION_SHIFT) | LIVE, Ordering::Release);
-        Handle(((generation << GENERATION_SHIFT) | u64::from(number + 1)) as i64)
+        (Self::at(number, generation), lister == owner.0)
     }
 
     /// Returns true for [`Handle::NULL`]. A handle of a closed object is not null.
@@ -196,64 +307,50 @@ impl Handle {
 
     /// Returns true until the handle is closed.
     pub fn is_live(self) -> bool {
-        let number = (self.0 as u64 & u64::from(u32::MAX)) as u32;
-        let word = number.checked_sub(1).and_then(slot).map(|slot| slot.word.load(Ordering::Relaxed));
-        word.is_some_and(|word| {
-            word & LIVE != 0 && word >> GENERATION_SHIFT == self.0 as u64 >> GENERATION_SHIFT
-        })
+        slot(self.slot_number()).is_some_and(|slot| self.is_live_in(slot.word.load(Ordering::Relaxed)))
     }
 
     /// Returns true if the handle is open and its object has this type. Does not wait for an exclusive call.
     pub fn is_of_type<T: 'static>(self) -> bool {
-        let Some((slot, number)) = self.join() else { return false };
-        // SAFETY: this thread is a user of a live slot, so the object is written and is not written again before this thread
-        // leaves.
-        let kind = unsafe { (*slot.object.get()).kind };
-        leave(slot, number, 1);
-        kind == Some(TypeId::of::<T>())
+        let slot = slot(self.slot_number());
+        let is_live = |slot: &&Slot| self.is_live_in(slot.word.load(Ordering::Acquire));
+        // The type belongs to the generation of the handle, if the handle is live before and after.
+        slot.filter(is_live).is_some_and(|slot| slot.is_of_type::<T>() && self.is_live())
     }
 
     /// Closes the handle of an object of any type. A handle that is already closed is accepted. Does not wait: if running calls
     /// use the object, the last of these calls drops the object.
     pub fn close(self) {
-        if let Some((slot, number)) = self.join() {
-            end(slot, number);
-        }
+        self.close_if(|_| true);
     }
 
     /// Closes the handle if its object has this type. Accepts a handle that is already closed, and does not wait, as
     /// [`Self::close`].
     pub fn close_as<T: 'static>(self) {
-        if let Some((slot, number)) = self.join() {
-            // SAFETY: this thread is a user of a live slot, so the object is written and is not written again before this
-            // thread leaves.
-            let kind = unsafe { (*slot.object.get()).kind };
-            match kind == Some(TypeId::of::<T>()) {
-                true => end(slot, number),
-                false => leave(slot, number, 1),
-            }
+        self.close_if(Slot::is_of_type::<T>);
+    }
+
+    #[inline]
+    fn close_if(self, is_right: impl Fn(&Slot) -> bool) {
+        let number = self.slot_number();
+        let Some(slot) = slot(number) else { return };
+        // The change fails if the slot has another generation than during the check of the type.
+        let ended = |seen| (self.is_live_in(seen) && is_right(slot)).then_some(seen & !LIVE);
+        if let Ok(before) = slot.word.fetch_update(Ordering::AcqRel, Ordering::Acquire, ended)
+            && before & USERS == 0
+        {
+            free(slot, number, before & !LIVE);
         }
     }
 
-    /// Becomes a user of a live slot, also while another user is exclusive. The caller must not use the object, only its type.
-    fn join(self) -> Option<(&'static Slot, u32)> {
-        let number = (self.0 as u64 & u64::from(u32::MAX)) as u32;
-        let generation = self.0 as u64 >> GENERATION_SHIFT;
-        let number = number.checked_sub(1)?;
-        let slot = slot(number)?;
-        let is_live = |seen: u64| seen >> GENERATION_SHIFT == generation && seen & LIVE != 0;
-        let joined = |seen: u64| is_live(seen).then_some(seen + 1);
-        slot.word.fetch_update(Ordering::Acquire, Ordering::Relaxed, joined).ok()?;
-        Some((slot, number))
+    fn is_live_in(self, word: u64) -> bool {
+        word & LIVE != 0 && word >> GENERATION_SHIFT == self.0 as u64 >> GENERATION_SHIFT
     }
 
     #[inline]
     fn enter<T: 'static>(self, change: u64) -> Result<(&'static Slot, u32), Stale> {
         let (slot, number) = self.enter_any(change)?;
-        // SAFETY: this thread is a user of a live slot, so the object is written and is not written again before this
-        // thread leaves.
-        let kind = unsafe { (*slot.object.get()).kind };
-        if kind == Some(TypeId::of::<T>()) {
+        if slot.is_of_type::<T>() {
             return Ok((slot, number));
         }
         leave(slot, number, change);
@@ -300,7 +397,7 @@ impl<T> Deref for Shared<T> {
     #[inline]
     fn deref(&self) -> &T {
         // SAFETY: `enter` checked the type; the object lives until the last user leaves; no user is exclusive.
-        unsafe { &*(*self.slot.object.get()).pointer.cast::<T>() }
+        unsafe { &*self.slot.object::<T>() }
     }
 }
 
@@ -310,7 +407,7 @@ impl<T> Deref for Exclusive<T> {
     #[inline]
     fn deref(&self) -> &T {
         // SAFETY: `enter` checked the type; the object lives until the last user leaves; this is the only user.
-        unsafe { &*(*self.slot.object.get()).pointer.cast::<T>() }
+        unsafe { &*self.slot.object::<T>() }
     }
 }
 
@@ -318,7 +415,7 @@ impl<T> DerefMut for Exclusive<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: `enter` checked the type; the object lives until the last user leaves; this is the only user.
-        unsafe { &mut *(*self.slot.object.get()).pointer.cast::<T>() }
+        unsafe { &mut *self.slot.object::<T>() }
     }
 }
 
@@ -387,25 +484,16 @@ fn leave(slot: &'static Slot, number: u32, change: u64) {
     }
 }
 
-/// Closes a slot and leaves it.
-#[inline]
-fn end(slot: &'static Slot, number: u32) {
-    let ended = |seen: u64| Some((seen & !LIVE) - 1);
-    let before =
-        slot.word.fetch_update(Ordering::AcqRel, Ordering::Relaxed, ended).unwrap_or_else(|seen| seen);
-    if before & USERS == 1 {
-        free(slot, number, (before & !LIVE) - 1);
-    }
-}
-
 /// Drops the object of a dying slot and frees the slot. The caller was the last user: no user enters a slot that is not
 /// live, so the word no longer changes.
 #[cold]
 fn free(slot: &'static Slot, number: u32, word: u64) {
     // SAFETY: this thread left the slot last, so no other thread reads or writes the object.
-    let object = unsafe { *slot.object.get() };
-    // SAFETY: `pointer` came from `Box::into_raw` of the type of `drop`, and is dropped once for each generation.
-    unsafe { (object.drop)(object.pointer) };
+    let place = unsafe { *slot.object.get() };
+    // SAFETY: the slot was live, so the pointer came from `Kind::of`, which returns static references.
+    let kind = unsafe { &*slot.kind.load(Ordering::Relaxed) };
+    // SAFETY: the place has an object of the type of `drop`, and is dropped once for each generation.
+    unsafe { (kind.drop)(place) };
     let generation = word >> GENERATION_SHIFT;
     if generation < GENERATION_MAX {
         slot.word.store((generation + 1) << GENERATION_SHIFT, Ordering::Release);
@@ -442,9 +530,12 @@ impl Free {
         let (chunk, at) = (number as usize / CHUNK, number as usize % CHUNK);
         assert!(chunk < CHUNKS, "2^26 objects of Java are open");
         if at == 0 {
-            let object = Object { pointer: null_mut(), kind: None, drop: drop_nothing };
-            let slot =
-                || Slot { word: AtomicU64::new(1 << GENERATION_SHIFT), object: UnsafeCell::new(object) };
+            let slot = || Slot {
+                word: AtomicU64::new(1 << GENERATION_SHIFT),
+                owner: AtomicU64::new(0),
+                kind: AtomicPtr::new(null_mut()),
+                object: UnsafeCell::new(Place::uninit()),
+            };
             let slots: Box<[Slot]> = (0..CHUNK).map(|_| slot()).collect();
             TABLE.chunks[chunk].store(Box::leak(slots).as_mut_ptr(), Ordering::Release);
         }
@@ -463,16 +554,18 @@ fn slot(number: u32) -> Option<&'static Slot> {
     Some(unsafe { &*chunk.add(number as usize % CHUNK) })
 }
 
+/// Drops an object.
+///
 /// # Safety
-/// `pointer` came from `Box::into_raw` of a `Box<T>` and is not used again.
-unsafe fn drop_box<T>(pointer: *mut ()) {
-    // SAFETY: the contract of this function is the contract of `Box::from_raw`.
-    drop(unsafe { Box::from_raw(pointer.cast::<T>()) });
+/// The place has an object of the type `T`, as [`Handle::new_in`] wrote it. The place is not used again.
+unsafe fn drop_place<T>(place: Place) {
+    match is_inline::<T>() {
+        // SAFETY: the place has an object of this type.
+        true => drop(unsafe { place.as_ptr().cast::<T>().read() }),
+        // SAFETY: the place has the pointer of a box of this type.
+        false => drop(unsafe { Box::from_raw(place.assume_init().cast::<T>()) }),
+    }
 }
-
-/// # Safety
-/// None. This is the drop function of a slot that was never used.
-unsafe fn drop_nothing(_pointer: *mut ()) {}
 
 /// Returns the number of live objects. For tests of leaks.
 pub fn live() -> usize {
@@ -482,115 +575,5 @@ pub fn live() -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-
-    #[test]
-    fn a_closed_handle_gives_no_object() {
-        let handle = Handle::new(String::from("a"));
-        assert_eq!(*handle.shared::<String>().unwrap(), "a");
-        drop(handle.take::<String>().unwrap());
-        assert_eq!(handle.shared::<String>().err(), Some(Stale::Closed));
-        assert_eq!(handle.take::<String>().err(), Some(Stale::Closed));
-        let other = Handle::new(String::from("b")); // may have the same slot, with another generation
-        assert_eq!(handle.shared::<String>().err(), Some(Stale::Closed));
-        drop(other.take::<String>());
-    }
-
-    #[test]
-    #[allow(clippy::disallowed_methods, reason = "the threads of a program")]
-    fn a_thread_that_ends_returns_its_spare_slot() {
-        let slot_after_thread = || {
-            let thread = std::thread::spawn(|| {
-                let first = Handle::new(1_u64);
-                first.close();
-                let second = Handle::new(2_u64);
-                assert_eq!(first.0 as u32, second.0 as u32, "a thread takes the slot that it freed last");
-                assert_ne!(first, second);
-                second.close();
-                second.0 as u32 - 1
-            });
-            thread.join().unwrap()
-        };
-        // Another test can take the slot at once, but not each time.
-        let is_returned = |_| {
-            let number = slot_after_thread();
-            TABLE.free.lock().slots.contains(&number)
-        };
-        assert!((0..100).any(is_returned), "the slot of an ended thread is lost");
-    }
-
-    #[test]
-    fn null_and_foreign_numbers_give_no_object() {
-        assert_eq!(Handle::NULL.shared::<String>().err(), Some(Stale::Null));
-        for number in [-1, i64::MAX, i64::MIN, 1 << 32, 0x7fff_1234_5678] {
-            assert!(Handle(number).shared::<String>().is_err());
-        }
-    }
-
-    #[test]
-    fn a_handle_of_another_type_gives_no_object() {
-        let handle = Handle::new(7_u64);
-        assert_eq!(handle.shared::<String>().err(), Some(Stale::OtherType));
-        assert_eq!(handle.take::<String>().err(), Some(Stale::OtherType));
-        drop(handle.take::<u64>().unwrap());
-    }
-
-    #[test]
-    fn a_running_call_keeps_the_object() {
-        let object = Arc::new(());
-        let handle = Handle::new(object.clone());
-        let running = handle.shared::<Arc<()>>().unwrap();
-        drop(handle.take::<Arc<()>>().unwrap());
-        assert_eq!(Arc::strong_count(&object), 2);
-        assert!(handle.shared::<Arc<()>>().is_err());
-        drop(running);
-        assert_eq!(Arc::strong_count(&object), 1);
-    }
-
-    #[test]
-    fn a_close_in_a_callback_ends_an_object_that_a_running_call_uses_exclusively() {
-        let object = Arc::new(());
-        let handle = Handle::new(object.clone());
-        let running = handle.exclusive::<Arc<()>>().unwrap();
-        in_callback(|| {
-            assert_eq!(handle.shared::<Arc<()>>().err(), Some(Stale::InUse));
-            handle.close_as::<String>();
-            assert!(handle.is_live());
-            handle.close_as::<Arc<()>>();
-        });
-        assert!(!handle.is_live());
-        assert_eq!(Arc::strong_count(&object), 2, "the running call still uses the object");
-        drop(running);
-        assert_eq!(Arc::strong_count(&object), 1);
-    }
-
-    #[test]
-    #[allow(clippy::disallowed_methods, reason = "the threads of a program")]
-    fn threads_that_race_with_a_close_see_the_object_or_an_error() {
-        let dropped = Arc::new(());
-        for _ in 0..200 {
-            let handle = Handle::new((dropped.clone(), 5_u64));
-            std::thread::scope(|scope| {
-                for thread in 0..3 {
-                    scope.spawn(move || {
-                        for _ in 0..50 {
-                            if thread == 0 {
-                                if let Ok(mut object) = handle.exclusive::<(Arc<()>, u64)>() {
-                                    object.1 += 1;
-                                }
-                            } else if let Ok(object) = handle.shared::<(Arc<()>, u64)>() {
-                                assert!(object.1 >= 5);
-                            }
-                        }
-                    });
-                }
-                scope.spawn(move || drop(handle.take::<(Arc<()>, u64)>()));
-            });
-            assert!(handle.take::<(Arc<()>, u64)>().is_err());
-        }
-        assert_eq!(Arc::strong_count(&dropped), 1);
-    }
-}
+#[path = "handle/tests.rs"] // the example `handle_cost` includes this file by its path
+mod tests;

@@ -272,7 +272,7 @@ natives! {
             &object.batch, &family.front, family.ttl.as_ref(), options
         );
         base.close();
-        family.owner.add(iter)
+        family.owner.add_late(iter)
     }
 
     fn RocksDB_write1[_](db: Handle, options: Handle, handle: Handle) {

@@ -204,6 +204,6 @@ natives! {
         let object = transaction(txn)?;
         let family = In::new(&object, family)?;
         let iter = |options: &ReadOptions| Ok(object.txn.iter_in(family.get(&object), options.clone()));
-        object.owner.add(IteratorObject::delta(with_read(options, iter)?))
+        object.owner.add_late(IteratorObject::delta(with_read(options, iter)?))
     }
 }

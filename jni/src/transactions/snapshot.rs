@@ -24,7 +24,7 @@ pub(super) struct Parts {
 impl Parts {
     /// Makes the handle of a snapshot, and closes the handle of the snapshot before.
     fn set_snapshot(&self, snapshot: Arc<Snapshot>) -> Handle {
-        let handle = self.children.add(snapshot);
+        let handle = self.children.add_late(snapshot);
         let old = std::mem::replace(&mut *self.snapshot.lock(), handle);
         old.close();
         handle
