@@ -1,4 +1,5 @@
-// Cycles of objects leave the memory of the process flat. `-Dcycles=N` sets the number of cycles.
+// Cycles of objects leave the memory of the process flat. The argument `-Dcycles=N` of Maven sets the number of cycles, and each test prints
+// its figures: mvn -f jni/tests -P 11.8.1 test -Dnative=DIR -Dtest=LeakTest -Dcycles=1000000
 package ironstone;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -6,7 +7,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
+import org.rocksdb.BloomFilter;
+import org.rocksdb.Checkpoint;
+import org.rocksdb.ColumnFamilyHandle;
 import org.rocksdb.Env;
+import org.rocksdb.FlushOptions;
 import org.rocksdb.InfoLogLevel;
 import org.rocksdb.LRUCache;
 import org.rocksdb.Options;
@@ -14,8 +19,10 @@ import org.rocksdb.ReadOptions;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksIterator;
 import org.rocksdb.RocksMemEnv;
+import org.rocksdb.Slice;
 import org.rocksdb.Snapshot;
 import org.rocksdb.WriteBatch;
+import org.rocksdb.WriteBatchWithIndex;
 import org.rocksdb.WriteOptions;
 
 class LeakTest extends InDirectory {
@@ -41,6 +48,19 @@ class LeakTest extends InDirectory {
         if (at % 100 == 0) {
           db.write(write, batch);
         }
+        read.setSnapshot(null);
+        others(db, read, key);
+      }
+    }
+  }
+
+  private static void others(final RocksDB db, final ReadOptions read, final byte[] key) throws Exception {
+    try (WriteBatchWithIndex indexed = new WriteBatchWithIndex(true); Slice bound = new Slice(key); ColumnFamilyHandle family = db.getDefaultColumnFamily();
+         FlushOptions flush = new FlushOptions(); BloomFilter filter = new BloomFilter(10); Checkpoint checkpoint = Checkpoint.create(db)) {
+      indexed.put(family, key, key);
+      read.setIterateUpperBound(bound);
+      try (RocksIterator iterator = indexed.newIteratorWithBase(db.newIterator(read))) {
+        iterator.seekToFirst();
       }
     }
   }
@@ -54,7 +74,9 @@ class LeakTest extends InDirectory {
     final long before = resident();
     work.run(cycles);
     // The heap of Java is bounded by the settings of the test; each cycle that leaks 1 KiB is 20 MiB.
-    final long grown = resident() - before - (long) cycles * keptBytes / 1024;
+    final long after = resident();
+    System.out.printf("%d cycles: %d KiB before, %d KiB after%n", cycles, before, after);
+    final long grown = after - before - (long) cycles * keptBytes / 1024;
     assertTrue(grown < 16 << 10, grown + " KiB more after " + cycles + " cycles");
   }
 
