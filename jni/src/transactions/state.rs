@@ -46,7 +46,7 @@ natives! {
     fn Transaction_setSnapshot[_](txn: Handle) {
         let object = transaction(txn)?;
         object.txn.set_snapshot();
-        object.parts.release_old_snapshot(&object.txn);
+        object.parts.release_old_snapshots(&object.txn);
     }
 
     fn Transaction_setSnapshotOnNextOperation__J[_](txn: Handle) {
@@ -74,7 +74,7 @@ natives! {
     fn Transaction_clearSnapshot[_](txn: Handle) {
         let object = transaction(txn)?;
         object.txn.clear_snapshot();
-        object.parts.release_old_snapshot(&object.txn);
+        object.parts.release_old_snapshots(&object.txn);
     }
 
     fn Transaction_prepare[_](txn: Handle) {
@@ -90,24 +90,26 @@ natives! {
         object.take_changes()?;
         object.txn.commit()?;
         object.clear_commit_time_batch();
-        object.parts.release_old_snapshot(&object.txn);
+        object.parts.clear_save_points(&object.txn);
     }
 
     fn Transaction_rollback[_](txn: Handle) {
         let object = transaction(txn)?;
         object.txn.rollback()?;
         object.clear_commit_time_batch();
-        object.parts.release_old_snapshot(&object.txn);
+        object.parts.clear_save_points(&object.txn);
     }
 
     fn Transaction_setSavePoint[_](txn: Handle) {
-        transaction(txn)?.txn.set_save_point();
+        let object = transaction(txn)?;
+        object.txn.set_save_point();
+        object.parts.add_save_point(&object.txn);
     }
 
     fn Transaction_rollbackToSavePoint[_](txn: Handle) {
         let object = transaction(txn)?;
         object.txn.rollback_to_save_point()?;
-        object.parts.release_old_snapshot(&object.txn);
+        object.parts.remove_save_point(&object.txn);
     }
 
     fn Transaction_disableIndexing[_](txn: Handle) {

@@ -331,6 +331,32 @@ class TransactionsTest extends InDirectory {
   }
 
   @Test
+  void aSavePointKeepsTheSnapshotOfItsTransaction() throws Exception {
+    try (Options options = new Options(); TransactionDBOptions settings = new TransactionDBOptions(); WriteOptions write = new WriteOptions();
+         TransactionDB db = open(options, settings); Transaction txn = db.beginTransaction(write); ReadOptions first = new ReadOptions();
+         ReadOptions second = new ReadOptions()) {
+      db.put(b("a"), b("1"));
+      txn.setSnapshot();
+      txn.setSavePoint();
+      first.setSnapshot(txn.getSnapshot());
+      db.put(b("a"), b("2"));
+      txn.setSnapshot();
+      second.setSnapshot(txn.getSnapshot());
+      db.put(b("a"), b("3"));
+      assertArrayEquals(b("1"), txn.get(first, b("a")));
+      assertArrayEquals(b("2"), txn.get(second, b("a")));
+      txn.rollbackToSavePoint();
+      assertArrayEquals(b("1"), txn.get(first, b("a")));
+      assertThrows(RocksDBException.class, () -> txn.get(second, b("a")));
+      txn.setSavePoint();
+      txn.clearSnapshot();
+      assertArrayEquals(b("1"), txn.get(first, b("a")));
+      txn.rollback();
+      assertThrows(RocksDBException.class, () -> db.get(first, b("a")));
+    }
+  }
+
+  @Test
   void aNotifierThatCallsItsOwnTransactionGetsAnError() throws Exception {
     try (Options options = new Options(); TransactionDBOptions settings = new TransactionDBOptions(); WriteOptions write = new WriteOptions();
          TransactionDB db = open(options, settings); Transaction txn = db.beginTransaction(write);
