@@ -27,17 +27,15 @@ mod sync;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
-use base::map::HashSet;
 use base::{Error, FamilyId, FileNumber, Result, SequenceNumber};
 use env::{AppendHints, Env};
 use format::names;
 use format::proof::Extent;
-use format::wal::{Framing, Mark, Predecessor, Writer, is_mark};
+use format::wal::{Framing, Mark, Predecessor, is_mark};
 use mem::budget::Holder;
 
 use self::active::{Active, PENDING_BYTES, mark};
 use self::closed::{Closed, ClosedState, closed_error, cut};
-use self::reserved::Reserved;
 pub use self::settings::{MakeCompressor, WalSettings};
 use self::shared::SharedSyncs;
 pub use self::sync::SharedSync;
@@ -355,27 +353,10 @@ impl WalSet {
         } else {
             Framing::Classic
         };
-        let mut active = Active {
-            number,
-            writer: Writer::new(framing),
-            file,
-            reserved: Reserved::nothing(preallocate_bytes),
-            written_over: recycled.is_some(),
-            pending: Vec::with_capacity(PENDING_BYTES),
-            share: self
-                .settings
-                .memory_budget
-                .as_ref()
-                .map(|budget| budget.take(Holder::WalBuffer, PENDING_BYTES)),
-            durable: Extent { number, bytes: 0, digest: Some(0) },
-            marks: Vec::new(),
-            written: Vec::new(),
-            repeats: false,
-            closed_told: false,
-            write_back_from: 0,
-            last_seq_recorded: SequenceNumber::ZERO,
-            timestamped: HashSet::default(),
-        };
+        let share = self.settings.memory_budget.as_ref();
+        let share = share.map(|budget| budget.take(Holder::WalBuffer, PENDING_BYTES));
+        let mut active = Active::new(number, framing, file, share, preallocate_bytes);
+        active.written_over = recycled.is_some();
         if let Some(make) = &self.settings.compressor {
             active.writer.set_compression(&mut active.pending, make()?);
         }
@@ -387,69 +368,57 @@ impl WalSet {
                 *slot = Some(old);
                 return Err(self.poison(error.doing("flushing the WAL before a new one")));
             }
-            let size = old.writer.offset();
-            // The size of a failed WAL is not known.
-            if self.settings.note_predecessor && !self.has_failed.load(Ordering::Acquire) {
-                let predecessor = Predecessor {
-                    wal_number: old.number,
-                    size_bytes: size,
-                    last_seqno_recorded: old.last_seq_recorded,
-                };
-                active.writer.predecessor(&mut active.pending, &predecessor);
-            }
-            base::invariant!(
-                old.durable.bytes <= size,
-                "{} bytes of WAL {} are durable, and the WAL has {size} bytes",
-                old.durable.bytes,
-                old.number
-            );
-            let has_failed = self.has_failed.load(Ordering::Acquire);
-            let state = if has_failed {
-                // Never sync this file again: the failed call left an unknown state. Ignore an error of the close.
-                let _ = old.file.close();
-                let lost_gathered = self.settings.manual_flush && !old.pending.is_empty();
-                match self.failed.lock().clone() {
-                    _ if old.durable.bytes == size => ClosedState::Durable,
-                    Some(error) => {
-                        let unwritten = std::mem::take(&mut old.pending);
-                        ClosedState::Failed { error, lost_gathered, unwritten }
-                    }
-                    None => ClosedState::Abandoned,
-                }
-            } else {
-                base::invariant!(
-                    old.pending.is_empty(),
-                    "WAL {} is closed with gathered records",
-                    old.number
-                );
-                ClosedState::Unsynced(old.file)
-            };
-            let mut closed = self.closed.lock();
-            base::invariant!(
-                closed.back().is_none_or(|last| last.number < old.number),
-                "WAL {} is closed after a newer WAL",
-                old.number
-            );
-            closed.push_back(Closed {
-                number: old.number,
-                size,
-                whole: Extent { number: old.number, bytes: size, digest: old.writer.digest() },
-                written_over: old.written_over,
-                state,
-            });
-            // The first batch of the new WAL names the written bytes of the closed WALs that are not synced. This is
-            // not needed if the old WAL is the only closed WAL, has records, and is durable up to its end. A reused
-            // file is always named: it ends at an old record. The new WAL can then begin with a larger sequence number
-            // than the next number of the old WAL, because an ingestion takes a sequence number without a record.
-            if size == 0 || old.durable.bytes < size || old.written_over || closed.len() > 1 {
-                let unsynced = closed.iter().filter(|wal| wal.is_unsynced());
-                active.written = unsynced.filter_map(|wal| mark(wal.number, &wal.whole)).collect();
-            }
+            self.retire(old, &mut active);
         }
         active.hand_over(0).map_err(|e| self.poison(e.doing("beginning a WAL")))?;
         *slot = Some(active);
         self.active_number.swap(number);
         Ok(())
+    }
+
+    /// Adds the old WAL to the closed WALs. The caller has written its buffered records, unless a WAL failed. The first records
+    /// of the new WAL name the old WAL and the closed WALs that are not synced.
+    fn retire(&self, old: Active, active: &mut Active) {
+        let size = old.writer.offset();
+        // The size of a failed WAL is not known.
+        if self.settings.note_predecessor && !self.has_failed.load(Ordering::Acquire) {
+            let predecessor = Predecessor {
+                wal_number: old.number,
+                size_bytes: size,
+                last_seqno_recorded: old.last_seq_recorded,
+            };
+            active.writer.predecessor(&mut active.pending, &predecessor);
+        }
+        base::invariant!(
+            old.durable.bytes <= size,
+            "{} bytes of WAL {} are durable, and the WAL has {size} bytes",
+            old.durable.bytes,
+            old.number
+        );
+        let (number, whole) =
+            (old.number, Extent { number: old.number, bytes: size, digest: old.writer.digest() });
+        let (durable_bytes, written_over) = (old.durable.bytes, old.written_over);
+        let state = if self.has_failed.load(Ordering::Acquire) {
+            let error = self.failed.lock().clone();
+            ClosedState::after_failure(old, error, self.settings.manual_flush)
+        } else {
+            base::invariant!(old.pending.is_empty(), "WAL {number} is closed with gathered records");
+            ClosedState::Unsynced(old.file)
+        };
+        let mut closed = self.closed.lock();
+        base::invariant!(
+            closed.back().is_none_or(|last| last.number < number),
+            "WAL {number} is closed after a newer WAL"
+        );
+        closed.push_back(Closed { number, size, whole, written_over, state });
+        // The first batch of the new WAL names the written bytes of the closed WALs that are not synced. This is
+        // not needed if the old WAL is the only closed WAL, has records, and is durable up to its end. A reused
+        // file is always named: it ends at an old record. The new WAL can then begin with a larger sequence number
+        // than the next number of the old WAL, because an ingestion takes a sequence number without a record.
+        if size == 0 || durable_bytes < size || written_over || closed.len() > 1 {
+            let unsynced = closed.iter().filter(|wal| wal.is_unsynced());
+            active.written = unsynced.filter_map(|wal| mark(wal.number, &wal.whole)).collect();
+        }
     }
 
     /// Marks the active WAL, which has no batch yet, as a WAL that repeats the prepared sections of older WALs

@@ -5,7 +5,7 @@ use base::{FamilyId, FileNumber, Result, SequenceNumber};
 use env::Append;
 use format::batch::log_data;
 use format::proof::Extent;
-use format::wal::{Mark, Marks, Writer, put_marks};
+use format::wal::{Framing, Mark, Marks, Writer, put_marks};
 use mem::budget::Share;
 
 use super::reserved::Reserved;
@@ -42,6 +42,33 @@ pub(super) struct Active {
 }
 
 impl Active {
+    /// Makes a WAL without records over a new or recycled file.
+    pub(super) fn new(
+        number: FileNumber,
+        framing: Framing,
+        file: Box<dyn Append>,
+        share: Option<Share>,
+        preallocate_bytes: u64,
+    ) -> Self {
+        Active {
+            number,
+            writer: Writer::new(framing),
+            file,
+            reserved: Reserved::nothing(preallocate_bytes),
+            written_over: false,
+            pending: Vec::with_capacity(PENDING_BYTES),
+            share,
+            durable: Extent { number, bytes: 0, digest: Some(0) },
+            marks: Vec::new(),
+            written: Vec::new(),
+            repeats: false,
+            closed_told: false,
+            write_back_from: 0,
+            last_seq_recorded: SequenceNumber::ZERO,
+            timestamped: HashSet::default(),
+        }
+    }
+
     /// Appends a batch with the waiting marks at its end: the first batch of a WAL, or the first after a sync.
     #[cold]
     pub(super) fn append_marked(&mut self, batch: &[u8], manifest: Option<Mark>) -> Result<()> {

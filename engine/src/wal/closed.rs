@@ -4,6 +4,8 @@ use base::{Error, FileNumber, Result};
 use env::Append;
 use format::proof::Extent;
 
+use super::active::Active;
+
 /// A WAL that takes no more records.
 pub(super) struct Closed {
     pub number: FileNumber,
@@ -14,7 +16,7 @@ pub(super) struct Closed {
     pub state: ClosedState,
 }
 
-/// Whether a closed WAL is durable.
+/// The durability of a closed WAL.
 pub(super) enum ClosedState {
     /// Some bytes are not synced. The next sync takes the file.
     Unsynced(Box<dyn Append>),
@@ -36,6 +38,22 @@ pub(super) enum ClosedState {
 }
 
 impl ClosedState {
+    /// Closes a WAL after a failed append or sync, and returns its state. `error` is the error of the failed WALs; `None`: no
+    /// entry of these WALs is still needed. The file is never synced again, because the failed call left an unknown
+    /// state.
+    pub fn after_failure(mut old: Active, error: Option<Error>, manual_flush: bool) -> ClosedState {
+        // The file may lack its end in any case, so an error of the close adds nothing.
+        let _ = old.file.close();
+        match error {
+            _ if old.durable.bytes == old.writer.offset() => ClosedState::Durable,
+            Some(error) => {
+                let lost_gathered = manual_flush && !old.pending.is_empty();
+                ClosedState::Failed { error, lost_gathered, unwritten: std::mem::take(&mut old.pending) }
+            }
+            None => ClosedState::Abandoned,
+        }
+    }
+
     /// Takes the file of an unsynced WAL, and sets the next state. Other states do not change.
     pub fn take_file(&mut self, next: ClosedState) -> Option<Box<dyn Append>> {
         base::invariant!(
