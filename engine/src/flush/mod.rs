@@ -187,49 +187,8 @@ fn write_and_commit(
         drop(_tracked.take());
         let memory = part.pick.memtables.iter().map(|m| m.mem.memory_used() as u64).sum();
         _tracked = t.tools.track(Operation::Flush, &part.family, [job.get(), memory, 0, 0, 0, 0]);
-        set_stage(Stage::FlushRun);
-        started(t, job, part, reason);
-        set_stage(Stage::FlushWriteL0);
-        let clock = &t.tools.env.clock;
-        let (start_nanos, start_cpu_nanos) = (clock.now_nanos(), clock.cpu_nanos());
-        let (version, options) = (part.family.pin().version.clone(), part.family.parts());
-        let covered = |from: &[u8], to: &[u8]| covered_bytes(t.tables, &options, &version, 0, (from, to));
-        let written = write_memtables(t.tools, job, &part.family, &part.pick, Purpose::Flush, &covered);
-        let outputs = match written {
-            Ok(outputs) => outputs,
-            Err(error) => return Err(remove(t.tools, parts, error)),
-        };
-        part.files = outputs.files;
-        base::invariant!(
-            part.files.iter().all(|file| part
-                .pick
-                .memtables
-                .iter()
-                .any(|m| file.meta.largest_seq <= m.mem.largest_seq())),
-            "a flush of {:?} writes an entry that is newer than its memtables",
-            part.family
-        );
-        let raw = |f: &OutputFile| f.properties.raw_key_size + f.properties.raw_value_size;
-        let kept: u64 = part.files.iter().map(raw).sum();
-        // A merge can make the output larger than the input. RocksDB then counts nothing (`BuildTable`), as for a flush without
-        // an output.
-        if !part.files.is_empty() && kept <= outputs.input_bytes {
-            t.tools.stats.add(Ticker::MemtablePayloadBytesAtFlush, outputs.input_bytes);
-            t.tools.stats.add(Ticker::MemtableGarbageBytesAtFlush, outputs.input_bytes - kept);
-        }
-        part.numbers = LevelNumbers {
-            micros: clock.now_nanos().saturating_sub(start_nanos) / 1000,
-            cpu_micros: clock.cpu_nanos().saturating_sub(start_cpu_nanos) / 1000,
-            bytes_written: part.files.iter().map(|f| f.meta.size).sum(),
-            bytes_written_pre_compression: part.files.iter().map(|f| f.pre_compression_size).sum(),
-            bytes_written_blob: part.files.iter().map(OutputFile::blob_bytes).sum(),
-            num_input_records: part.pick.memtables.iter().map(|m| m.mem.counts().with_tombstones()).sum(),
-            num_output_records: outputs.num_records,
-            count: 1,
-            ..LevelNumbers::default()
-        };
-        for file in &part.files {
-            track_file(t.tools, file);
+        if let Err(error) = write_part(t, job, part, reason) {
+            return Err(remove(t.tools, parts, error));
         }
     }
     base::invariant!(
@@ -244,19 +203,7 @@ fn write_and_commit(
     if t.tools.shutting_down.load(Ordering::Acquire) && reason != FlushReason::ShutDown {
         return Err(remove(t.tools, parts, Error::shutdown_in_progress("Database shutdown")));
     }
-    // Sync the WAL directory before the MANIFEST edit is written. The edit names the oldest WAL that is
-    // still needed, and the name of this WAL must survive a crash. If a later open cannot read the next
-    // edit but finds this WAL, the next edit was never synced.
-    if parts.iter().any(|part| part.is_beside(t.wals.dir())) {
-        t.wals.note_names_durable(names);
-    }
-    // The flush may have dropped entries because a decided transaction hides them. The decision must be durable
-    // before the flush is committed.
-    let decided = match t.needs_decisions && t.tools.sequence.undecided().is_enabled() {
-        true => t.wals.settle(),
-        false => Ok(()),
-    };
-    if let Err(error) = decided.and_then(|()| t.wals.sync_dir()) {
+    if let Err(error) = make_wals_durable(t, parts, names) {
         return Err(remove(t.tools, parts, error));
     }
     for part in parts.iter() {
@@ -280,6 +227,69 @@ fn write_and_commit(
         finished(t.tools, job, part, reason);
     }
     Ok(Flushed { committed: Some(committed) })
+}
+
+/// Writes the memtables of one column family to SST files, and measures the work.
+fn write_part(t: &FlushTools<'_>, job: JobId, part: &mut Part, reason: FlushReason) -> Result<()> {
+    set_stage(Stage::FlushRun);
+    started(t, job, part, reason);
+    set_stage(Stage::FlushWriteL0);
+    let clock = &t.tools.env.clock;
+    let (start_nanos, start_cpu_nanos) = (clock.now_nanos(), clock.cpu_nanos());
+    let (version, options) = (part.family.pin().version.clone(), part.family.parts());
+    let covered = |from: &[u8], to: &[u8]| covered_bytes(t.tables, &options, &version, 0, (from, to));
+    let outputs = write_memtables(t.tools, job, &part.family, &part.pick, Purpose::Flush, &covered)?;
+    part.files = outputs.files;
+    base::invariant!(
+        part.files.iter().all(|file| part
+            .pick
+            .memtables
+            .iter()
+            .any(|m| file.meta.largest_seq <= m.mem.largest_seq())),
+        "a flush of {:?} writes an entry that is newer than its memtables",
+        part.family
+    );
+    let raw = |f: &OutputFile| f.properties.raw_key_size + f.properties.raw_value_size;
+    let kept: u64 = part.files.iter().map(raw).sum();
+    // A merge can make the output larger than the input. RocksDB then counts nothing (`BuildTable`), as for a flush without
+    // an output.
+    if !part.files.is_empty() && kept <= outputs.input_bytes {
+        t.tools.stats.add(Ticker::MemtablePayloadBytesAtFlush, outputs.input_bytes);
+        t.tools.stats.add(Ticker::MemtableGarbageBytesAtFlush, outputs.input_bytes - kept);
+    }
+    part.numbers = LevelNumbers {
+        micros: clock.now_nanos().saturating_sub(start_nanos) / 1000,
+        cpu_micros: clock.cpu_nanos().saturating_sub(start_cpu_nanos) / 1000,
+        bytes_written: part.files.iter().map(|f| f.meta.size).sum(),
+        bytes_written_pre_compression: part.files.iter().map(|f| f.pre_compression_size).sum(),
+        bytes_written_blob: part.files.iter().map(OutputFile::blob_bytes).sum(),
+        num_input_records: part.pick.memtables.iter().map(|m| m.mem.counts().with_tombstones()).sum(),
+        num_output_records: outputs.num_records,
+        count: 1,
+        ..LevelNumbers::default()
+    };
+    for file in &part.files {
+        track_file(t.tools, file);
+    }
+    Ok(())
+}
+
+/// Makes durable what the commit of the SST files relies on: the names of the WALs, and the decisions about
+/// transactions.
+fn make_wals_durable(t: &FlushTools<'_>, parts: &[Part], names: u64) -> Result<()> {
+    // Sync the WAL directory before the MANIFEST edit is written. The edit names the oldest WAL that is
+    // still needed, and the name of this WAL must survive a crash. If a later open cannot read the next
+    // edit but finds this WAL, the next edit was never synced.
+    if parts.iter().any(|part| part.is_beside(t.wals.dir())) {
+        t.wals.note_names_durable(names);
+    }
+    // The flush may have dropped entries because a decided transaction hides them. The decision must be durable
+    // before the flush is committed.
+    let decided = match t.needs_decisions && t.tools.sequence.undecided().is_enabled() {
+        true => t.wals.settle(),
+        false => Ok(()),
+    };
+    decided.and_then(|()| t.wals.sync_dir())
 }
 
 fn remove(tools: &JobTools, parts: &[Part], error: Error) -> Error {
