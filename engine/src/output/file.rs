@@ -2,132 +2,33 @@
 
 use std::path::{Path, PathBuf};
 
-use base::ids::JobId;
-use base::iter::InternalIterator;
-use base::key::MAX_SEQUENCE;
+use base::key::{InternalOrder, MAX_SEQUENCE};
 use base::stats::HistogramKind;
-use base::{Error, FamilyId, FileNumber, Level, Result, SequenceNumber, ValueType};
-use compress::{Compression, CompressionOptions};
-use env::fs::ReadHints;
-use env::rate::{IoPriority, RateLimiter};
-use env::writer::{FileWriter, WriterOptions as FileOptions};
+use base::{Error, FileNumber, Level, Result, SequenceNumber, ValueType};
+use env::writer::FileWriter;
 use env::{AppendHints, Env};
 use format::properties::{Properties, names};
-use kernel::checksum::crc32c;
-use kernel::checksum::xxh3::hash64_with_seed;
 use lsm::blob_flow::references;
 use lsm::file_meta::{EntryCount, FileMetaData, FileStats};
 use lsm::range_del::OutputTombstones;
 use lsm::seqno_time::{SAMPLES_PER_TABLE_MAX, SeqnoTimes, written_by};
 use lsm::table_file::TableFile;
 use mem::cache::{Ledger, Priority};
-use table::any::{AnyReader, AnyWriter};
+use table::any::AnyWriter;
 use table::options::{FilterLevel, PrepopulateBlockCache};
-use table::sst::writer::{WarmCache, WriterOptions};
-use table::sst::{BlockWarmer, OpenOptions, ReadCtx};
+use table::sst::BlockWarmer;
+use table::sst::writer::{FinishedTable, WarmCache, WriterOptions};
 use table::unique_id::UniqueId;
 
 use super::deleted_run::DeletedRun;
-use super::{BlobPolicy, FlushPriority, OutputBlob, announce};
-use crate::event::Events;
-pub use crate::event::Purpose;
-use crate::family::Parts;
-use crate::files::{Numbers, Pending};
-use crate::stats::Stats;
+use super::settings::OutputSettings;
+use super::verify::{self, RowHash};
+use super::{OutputBlob, announce};
+use crate::files::Pending;
 use crate::sync::Arc;
 
 /// Estimates the bytes of a range between two internal keys, in the levels below an output.
 pub type CoveredBytes<'a> = dyn Fn(&[u8], &[u8]) -> u64 + Sync + 'a;
-
-impl Purpose {
-    /// Returns the histogram for the times of writes.
-    pub(super) fn writes(self) -> HistogramKind {
-        match self {
-            Purpose::Flush => HistogramKind::FileWriteFlushMicros,
-            Purpose::Compaction => HistogramKind::FileWriteCompactionMicros,
-            Purpose::Open => HistogramKind::FileWriteDbOpenMicros,
-        }
-    }
-
-    /// Returns the histogram for the times of reads that check the written file.
-    fn reads(self) -> HistogramKind {
-        match self {
-            Purpose::Flush => HistogramKind::FileReadFlushMicros,
-            Purpose::Compaction => HistogramKind::FileReadCompactionMicros,
-            Purpose::Open => HistogramKind::FileReadDbOpenMicros,
-        }
-    }
-}
-
-/// The common settings of all files of one run.
-#[derive(Clone)]
-pub struct OutputSettings {
-    pub env: Env,
-    pub numbers: Arc<Numbers>,
-    pub parts: Arc<Parts>,
-    pub family: FamilyId,
-    pub family_name: String,
-    pub db_id: String,
-    pub db_session_id: String,
-    pub db_host_id: String,
-    pub path_id: u32,
-    pub level: usize,
-    pub is_flush: bool,
-    pub purpose: Purpose,
-    pub epoch: u64,
-    pub compression: Compression,
-    pub compression_options: CompressionOptions,
-    /// Which values go to blob files; `None`: no value does.
-    pub blobs: Option<BlobPolicy>,
-    /// The level that gets the files. `level` is the level that the files are written for.
-    pub to_level: usize,
-    /// The times of sequence numbers, for the properties of the files. `None`: the column family keeps no write times.
-    pub times: Option<Arc<SeqnoTimes>>,
-    /// In bytes.
-    pub target_file_size: u64,
-    /// In seconds since 1970. 0: unknown.
-    pub oldest_ancestor_time: u64,
-    pub oldest_key_time: u64,
-    pub newest_key_time: u64,
-    pub temperature: u8,
-    pub sample_for_compression: u64,
-    pub rate_limiter: Option<Arc<RateLimiter>>,
-    pub priority: IoPriority,
-    pub buffer_bytes: usize,
-    pub bytes_per_sync: u64,
-    pub strict_bytes_per_sync: bool,
-    pub use_fsync: bool,
-    pub direct: bool,
-    /// Bytes that are requested from the file system for a new file; 0 requests none.
-    pub preallocate_bytes: u64,
-    /// Computes the CRC32C of the whole file.
-    pub file_checksum: bool,
-    pub stats: Arc<Stats>,
-    /// The receiver of events about new SST files, and the job that writes the files.
-    pub events: Option<(Arc<Events>, JobId)>,
-    /// Decides which job of this database writes first.
-    pub flush_priority: Arc<FlushPriority>,
-}
-
-impl OutputSettings {
-    fn checks_rows(&self) -> bool {
-        self.parts.paranoid_file_checks || (!self.is_flush && self.parts.verify_outputs.entries)
-    }
-
-    /// Returns the options for writing one file.
-    pub fn file_options(&self) -> FileOptions {
-        FileOptions {
-            buffer_bytes: self.buffer_bytes,
-            bytes_per_sync: self.bytes_per_sync,
-            strict_bytes_per_sync: self.strict_bytes_per_sync,
-            rate_limiter: self.rate_limiter.clone(),
-            priority: self.priority,
-            statistics: self.stats.statistics().cloned(),
-            histogram: Some(self.purpose.writes()),
-            checksum: self.file_checksum,
-        }
-    }
-}
 
 /// A finished file. No version has it yet. Its file number is pending, so that no sweep deletes it.
 pub struct OutputFile {
@@ -400,80 +301,20 @@ impl OpenFile {
             self.writer.set_seqno_times(times.encode());
         }
         let order = self.writer.order().clone();
-        let done = self.writer.finish().and_then(|(table, mut file)| {
-            let began = s.stats.begin();
-            file.sync(s.use_fsync)?;
-            let kind = if s.is_flush {
-                HistogramKind::TableSyncMicros
-            } else {
-                HistogramKind::CompactionOutfileSyncMicros
-            };
-            s.stats.end(began, kind);
-            file.close()?;
-            Ok(table)
-        });
-        let table = match done {
+        let written =
+            write_end(self.writer, s).map_err(|error| error.doing("writing a table").file(&path)).and_then(
+                |table| verify::written(s, &path, self.pending.number, &table, self.check).map(|()| table),
+            );
+        let table = match written {
             Ok(table) => table,
             Err(error) => {
-                // The file is incomplete, and no version has it.
+                // The file is incomplete or wrong, and no version has it.
                 let _ = s.env.fs.unlink(&path);
-                return Err(error.doing("writing a table").file(&path));
+                return Err(error);
             }
         };
-        if let Some(written) = self.check
-            && let Err(error) = read_through(s, &path, table.file_size, self.pending.number, written)
-        {
-            // The file is wrong, and no version has it.
-            let _ = s.env.fs.unlink(&path);
-            return Err(error.doing("reading a new table through").file(&path));
-        }
-        if !s.is_flush
-            && s.parts.verify_outputs.checksum
-            && let Some(crc) = table.file_checksum
-            && let Err(error) = verify_file(s, &path, table.file_size, crc)
-        {
-            // The file is wrong, and no version has it.
-            let _ = s.env.fs.unlink(&path);
-            return Err(error.doing("verifying a new table's checksum").file(&path));
-        }
-        let (mut smallest, mut largest) = (self.smallest, self.largest);
-        if let Some((start, end)) = self.ranges {
-            if smallest.is_empty() || order.compare(&start, &smallest).is_lt() {
-                smallest = start;
-            }
-            if largest.is_empty() || order.compare(&end, &largest).is_gt() {
-                largest = end;
-            }
-        }
-        // The comparator of a program is not called for a single key.
-        base::invariant!(
-            smallest == largest || order.compare(&smallest, &largest).is_le(),
-            "table {} ends at the key {} and starts at the key {}",
-            self.pending.number,
-            largest.escape_ascii(),
-            smallest.escape_ascii()
-        );
-        base::invariant!(
-            table.smallest_seqno <= table.largest_seqno,
-            "table {} has the sequence numbers {} to {}",
-            self.pending.number,
-            table.smallest_seqno,
-            table.largest_seqno
-        );
-        base::invariant!(
-            table.properties.num_deletions <= table.properties.num_entries,
-            "table {} has {} tombstones among {} entries",
-            self.pending.number,
-            table.properties.num_deletions,
-            table.properties.num_entries
-        );
-        base::invariant!(
-            table.tail_size <= table.file_size,
-            "table {} has a tail of {} bytes and {} bytes in all",
-            self.pending.number,
-            table.tail_size,
-            table.file_size
-        );
+        let (smallest, largest) = widened((self.smallest, self.largest), self.ranges, &order);
+        check_facts(self.pending.number, &table, (&smallest, &largest), &order);
         let mut meta = FileMetaData::new(self.pending.number, table.file_size, &smallest, &largest);
         meta.path_id = s.path_id;
         meta.user_defined_timestamps_persisted = s.parts.stored.timestamps;
@@ -518,6 +359,71 @@ impl OpenFile {
     }
 }
 
+/// Ends the table, and syncs and closes the file.
+fn write_end(writer: AnyWriter, s: &OutputSettings) -> Result<FinishedTable> {
+    let (table, mut file) = writer.finish()?;
+    let began = s.stats.begin();
+    file.sync(s.use_fsync)?;
+    let kind =
+        if s.is_flush { HistogramKind::TableSyncMicros } else { HistogramKind::CompactionOutfileSyncMicros };
+    s.stats.end(began, kind);
+    file.close()?;
+    Ok(table)
+}
+
+/// Returns the smallest and the largest internal key of a file: the ends of its point entries, widened by the ends of
+/// its range tombstones.
+fn widened(
+    points: (Vec<u8>, Vec<u8>),
+    ranges: Option<(Vec<u8>, Vec<u8>)>,
+    order: &InternalOrder,
+) -> (Vec<u8>, Vec<u8>) {
+    let (mut smallest, mut largest) = points;
+    if let Some((start, end)) = ranges {
+        if smallest.is_empty() || order.compare(&start, &smallest).is_lt() {
+            smallest = start;
+        }
+        if largest.is_empty() || order.compare(&end, &largest).is_gt() {
+            largest = end;
+        }
+    }
+    (smallest, largest)
+}
+
+/// Checks in a build with `invariants` that the facts about a finished table fit together.
+fn check_facts(number: FileNumber, table: &FinishedTable, ends: (&[u8], &[u8]), order: &InternalOrder) {
+    let (smallest, largest) = ends;
+    // The comparator of a program is not called for a single key.
+    base::invariant!(
+        smallest == largest || order.compare(smallest, largest).is_le(),
+        "table {} ends at the key {} and starts at the key {}",
+        number,
+        largest.escape_ascii(),
+        smallest.escape_ascii()
+    );
+    base::invariant!(
+        table.smallest_seqno <= table.largest_seqno,
+        "table {} has the sequence numbers {} to {}",
+        number,
+        table.smallest_seqno,
+        table.largest_seqno
+    );
+    base::invariant!(
+        table.properties.num_deletions <= table.properties.num_entries,
+        "table {} has {} tombstones among {} entries",
+        number,
+        table.properties.num_deletions,
+        table.properties.num_entries
+    );
+    base::invariant!(
+        table.tail_size <= table.file_size,
+        "table {} has a tail of {} bytes and {} bytes in all",
+        number,
+        table.tail_size,
+        table.file_size
+    );
+}
+
 /// Adds what the table properties say to the record of the file.
 fn describe(meta: &mut FileMetaData, p: &Properties) {
     // Compaction pickers need the newest timestamp: a bottommost file with history keeps its sequence numbers, and
@@ -546,86 +452,6 @@ pub(super) const OUT_OF_ORDER: &str = "Compaction sees out-of-order keys.";
 /// merged inputs do not tell it.
 pub fn is_out_of_order(error: &Error) -> bool {
     error.is_corruption() && error.path().is_none() && error.message().starts_with(OUT_OF_ORDER)
-}
-
-/// A running hash of entries in their order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct RowHash {
-    hash: u64,
-    rows: u64,
-}
-
-impl RowHash {
-    fn add(&mut self, key: &[u8], value: &[u8]) {
-        self.hash = hash64_with_seed(value, hash64_with_seed(key, self.hash));
-        self.rows += 1;
-    }
-}
-
-/// Reads a new table from end to end (`paranoid_file_checks`).
-///
-/// # Errors
-/// Errors of reading. Corruption if the entries differ from the written entries.
-fn read_through(
-    s: &OutputSettings,
-    path: &Path,
-    size: u64,
-    number: FileNumber,
-    written: RowHash,
-) -> Result<()> {
-    let file = s.env.fs.open_random(path, &ReadHints::default())?;
-    let options = OpenOptions {
-        order: s.parts.order.clone(),
-        prefix_extractor: s.parts.prefix_extractor.clone(),
-        table: s.parts.table.clone(),
-        other: s.parts.other.clone(),
-        file_number: number,
-        db_session_id: Arc::from(s.db_session_id.as_str()),
-        statistics: s.stats.statistics().cloned(),
-        histogram: Some(s.purpose.reads()),
-        ..OpenOptions::default()
-    };
-    let reader = AnyReader::open(file, size, &options)?;
-    let ctx = ReadCtx {
-        fill_cache: false,
-        for_compaction: true,
-        histogram: s.purpose.reads(),
-        ..ReadCtx::default()
-    };
-    let mut rows = reader.iter(&ctx);
-    let mut read = RowHash::default();
-    rows.seek_to_first();
-    while rows.valid() {
-        read.add(rows.key(), rows.value());
-        rows.next();
-    }
-    rows.status()?;
-    if read == written {
-        return Ok(());
-    }
-    Err(base::Error::corruption(format!(
-        "Paranoid checksums do not match: {} rows were written, {} read",
-        written.rows, read.rows
-    )))
-}
-
-/// Compares the bytes of the file with the checksum that was computed when the file was written.
-fn verify_file(s: &OutputSettings, path: &Path, size: u64, expected: u32) -> Result<()> {
-    let file = s.env.fs.open_random(path, &ReadHints::default())?;
-    let mut buffer = vec![0; 256 << 10];
-    let (mut at, mut crc) = (0, 0);
-    while at < size {
-        let got = file.read_at(at, &mut buffer)?;
-        if got == 0 {
-            return Err(base::Error::corruption(format!("the file ends after {at} bytes of {size}")));
-        }
-        crc = crc32c::extend(crc, &buffer[..got]);
-        at += got as u64;
-    }
-    if crc == expected {
-        return Ok(());
-    }
-    Err(base::Error::corruption(format!("the file's checksum is {crc:08x}, {expected:08x} was written")))
 }
 
 fn writer_options(s: &OutputSettings, file_number: FileNumber, now_s: u64) -> WriterOptions {

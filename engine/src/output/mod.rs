@@ -14,18 +14,21 @@ mod file;
 mod flush_priority;
 mod memtables;
 mod rewrite;
+mod settings;
 mod stripped;
 mod summary;
 #[cfg(all(test, not(shuttle)))]
 mod tests;
 mod timed;
 mod tools;
+mod verify;
 
 pub use blobs::{BlobCollection, BlobPolicy, OutputBlob, Relocated};
-pub use file::{CoveredBytes, OutputFile, OutputSettings, Purpose, is_out_of_order};
+pub use file::{CoveredBytes, OutputFile, is_out_of_order};
 pub use flush_priority::FlushPriority;
 pub use memtables::{flush_compression, write_memtables};
 pub use rewrite::Rewrite;
+pub use settings::{OutputSettings, Purpose};
 pub use summary::{files_by_level, input_summary, level_summary, live_blob_files, rates};
 pub use tools::{
     JobTools, compression_text, edit_of, forget_spares, named, remember_deleted_runs, track_file,
