@@ -11,7 +11,7 @@ use crate::abi::exception::guarded;
 use crate::abi::rejected::has_rejected;
 use crate::abi::{Flag, Owned, Rejected, State, Text};
 use crate::callbacks::{rocksdb_destructor_cb, rocksdb_readoptions_table_filter_cb};
-use crate::snapshot::rocksdb_snapshot_t;
+use crate::snapshot::{rocksdb_snapshot_t, snapshot_of};
 use crate::table_options::index_name;
 use crate::table_properties::rocksdb_table_properties_t;
 
@@ -106,8 +106,9 @@ accessors! {
 c_api! {
     /// Sets the snapshot of reads. The options do not keep the snapshot: after its release, a read with these options is an
     /// error, until another snapshot is set. Null: reads see the newest entries.
-    fn rocksdb_readoptions_set_snapshot(options: mut rocksdb_readoptions_t, snapshot: inmaybe rocksdb_snapshot_t) {
-        options.snapshot = snapshot.and_then(|snapshot| snapshot.snapshot.as_ref()).map(Arc::downgrade);
+    fn rocksdb_readoptions_set_snapshot(options: mut rocksdb_readoptions_t, snapshot: raw(*const rocksdb_snapshot_t)) {
+        // SAFETY: the header requires null, or a live handle, which no thread releases during the call.
+        options.snapshot = unsafe { snapshot_of(snapshot) }.map(|snapshot| Arc::downgrade(&snapshot));
     }
 
     /// Sets the upper bound of iterators: they return only keys before it. Copies the key. Null: no bound.

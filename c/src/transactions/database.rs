@@ -10,7 +10,7 @@ use super::Families;
 use super::transaction::rocksdb_transaction_t;
 use crate::abi::guard::needed;
 use crate::abi::returns::malloc_array;
-use crate::abi::{Buffer, ConstOwned, HasRejected, Owned, Return, Success, arguments};
+use crate::abi::{Buffer, HasRejected, Owned, Return, Success, arguments};
 use crate::batch::rocksdb_writebatch_t;
 use crate::checkpoint::rocksdb_checkpoint_t;
 use crate::db::{
@@ -20,7 +20,7 @@ use crate::db::{
 use crate::iterator::rocksdb_iterator_t;
 use crate::options::rocksdb_options_t;
 use crate::read_options::rocksdb_readoptions_t;
-use crate::snapshot::rocksdb_snapshot_t;
+use crate::snapshot::{self, rocksdb_snapshot_t};
 use crate::transaction_options::{rocksdb_transaction_options_t, rocksdb_transactiondb_options_t};
 use crate::write_options::{rocksdb_flushoptions_t, rocksdb_flushwaloptions_t, rocksdb_writeoptions_t};
 
@@ -150,15 +150,16 @@ c_api! {
         drop(base_db)
     }
 
-    fn rocksdb_transactiondb_create_snapshot(txn_db: at rocksdb_transactiondb_t) -> ConstOwned<rocksdb_snapshot_t> {
-        ConstOwned(rocksdb_snapshot_t::take(&*txn_db.engine()?))
+    fn rocksdb_transactiondb_create_snapshot(txn_db: at rocksdb_transactiondb_t) -> *const rocksdb_snapshot_t {
+        snapshot::take(&*txn_db.engine()?)
     }
 
     fn rocksdb_transactiondb_release_snapshot(
-        txn_db: maybe rocksdb_transactiondb_t, snapshot: cown rocksdb_snapshot_t
+        txn_db: maybe rocksdb_transactiondb_t, snapshot: raw(*const rocksdb_snapshot_t)
     ) {
         let _ = txn_db;
-        drop(snapshot)
+        // SAFETY: the header requires null, or a live handle that the program does not use again.
+        unsafe { snapshot::release(snapshot) }
     }
 
     /// Returns a property as text, or null for an unknown name. The caller frees the text.

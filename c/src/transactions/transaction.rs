@@ -1,6 +1,7 @@
 //! Transactions.
 
 use std::ffi::c_char;
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use base::{Pinned, Result};
@@ -205,7 +206,8 @@ c_api! {
         };
         let held = snapshot.held();
         // SAFETY: the pointer comes from an `Arc` that `txn.snapshots` keeps, and the handle is never dropped.
-        let handle = malloc_handle(rocksdb_snapshot_t { snapshot: Some(unsafe { Arc::from_raw(Arc::as_ptr(&held)) }) });
+        let snapshot = ManuallyDrop::new(unsafe { Arc::from_raw(Arc::as_ptr(&held)) });
+        let handle = malloc_handle(rocksdb_snapshot_t { snapshot: Some(snapshot) });
         // All handles of one snapshot borrow from one `Arc`.
         if !txn.snapshots.last().is_some_and(|last| Arc::ptr_eq(last, &held)) {
             txn.snapshots.push(held);

@@ -108,6 +108,12 @@ int main(int argc, char** argv) {
   }
   report("get_into_buffer", before);
 
+  before = allocations;
+  for (int i = 0; i < CALLS; i++) {
+    rocksdb_release_snapshot(db, rocksdb_create_snapshot(db));
+  }
+  report("snapshot", before);
+
   rocksdb_iterator_t* iterator = rocksdb_create_iterator(db, read);
   rocksdb_iter_seek_to_first(iterator);
   before = allocations;
