@@ -252,7 +252,9 @@ impl Db {
         self.db.stats_history(start, end)
     }
 
-    /// Returns a numeric property summed over all column families. A property of the whole database counts once.
+    /// Returns a numeric property summed over all column families. A block cache of several column families counts once.
+    /// Each other property of the whole database, for example the number of snapshots, counts once for each column family:
+    /// [`Family::int_property`] returns such a number. RocksDB: `GetAggregatedIntProperty`.
     ///
     /// ```
     /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;

@@ -138,7 +138,8 @@ impl Db {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn kept_files(&self) -> KeptFiles {
-        let property = |name: &str| self.aggregated_int_property(name).unwrap_or(0);
+        // These properties are of the whole database. Each column family reports the same number.
+        let property = |name: &str| self.int_property(name).unwrap_or(0);
         let snapshots = property("rocksdb.num-snapshots");
         KeptFiles {
             versions: self.families().iter().flat_map(kept_versions).collect(),

@@ -253,6 +253,20 @@ fn files_that_an_iterator_keeps_are_named() {
     assert_eq!(db.kept_files().versions, []);
 }
 
+#[test]
+fn a_snapshot_counts_once_in_a_database_of_two_families() {
+    let db = Db::open("data", Options::in_memory()).unwrap();
+    db.create_family(FamilyDescriptor::new("second", Default::default())).unwrap();
+    let begin = db.engine().env().clock.now_seconds();
+    let snapshot = db.snapshot();
+    let kept = db.kept_files();
+    assert_eq!(kept.snapshots, 1);
+    let taken = kept.oldest_snapshot_time.unwrap();
+    assert!(taken >= begin && taken <= db.engine().env().clock.now_seconds(), "{kept:?}");
+    drop(snapshot);
+    assert_eq!((db.kept_files().snapshots, db.kept_files().oldest_snapshot_time), (0, None));
+}
+
 /// Counts spans by name.
 #[cfg(feature = "tracing")]
 mod spans {
