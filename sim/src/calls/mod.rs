@@ -8,10 +8,12 @@
 //!           aging         databases with a time to live
 //!           copies        checkpoints, backups, exports, SST files, secondaries, the WAL as a stream
 //!           stamped       column families with timestamps
+//!           control       deletion of files, background work, destruction, embedded blobs, traces
 //! ```
 //! A world runs on a disk in memory without faults. Not here: crashes (`crash`, `prepared`, `crate::copies`).
 
 mod aging;
+mod control;
 mod copies;
 mod entities;
 mod indexed;
@@ -33,7 +35,7 @@ use crate::random::Ran;
 use crate::sample::{self, Fixed};
 
 /// The number of worlds. The transactions have four of them.
-const WORLDS: u64 = 9;
+const WORLDS: u64 = 10;
 
 /// The column families of each world.
 const FAMILIES: [&str; 2] = ["default", "second"];
@@ -72,7 +74,8 @@ fn run(seed: u64, len: usize) -> Result<Ran, String> {
         5 => Box::new(entities::Entities::new(&setting).map_err(|w| failed(0, w))?),
         6 => Box::new(aging::Aging::new(&setting).map_err(|w| failed(0, w))?),
         7 => Box::new(copies::Copies::new(&setting).map_err(|w| failed(0, w))?),
-        _ => Box::new(stamped::Stamped::new(&setting).map_err(|w| failed(0, w))?),
+        8 => Box::new(stamped::Stamped::new(&setting).map_err(|w| failed(0, w))?),
+        _ => Box::new(control::Control::new(&setting).map_err(|w| failed(0, w))?),
     };
     for at in 1..=len {
         world.step(chance).map_err(|words| failed(at, words))?;

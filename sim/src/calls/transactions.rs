@@ -11,14 +11,14 @@
 
 mod facts;
 mod own;
+mod reads;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use ironstone::{
-    Db, Family, Kind, LockMode, OccValidationPolicy, OptimisticTransactionDb, OptimisticTransactionDbOptions,
+    Db, Family, Kind, OccValidationPolicy, OptimisticTransactionDb, OptimisticTransactionDbOptions,
     OptimisticTransactionOptions, Options, ReadOptions, Snapshot, Transaction, TransactionDb,
-    TransactionDbOptions, TransactionOptions, TransactionState, TxnDbWritePolicy, Validation, WriteBatch,
-    WriteOptions,
+    TransactionDbOptions, TransactionOptions, TransactionState, TxnDbWritePolicy, WriteBatch, WriteOptions,
 };
 use testkit::chance::Chance;
 
@@ -172,6 +172,8 @@ impl Transactions {
                     large_txn_commit_optimize_threshold: if committed { chance.below(8) as u32 } else { 0 },
                     set_snapshot,
                     deadlock_detect: detects,
+                    // A lock that is not granted within the timeout is never granted: one thread makes all calls.
+                    lock_timeout: *chance.pick(&[-1, -1, -1, 0, 1]),
                     ..TransactionOptions::default()
                 };
                 db.begin_with(&WriteOptions::default(), &options).map_err(told("begin"))?
@@ -251,6 +253,7 @@ impl Transactions {
         let own = &mut self.running[at].own;
         if !pessimistic {
             if checked {
+                own.take_wished_snapshot(commits);
                 own.track(key, by, exclusive, own.snapshot.unwrap_or(commits));
             }
             return Ok(());
@@ -258,6 +261,7 @@ impl Transactions {
         if !granted {
             return Err(Kind::TimedOut);
         }
+        own.take_wished_snapshot(commits);
         let since = match (own.snapshot, own.tracked_at(key)) {
             (Some(snapshot), Some(at)) if checked && at <= snapshot => at,
             (Some(snapshot), _) if checked => {
@@ -340,48 +344,6 @@ impl Transactions {
         Ok(())
     }
 
-    fn read_for_update(&mut self, at: usize, chance: &mut Chance) -> Result<(), String> {
-        if self.running[at].own.prepared {
-            return Ok(());
-        }
-        let key: Key = (chance.below(2) as usize, key(chance));
-        if self.is_undecided(&key) {
-            return Ok(());
-        }
-        let (exclusive, checked) = (chance.percent(60), chance.percent(80));
-        let expected = self.track(at, &key, Use::Read, exclusive, checked);
-        let mode = if exclusive { LockMode::Exclusive } else { LockMode::Shared };
-        let validation = if checked { Validation::Check } else { Validation::Skip };
-        let (family, Running { handle, own }) = (&self.families[key.0], &self.running[at]);
-        let options = ReadOptions::default();
-        let what = format!("read for update of {key:02x?}, {mode:?}, {validation:?}");
-        if chance.percent(30) {
-            let done = handle.lock_for_update_in(family, &key.1, &options, mode, validation);
-            return self.agree_tracked(at, &key, (Use::Read, exclusive), &what, done, expected).map(drop);
-        }
-        let found = match (exclusive && checked, chance.below(4)) {
-            (true, 0) => handle
-                .multi_get_for_update_in(family, &[&key.1], &options)
-                .and_then(|mut found| found.pop().unwrap_or(Ok(None))),
-            _ => handle.get_for_update_in(family, &key.1, &options, mode, validation),
-        };
-        if let Ok(found) = &found {
-            let found = found.as_ref().map(|v| v.to_vec());
-            same(&what, &found, &own.overlay.read(&key, &self.state))?;
-        }
-        self.agree_tracked(at, &key, (Use::Read, exclusive), &what, found.map(drop), expected).map(drop)
-    }
-
-    fn undo_read(&mut self, at: usize, chance: &mut Chance) {
-        let Running { handle, own } = &mut self.running[at];
-        let reads = own.undoable();
-        if !own.prepared && !reads.is_empty() {
-            let key = chance.pick(&reads).clone();
-            handle.undo_get_for_update_in(&self.families[key.0], &key.1);
-            own.undo(&key);
-        }
-    }
-
     fn save_points(&mut self, at: usize, chance: &mut Chance) -> Result<(), String> {
         let Running { handle, own } = &mut self.running[at];
         // A prepared transaction can only remove its save points.
@@ -405,11 +367,14 @@ impl Transactions {
 
     fn snapshots(&mut self, at: usize, chance: &mut Chance) -> Result<(), String> {
         let Running { handle, own } = &mut self.running[at];
-        match chance.below(3) {
+        let choice = chance.below(4);
+        own.wishes_snapshot = choice == 1;
+        match choice {
             0 => {
                 handle.clear_snapshot();
                 own.snapshot = None;
             }
+            1 => handle.set_snapshot_on_next_operation(None),
             _ => {
                 handle.set_snapshot();
                 own.snapshot = Some(self.commits);
@@ -437,6 +402,10 @@ impl Transactions {
 
     fn finish(&mut self, at: usize, chance: &mut Chance) -> Result<(), String> {
         let Running { handle, own } = self.running.swap_remove(at);
+        if own.wishes_snapshot {
+            // A commit takes a wished snapshot only with a commit timestamp. Without a timestamp such a commit fails.
+            handle.clear_snapshot();
+        }
         if chance.percent(25) {
             // If prepared entries are in the memtables, a rollback writes the older values again. This counts as a
             // commit.
@@ -555,6 +524,7 @@ impl Transactions {
             if !(batch_is_written && own.is_recovered) {
                 same("counts of puts, deletions, merges and entities", &counts, &own.counts)?;
             }
+            same("has a snapshot", &handle.snapshot().is_some(), &own.snapshot.is_some())?;
             same("tracked keys", &handle.num_keys(), &(own.tracked.len() as u64))?;
             same("name", &handle.name(), &own.name.clone().unwrap_or_default())?;
             let records = if batch_is_written { 0 } else { own.counts.iter().sum() };
@@ -584,7 +554,8 @@ impl World for Transactions {
         match chance.below(100) {
             0..35 => self.write(at, chance),
             35..50 => self.read(at, chance),
-            50..60 => self.read_for_update(at, chance),
+            50..58 => self.read_for_update(at, chance),
+            58 | 59 => self.collapse(at, chance),
             60..64 => {
                 self.undo_read(at, chance);
                 Ok(())

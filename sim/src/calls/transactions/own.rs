@@ -27,6 +27,7 @@ pub(super) struct Saved {
     overlay: Overlay,
     tracked: BTreeMap<Key, Tracked>,
     snapshot: Option<u64>,
+    wishes_snapshot: bool,
     counts: [u64; 4],
 }
 
@@ -36,6 +37,8 @@ pub(super) struct Own {
     pub tracked: BTreeMap<Key, Tracked>,
     /// The number of commits at the snapshot.
     pub snapshot: Option<u64>,
+    /// True if the next tracking of a key takes a snapshot.
+    pub wishes_snapshot: bool,
     /// The numbers of puts, deletions, merge operands and entities.
     pub counts: [u64; 4],
     pub saves: Vec<Saved>,
@@ -105,10 +108,17 @@ impl Own {
         }
     }
 
+    /// Takes the wished snapshot at the count of commits `at`.
+    pub fn take_wished_snapshot(&mut self, at: u64) {
+        if std::mem::take(&mut self.wishes_snapshot) {
+            self.snapshot = Some(at);
+        }
+    }
+
     /// Sets a save point.
     pub fn save(&mut self) {
-        let Own { overlay, tracked, snapshot, counts, .. } = self.clone();
-        self.saves.push(Saved { overlay, tracked, snapshot, counts });
+        let Own { overlay, tracked, snapshot, wishes_snapshot, counts, .. } = self.clone();
+        self.saves.push(Saved { overlay, tracked, snapshot, wishes_snapshot, counts });
     }
 
     /// Returns to the newest save point. A lock that became exclusive stays exclusive. Returns false without a save
@@ -123,6 +133,7 @@ impl Own {
             }
         }
         (self.overlay, self.snapshot, self.counts) = (saved.overlay, saved.snapshot, saved.counts);
+        self.wishes_snapshot = saved.wishes_snapshot;
         true
     }
 
