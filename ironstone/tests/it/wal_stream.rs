@@ -111,6 +111,35 @@ fn updates_read_concurrently_with_writers_are_complete_and_unique() {
     assert_eq!(reader.join().unwrap(), (db.latest_sequence() + 1).get());
 }
 
+/// The bytes after the last record of a recycled WAL are of the older WAL. The stream has read these bytes before the next
+/// batch is written over them.
+#[test]
+fn the_rest_of_an_older_wal_in_a_recycled_wal_is_no_damage() {
+    let mut options = Options::in_memory();
+    options.db.recycle_log_file_num = 1;
+    let db = Db::open("data", options).unwrap();
+    let mut noise = 1u64;
+    let mut write = |bytes: usize| {
+        let mut next = || {
+            noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (noise >> 56) as u8
+        };
+        let value: Vec<u8> = (0..bytes).map(|_| next()).collect();
+        db.put(b"key", &value).unwrap();
+    };
+    for round in 0..4 {
+        for i in 0..400 {
+            write(50 + i * 37 % 300);
+            let mut updates = db.updates_since(db.latest_sequence()).unwrap();
+            assert!(updates.next().unwrap().is_ok());
+            write(100);
+            let next = updates.next().unwrap_or_else(|| panic!("round {round}: no update after put {i}"));
+            assert_eq!(next.unwrap_or_else(|e| panic!("round {round}: {e}")).sequence, db.latest_sequence());
+        }
+        db.flush().unwrap();
+    }
+}
+
 #[test]
 fn a_sequence_number_that_was_not_written_yet_is_not_found() {
     let db = Db::open("data", Options::in_memory()).unwrap();
