@@ -32,6 +32,9 @@ const BURST_END_US: u64 = 1_000_000;
 /// # Errors
 /// Errors of the file system. An error if the written file does not read back with the same options.
 pub fn write_options_file(tools: &JobTools, families: &FamilySet) -> Result<()> {
+    // One call at a time. Otherwise a slow call could end after a call with a newer number, and the slow call would record
+    // its older file as the newest OPTIONS file.
+    let mut newest = tools.options_file.lock();
     let (temporary, number) = (tools.numbers.take(), tools.numbers.take());
     base::invariant!(temporary < number, "OPTIONS file {temporary} is renamed to the older number {number}");
     // Reset before the list is read. A change between the reset and the read makes one extra write, and is never
@@ -47,7 +50,7 @@ pub fn write_options_file(tools: &JobTools, families: &FamilySet) -> Result<()> 
     let named = all.iter().map(|(name, options)| (name.as_str(), &**options));
     match file::persist(&tools.env, &tools.paths.db, (temporary, number), &tools.options.load(), named) {
         Ok(written) => {
-            *tools.options_file.lock() = Some(written);
+            *newest = Some(written);
             Ok(())
         }
         Err(error) => {

@@ -2,10 +2,13 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
 
 use env::Env;
+use env::hook::{Call, Hook, Hooked, Op, Verdict};
 use env::logger::MemoryLogger;
-use ironstone_engine::db::{Db, OpenRequest};
+use ironstone_engine::db::{Db, LiveFileKind, LiveFilesStorageInfoOptions, OpenRequest};
 use ironstone_engine::options::file::{ReadConfig, load_latest};
 use ironstone_engine::options::{DbOptions, FamilyOptions};
 
@@ -109,4 +112,57 @@ fn a_change_of_the_database_that_a_column_family_cannot_take_is_rejected() {
     let error = db.set_db_options(&[("max_open_files", "100")]).unwrap_err();
     assert!(matches!(error.kind(), base::Kind::NotSupported | base::Kind::InvalidArgument), "{error}");
     assert_eq!(db.options().max_open_files, -1);
+}
+
+const IDLE: usize = 0;
+const ARMED: usize = 1;
+const REACHED: usize = 2;
+
+/// Delays the rename of one OPTIONS file: gives another thread many chances to finish its own OPTIONS file first.
+#[derive(Debug, Default)]
+struct LateRename {
+    state: AtomicUsize,
+    other_is_done: AtomicBool,
+}
+
+impl Hook for LateRename {
+    fn name(&self) -> &'static str {
+        "LateRename"
+    }
+
+    fn before(&self, call: &Call<'_>) -> Verdict {
+        const CHANCES: usize = 200_000;
+        let is_options = call.path.to_string_lossy().contains("OPTIONS-");
+        let reach =
+            || self.state.compare_exchange(ARMED, REACHED, Ordering::AcqRel, Ordering::Acquire).is_ok();
+        if call.op == Op::Rename && is_options && reach() {
+            let mut chances = 0..CHANCES;
+            while chances.next().is_some() && !self.other_is_done.load(Ordering::Acquire) {
+                thread::yield_now();
+            }
+        }
+        Verdict::Go
+    }
+}
+
+#[test]
+fn the_options_of_a_copy_are_the_newest_after_concurrent_changes() {
+    let (inner, hook) = (Env::memory(7), Arc::new(LateRename::default()));
+    let env = Env { fs: Arc::new(Hooked::new(inner.fs.clone(), hook.clone())), ..inner };
+    let db = open(&env, &MemoryLogger::new(), FamilyOptions::default()).unwrap();
+    let set = |db: &Db, ttl: &str| db.set_options(&db.default_family().unwrap(), &[("ttl", ttl)]).unwrap();
+    hook.state.store(ARMED, Ordering::Release);
+    thread::scope(|scope| {
+        scope.spawn(|| set(&db, "11"));
+        while hook.state.load(Ordering::Acquire) != REACHED {
+            thread::yield_now();
+        }
+        set(&db, "22");
+        hook.other_is_done.store(true, Ordering::Release);
+    });
+    assert_eq!(hook.state.swap(IDLE, Ordering::AcqRel), REACHED);
+    let live = db.live_files_storage_info(&LiveFilesStorageInfoOptions::default()).unwrap();
+    let options = live.files.iter().find(|file| file.kind == LiveFileKind::Options).unwrap();
+    let text = String::from_utf8(options.replacement_contents.clone().unwrap()).unwrap();
+    assert!(text.lines().any(|line| line.trim() == "ttl=22"), "{}: {text}", options.relative_filename);
 }
