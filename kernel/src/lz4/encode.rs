@@ -23,19 +23,19 @@ type Table = [u16; 8192];
 struct Lz4;
 
 /// The search in a text of a size class. The step grows after 64 failed tries, times the acceleration.
-struct Search<const HASHED: u32, const IS_FAR: bool>;
+struct Lz4Search<const HASHED: u32, const IS_FAR: bool>;
 
-impl<const HASHED: u32, const IS_FAR: bool> matches::Search for Search<HASHED, IS_FAR> {
+impl<const HASHED: u32, const IS_FAR: bool> matches::Search for Lz4Search<HASHED, IS_FAR> {
     const HASHED: u32 = HASHED;
     const IS_FAR: bool = IS_FAR;
     const STEP_BITS: u32 = 6;
     const INSERTS_START: bool = false;
 }
 
-type Small = Search<4, false>;
-type Medium = Search<5, false>;
-type AfterPrefix = Search<5, true>;
-type Large = Search<6, true>;
+type Small = Lz4Search<4, false>;
+type Medium = Lz4Search<5, false>;
+type AfterPrefix = Lz4Search<5, true>;
+type Large = Lz4Search<6, true>;
 
 /// An encoder with its table. One encoder encodes any number of blocks, one after the other.
 pub struct Encoder {

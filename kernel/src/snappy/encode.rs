@@ -36,18 +36,18 @@ const LARGE_SLOTS: usize = 1 << 13;
 struct Snappy;
 
 /// The search in a text of a size class. The step grows after 16 failed tries.
-struct Search<const HASHED: u32, const IS_FAR: bool>;
+struct SnappySearch<const HASHED: u32, const IS_FAR: bool>;
 
-impl<const HASHED: u32, const IS_FAR: bool> matches::Search for Search<HASHED, IS_FAR> {
+impl<const HASHED: u32, const IS_FAR: bool> matches::Search for SnappySearch<HASHED, IS_FAR> {
     const HASHED: u32 = HASHED;
     const IS_FAR: bool = IS_FAR;
     const STEP_BITS: u32 = 4;
     const INSERTS_START: bool = HASHED > 4;
 }
 
-type Small = Search<4, false>;
-type Medium = Search<5, false>;
-type Large = Search<6, true>;
+type Small = SnappySearch<4, false>;
+type Medium = SnappySearch<5, false>;
+type Large = SnappySearch<6, true>;
 
 /// An encoder with its table. One encoder encodes any number of blocks, one after the other.
 pub struct Encoder {
