@@ -23,7 +23,7 @@ use format::wal::WalPosition;
 use crate::sequence::Decision;
 use crate::sync::{Arc, Mutex};
 
-/// Whether the database takes prepared transactions (`allow_2pc`).
+/// The treatment of prepared transactions (`allow_2pc`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TwoPhase {
     #[default]
@@ -87,7 +87,7 @@ pub struct Section {
     pub decision: Arc<Decision>,
 }
 
-/// Whether a section is the last section of its transaction.
+/// The place of a section in its transaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SectionKind {
     /// The transaction is prepared with this section.

@@ -33,7 +33,7 @@ pub enum Missing {
     Skip,
 }
 
-/// Whether a batch may have markers of a two-phase commit.
+/// The treatment of a batch that has markers of a two-phase commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Markers {
     Refused,

@@ -1,4 +1,4 @@
-//! Whether the keys of a write batch have timestamps.
+//! The record of a write batch about the timestamps of its keys.
 //!
 //! The layout of a write batch does not show whether the last bytes of a key are a timestamp. So the batch records,
 //! for each column family, how its records were added. The write path compares this with the comparator of the

@@ -42,6 +42,15 @@ pub struct Change {
     pub keeps_older_snapshots: bool,
 }
 
+/// The changes of one commit that a crash can separate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Atomicity {
+    /// A crash during the commit can keep some changes and lose the later changes.
+    Each,
+    /// A crash during the commit keeps all changes or none: the records are an atomic group of the MANIFEST.
+    AllOrNone,
+}
+
 impl Change {
     /// Makes a change that flushes no memtable and that may change the keys that readers see (`keeps_keys` is
     /// false).
@@ -184,16 +193,16 @@ impl Committer {
     /// # Errors
     /// The errors of [`Self::commit`].
     pub fn commit_one(&self, change: Change) -> Result<Committed> {
-        self.commit(vec![change], false)
+        self.commit(vec![change], Atomicity::Each)
     }
 
-    /// Makes changes of versions durable and visible; with `atomic`, all or none. The change of a dropped column
+    /// Makes changes of versions durable and visible. The change of a dropped column
     /// family is skipped, and the SST files that its job wrote become obsolete.
     ///
     /// # Errors
     /// Corruption if a change does not fit its version; nothing was written. An error of the file system. The record may be
     /// on disk then, and the files of the changes must stay.
-    pub fn commit(&self, changes: Vec<Change>, atomic: bool) -> Result<Committed> {
+    pub fn commit(&self, changes: Vec<Change>, atomicity: Atomicity) -> Result<Committed> {
         let mut manifest = self.manifest.lock();
         let (dropped, changes): (Vec<_>, Vec<_>) =
             changes.into_iter().partition(|change| change.family.is_dropped());
@@ -232,7 +241,7 @@ impl Committer {
             "the oldest WAL to keep falls from {} to {min_wal:?}",
             self.min_wal_to_keep()
         );
-        let records = self.records_of(&parts, min_wal, atomic);
+        let records = self.records_of(&parts, min_wal, atomicity);
         self.write(&mut manifest, records)?;
         // Not before the records are durable: a new MANIFEST after a failed write must name the WALs that it needs.
         let min_wal = min_wal.unwrap_or_default();
@@ -502,7 +511,7 @@ impl Committer {
         );
     }
 
-    fn records_of(&self, parts: &[Part], min_wal: Option<FileNumber>, atomic: bool) -> Vec<Record> {
+    fn records_of(&self, parts: &[Part], min_wal: Option<FileNumber>, atomicity: Atomicity) -> Vec<Record> {
         let mut records: Vec<Record> = Vec::with_capacity(parts.len() + 1);
         for part in parts {
             let largest = part
@@ -529,7 +538,7 @@ impl Committer {
             records.iter().all(|(edit, _)| edit.remaining_entries.is_none()),
             "an edit of a commit belongs to another atomic group"
         );
-        if atomic && records.len() > 1 {
+        if atomicity == Atomicity::AllOrNone && records.len() > 1 {
             let n = records.len() as u32;
             for (i, (edit, _)) in records.iter_mut().enumerate() {
                 edit.remaining_entries = Some(n - 1 - i as u32);

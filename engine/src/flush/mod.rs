@@ -15,7 +15,7 @@ use base::{Error, FileNumber, Result, SequenceNumber};
 use env::executor::Pool;
 use env::thread_status::{Operation, Stage, set_stage};
 
-use crate::commit::{Change, Committed, Committer};
+use crate::commit::{Atomicity, Change, Committed, Committer};
 use crate::event::{Event, FlushFinished, FlushReason, FlushStarted, StallCondition};
 use crate::family::{Family, FamilySet, FlushPick};
 use crate::output::{
@@ -69,8 +69,11 @@ pub fn run(
     reason: FlushReason,
     atomic: bool,
 ) -> Result<Flushed> {
-    let parts = if atomic { pick_together(t) } else { pick_each(families) };
-    run_parts(t, job, parts, reason, atomic)
+    if atomic {
+        run_parts(t, job, pick_together(t), reason, Atomicity::AllOrNone)
+    } else {
+        run_parts(t, job, pick_each(families), reason, Atomicity::Each)
+    }
 }
 
 /// Flushes memtables that are already picked, in one commit.
@@ -84,7 +87,13 @@ pub fn run_picked(
     reason: FlushReason,
 ) -> Result<Flushed> {
     let parts = picks.into_iter().filter(|(_, pick)| !pick.memtables.is_empty());
-    run_parts(t, job, parts.map(|(family, pick)| Part::new(&family, pick)).collect(), reason, true)
+    run_parts(
+        t,
+        job,
+        parts.map(|(family, pick)| Part::new(&family, pick)).collect(),
+        reason,
+        Atomicity::AllOrNone,
+    )
 }
 
 fn run_parts(
@@ -92,7 +101,7 @@ fn run_parts(
     job: JobId,
     mut parts: Vec<Part>,
     reason: FlushReason,
-    atomic: bool,
+    atomicity: Atomicity,
 ) -> Result<Flushed> {
     if parts.is_empty() {
         return Ok(Flushed { committed: None });
@@ -109,7 +118,7 @@ fn run_parts(
         "a flush has a column family without memtables"
     );
     let buffers = t.tools.charge_buffers(0);
-    let done = write_and_commit(t, job, &mut parts, reason, atomic);
+    let done = write_and_commit(t, job, &mut parts, reason, atomicity);
     drop(buffers);
     match done {
         Ok(flushed) => Ok(flushed),
@@ -168,7 +177,7 @@ fn write_and_commit(
     job: JobId,
     parts: &mut [Part],
     reason: FlushReason,
-    atomic: bool,
+    atomicity: Atomicity,
 ) -> Result<Flushed> {
     // With `allow_2pc`, a later open also replays older WALs, for prepared transactions. So the closed WALs must be
     // durable before the SST files are committed: no crash may lose a record of these WALs if its entries are in SST
@@ -220,7 +229,7 @@ fn write_and_commit(
         .collect();
     set_stage(Stage::MemtableInstallFlushResults);
     // If the commit fails, keep the SST files: the record may have reached the disk.
-    let committed = t.committer.commit(changes, atomic)?;
+    let committed = t.committer.commit(changes, atomicity)?;
     for part in parts.iter() {
         remember_deleted_runs(&part.family, part.files.iter());
         count(t.tools, part);

@@ -21,7 +21,7 @@ use super::context::JobContext;
 use super::failures::Failures;
 use super::flush::Flushes;
 use super::purge::FilePurger;
-use crate::commit::Change;
+use crate::commit::{Atomicity, Change};
 use crate::event::{ErrorReason, Event, ExternalFileIngested, FlushReason};
 use crate::family::{Family, NoConversions, SuperVersion};
 use crate::ingest::{
@@ -218,8 +218,7 @@ impl Ingestions {
     }
 
     fn commit_changes(&self, jobs: &mut [Prepared], changes: Vec<Change>) -> Result<()> {
-        let atomic = changes.len() > 1;
-        match self.context.committer.commit(changes, atomic) {
+        match self.context.committer.commit(changes, Atomicity::AllOrNone) {
             Ok(committed) => {
                 jobs.iter_mut().for_each(Prepared::keep_files);
                 self.purge.committed(&committed);

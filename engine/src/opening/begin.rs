@@ -10,7 +10,7 @@ use super::context::{Opening, Shared};
 use super::opened::{Opened, Writing};
 use super::setup::{Caches, family_dirs, manifest_settings, wal_preallocate, wal_settings};
 use super::shared_dirs::spare_files_of_others;
-use crate::commit::{Change, Committer};
+use crate::commit::{Atomicity, Change, Committer};
 use crate::errors::ErrorState;
 use crate::family::{Family, FamilySet, FlushPick, ImmutableMemtable};
 use crate::files::{Live, Obsolete, Recycle, purge_lost, sweep};
@@ -219,7 +219,7 @@ impl Opening {
         wals.sync_dir()?;
         committer.record_wal_numbers();
         if !changes.is_empty() {
-            committer.commit(changes, false)?;
+            committer.commit(changes, Atomicity::Each)?;
         } else if !reuses {
             committer.roll(Vec::new())?;
         }

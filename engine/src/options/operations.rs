@@ -242,7 +242,7 @@ pub struct FlushWalOptions {
     pub rate_limiter_priority: Option<IoPriority>,
 }
 
-/// Whether a manual compaction rewrites the bottommost level.
+/// The rule for files of the bottommost level in a manual compaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BottommostLevelCompaction {
     /// Rewrites files of the bottommost level only if files of higher levels are merged into them.
@@ -256,7 +256,7 @@ pub enum BottommostLevelCompaction {
     ForceOptimized,
 }
 
-/// Whether a manual compaction collects garbage in blob files.
+/// The rule for the garbage of blob files in a manual compaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BlobGarbageCollectionPolicy {
     /// Collects garbage, even if the column family does not enable garbage collection.

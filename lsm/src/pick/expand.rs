@@ -34,6 +34,14 @@ pub(super) fn any_reserved(files: &[Arc<TableFile>]) -> bool {
     files.iter().any(|f| f.being_compacted())
 }
 
+/// The sides on which a compaction may take more files of its input level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Growth {
+    BothSides,
+    /// No file below the smallest chosen key: the round-robin order takes these files later.
+    ToTheRight,
+}
+
 impl<'a> Picker<'a> {
     /// Makes a picker for one column family, and computes the scores of all levels. `now` is the time in
     /// seconds since 1970.
@@ -137,14 +145,14 @@ impl<'a> Picker<'a> {
         !any_reserved(&self.overlapping(output_level, files))
     }
 
-    /// Returns the overlapping files of the output level. Also adds files of the input level, if that adds no
-    /// file of the output level. Returns `None` if a necessary file is reserved.
+    /// Returns the overlapping files of the output level. Also adds files of the input level on the sides that `growth`
+    /// allows, if that adds no file of the output level. Returns `None` if a necessary file is reserved.
     pub fn output_inputs(
         &self,
         input_level: usize,
         inputs: &mut Files,
         output_level: usize,
-        only_to_the_right: bool,
+        growth: Growth,
     ) -> Option<Files> {
         base::invariant!(
             input_level <= output_level,
@@ -164,7 +172,10 @@ impl<'a> Picker<'a> {
         let all = self.extent(inputs.iter().chain(&outputs));
         let own_smallest = self.extent(&*inputs).smallest;
         let wanted = Extent {
-            smallest: if only_to_the_right { own_smallest } else { all.smallest },
+            smallest: match growth {
+                Growth::ToTheRight => own_smallest,
+                Growth::BothSides => all.smallest,
+            },
             largest: all.largest,
         };
         let mut expanded = self.version.overlapping_extent(input_level, wanted);

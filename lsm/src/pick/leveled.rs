@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use base::key::user_key;
 
-use super::expand::{Files, Picker, any_reserved, bytes_of};
+use super::expand::{Files, Growth, Picker, any_reserved, bytes_of};
 use super::score::Scores;
 use super::{Inputs, Options, Priority, Reason, Task, View};
 use crate::table_file::TableFile;
@@ -371,7 +371,8 @@ impl Leveled<'_> {
             let below = if l0_move {
                 Vec::new()
             } else {
-                self.picker.output_inputs(start_level, &mut files, output_level, round_robin)?
+                let growth = if round_robin { Growth::ToTheRight } else { Growth::BothSides };
+                self.picker.output_inputs(start_level, &mut files, output_level, growth)?
             };
             if self.picker.inputs_meet_running(&[&files, &below], output_level) || any_reserved(&files) {
                 return None;

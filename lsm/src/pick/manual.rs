@@ -12,7 +12,7 @@ use base::error::{Error, Result};
 use base::ids::FileNumber;
 use base::key::{MAX_SEQUENCE, TRAILER_LEN, ValueType, append_internal, seek_key, user_key};
 
-use super::expand::{Files, Picker, any_reserved};
+use super::expand::{Files, Growth, Picker, any_reserved};
 use super::{BlobGc, Inputs, Options, Reason, Style, Task, View};
 use crate::table_file::TableFile;
 use crate::version::{Extent, KeyRange, Version, compare_boundaries};
@@ -137,7 +137,8 @@ impl Plan<'_> {
             return Step::Conflict;
         }
         let rest = if whole || universal { None } else { continuation(self.picker.version, level, &files) };
-        let Some(below) = self.picker.output_inputs(level, &mut files, output_level, false) else {
+        let Some(below) = self.picker.output_inputs(level, &mut files, output_level, Growth::BothSides)
+        else {
             return Step::Conflict;
         };
         if any_reserved(&files)

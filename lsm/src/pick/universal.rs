@@ -10,7 +10,7 @@ use base::Arrange;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::expand::{Files, Picker, any_reserved, bytes_of};
+use super::expand::{Files, Growth, Picker, any_reserved, bytes_of};
 use super::score::Scores;
 use super::{Inputs, Options, Reason, StopStyle, Task, View};
 use crate::table_file::TableFile;
@@ -198,7 +198,7 @@ impl Universal<'_> {
         if any_reserved(&own) || !self.picker.clean_cut(above.level, &mut own) {
             return None;
         }
-        let below = self.picker.output_inputs(above.level, &mut own, oldest.level, false)?;
+        let below = self.picker.output_inputs(above.level, &mut own, oldest.level, Growth::BothSides)?;
         let mut inputs = vec![Inputs { level: above.level, files: own }];
         for run in self.runs[..self.runs.len() - 2].iter().rev().take_while(|r| r.level > 0) {
             let inside = self.picker.within(run.level, self.picker.extent(&inputs[0].files));
@@ -415,7 +415,7 @@ impl Universal<'_> {
         if level == 0 && !self.picker.overlapping_l0(&mut files, output_level) {
             return None;
         }
-        let below = self.picker.output_inputs(level, &mut files, output_level, false)?;
+        let below = self.picker.output_inputs(level, &mut files, output_level, Growth::BothSides)?;
         if self.picker.inputs_meet_running(&[&files, &below], output_level) {
             return None;
         }

@@ -116,7 +116,7 @@ pub struct MetadataCacheOptions {
     pub unpartitioned_pinning: PinningTier,
 }
 
-/// Whether a kind of memory is charged to the block cache.
+/// The rule that charges a kind of memory to the block cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Charged {
     /// RocksDB's default: the dictionary buffer is charged, all other memory is not.

@@ -20,7 +20,7 @@ use super::fetch::{BlockRef, data};
 use super::file_source::Source;
 use super::index_reader::IndexCursor;
 use super::lookahead::LookAhead;
-use super::prefetch::{Pace, ReadAhead};
+use super::prefetch::{Pace, ReadAhead, SystemHelp};
 use super::read_ctx::ReadCtx;
 use super::reader::Reader;
 
@@ -93,8 +93,7 @@ impl TableIter {
                 &reader.table_options,
                 ctx.readahead_size,
                 reader.data_end,
-                ctx.async_io,
-                ctx.for_compaction,
+                SystemHelp { announce: ctx.async_io, delegate: ctx.for_compaction },
             ),
             look_ahead: LookAhead::new(),
             check_prefix: !ctx.total_order_seek

@@ -57,6 +57,15 @@ impl Window for Fixed {
     }
 }
 
+/// The prefetches that a scan asks the system for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SystemHelp {
+    /// The system is asked to prefetch the bytes after the window.
+    pub announce: bool,
+    /// The system holds the bytes that are far ahead. Compactions ask for this.
+    pub delegate: bool,
+}
+
 /// The window of a scan.
 #[derive(Debug)]
 pub(super) struct ReadAhead {
@@ -97,15 +106,13 @@ pub struct Pace {
 
 impl ReadAhead {
     /// Makes a window that reads `explicit` bytes ahead, or follows the options if `explicit` is 0.
-    /// `announce`: the system is asked to prefetch the bytes after the window. `delegate`: the system holds
-    /// the bytes that are far ahead.
     pub(super) fn new(
         options: &BlockBasedTableOptions,
         explicit: usize,
         limit: u64,
-        announce: bool,
-        delegate: bool,
+        help: SystemHelp,
     ) -> Self {
+        let SystemHelp { announce, delegate } = help;
         let most = options.max_auto_readahead_size;
         let initial = options.initial_auto_readahead_size.min(most);
         ReadAhead {

@@ -9,7 +9,7 @@ use super::block_kind::BlockKind;
 use super::fetch::index;
 use super::filter_reader::FilterBlocks;
 use super::index_reader::IndexReader;
-use super::prefetch::ReadAhead;
+use super::prefetch::{ReadAhead, SystemHelp};
 use super::read_ctx::ReadCtx;
 use super::reader::Reader;
 
@@ -23,7 +23,8 @@ impl Reader {
     /// Corruption with the offset of the first corrupt block. Errors of the file.
     pub fn verify_checksums(&self, ctx: &ReadCtx) -> Result<()> {
         let readahead = if ctx.readahead_size > 0 { ctx.readahead_size } else { READAHEAD };
-        let mut ahead = ReadAhead::new(&self.table_options, readahead, self.source.size, false, false);
+        let mut ahead =
+            ReadAhead::new(&self.table_options, readahead, self.source.size, SystemHelp::default());
         let once = ReadCtx { fill_cache: false, verify_checksums: true, cache_only: false, ..ctx.clone() };
         for handle in self.metaindex.entries.values() {
             self.check(*handle, BlockKind::Index, &once, &mut ahead)?;
