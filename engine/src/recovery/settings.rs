@@ -56,6 +56,9 @@ pub struct Replayed {
     /// True if replay skipped a record anywhere. These WALs must not be replayed by another recovery mode
     /// once newer WALs exist.
     pub damaged: bool,
+    /// True if replay changed the timestamps of keys, because the open turned timestamps on or off. Newer WALs must not follow
+    /// these WALs: after another change, the older entries would have timestamps and the newer entries would have none.
+    pub has_changed_timestamps: bool,
     /// The oldest WAL that may be incomplete: replay skipped bytes or found records missing, or its file was
     /// recycled. If the open is read-only, the writer may have changed this WAL during the replay.
     pub in_doubt: Option<FileNumber>,

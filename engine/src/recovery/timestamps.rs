@@ -6,9 +6,9 @@
 //!  a size             no timestamps             lose their timestamps
 //!  a size             another size              the open fails
 //! ```
-//! The first two cases follow an open that turned timestamps on or off. With `avoid_flush_during_recovery`, a WAL from before
-//! the change stays, and each later open replays the WAL again. A size counts for the records after it in the same WAL.
-//! RocksDB: `util/udt_util.cc`.
+//! The first two cases follow an open that turned timestamps on or off. This open flushes the WALs, also with
+//! `avoid_flush_during_recovery`: if a WAL stayed and timestamps were turned off and on again, its entries would hide newer entries
+//! that were written without timestamps. A size counts for the records after it in the same WAL. RocksDB: `util/udt_util.cc`.
 
 use base::{Error, FamilyId, Result, ValueType};
 use format::batch::{self, Batch, Marker, Record, append};

@@ -396,6 +396,7 @@ impl<'a> Replay<'a> {
         let converted = self.timestamps.converted(bytes, self.families).map_err(|error| {
             if error.is_corruption() { Fault::Report(error) } else { Fault::Fatal(error) }
         })?;
+        self.done.has_changed_timestamps |= converted.is_some();
         let bytes = converted.as_deref().unwrap_or(bytes);
         let filtered = self.filter(bytes, wal)?;
         let source = Source::recovered(wal);

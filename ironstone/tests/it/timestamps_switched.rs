@@ -90,3 +90,18 @@ fn large_values_of_a_wal_from_before_the_change_can_be_read() {
         }
     }
 }
+
+#[test]
+fn an_entry_without_a_timestamp_hides_an_older_entry_of_a_wal_after_timestamps_are_off_and_on_again() {
+    let (plain, stamped) = both("avoid_flush_during_recovery=true");
+    let db = Db::open("data", stamped.clone()).unwrap();
+    keys().iter().for_each(|key| put(&db, key, 5, b"old"));
+    drop(db);
+    let db = Db::open("data", plain).unwrap();
+    keys().iter().for_each(|key| db.put(key, b"new").unwrap());
+    drop(db);
+    for _ in 0..2 {
+        let db = Db::open("data", stamped.clone()).unwrap();
+        assert_eq!(scan(&db, at(u64::MAX)), rows_of(&keys(), b"new"));
+    }
+}

@@ -3,6 +3,7 @@
 //! repair and an import.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use ironstone::{
     Checkpoint, Db, Family, FamilyDescriptor, ImportColumnFamilyOptions, Kind, Options, ReadOptions,
@@ -233,7 +234,7 @@ fn a_repair_keeps_the_boundaries_of_sst_files_without_timestamps() {
                 out.close().unwrap();
             }
         } else {
-            fs.unlink(std::path::Path::new("data/CURRENT")).unwrap();
+            fs.unlink(Path::new("data/CURRENT")).unwrap();
         }
         let report = ironstone::repair("data", stamped.clone(), Vec::new()).unwrap();
         assert!(report.problems.iter().all(|found| found.weight != ironstone::Weight::Loss), "{report:?}");
@@ -336,9 +337,11 @@ fn a_family_without_timestamps_flushes_and_compacts_after_it_had_a_history() {
 #[test]
 fn a_repair_of_a_damaged_wal_keeps_the_keys_from_before_a_change_of_timestamps() {
     for (turned_on, damaged) in [(true, 0), (true, 1), (true, 2), (false, 0), (false, 1), (false, 2)] {
-        let (plain, stamped) = both("avoid_flush_during_recovery=true");
-        let fs = plain.db.env.fs.clone();
-        let (before, now) = if turned_on { (&plain, &stamped) } else { (&stamped, &plain) };
+        let pair = || {
+            let (plain, stamped) = both("avoid_flush_during_recovery=true");
+            if turned_on { (plain, stamped) } else { (stamped, plain) }
+        };
+        let (before, _) = pair();
         let db = Db::open("data", before.clone()).unwrap();
         for key in keys() {
             match turned_on {
@@ -347,10 +350,15 @@ fn a_repair_of_a_damaged_wal_keeps_the_keys_from_before_a_change_of_timestamps()
             }
         }
         drop(db);
-        // The open keeps the WAL from before the change.
+        let mut bytes = before.db.env.fs.read_all(Path::new("data/000004.log"), u64::MAX).unwrap();
+        // RocksDB keeps the WAL from before the change. Here the open would flush the WAL, so another database gets the WAL.
+        let (before, now) = pair();
+        drop(Db::open("data", before).unwrap());
         drop(Db::open("data", now.clone()).unwrap());
-        let wal = std::path::Path::new("data/000004.log");
-        let mut bytes = fs.read_all(wal, u64::MAX).unwrap();
+        let fs = now.db.env.fs.clone();
+        let names = fs.list(Path::new("data")).unwrap();
+        let wal = names.iter().filter(|name| name.ends_with(".log")).max().unwrap();
+        let wal = &Path::new("data").join(wal);
         let value = b"value of the first wal";
         let all = bytes.windows(value.len()).enumerate().filter(|(_, window)| window == value);
         let found = all.map(|(at, _)| at).nth(damaged * 4).unwrap();
@@ -429,7 +437,7 @@ fn live(seed: u64) {
         db.close().unwrap();
         drop(db);
         if chance.percent(33) {
-            plain.db.env.fs.unlink(std::path::Path::new("data/CURRENT")).unwrap();
+            plain.db.env.fs.unlink(Path::new("data/CURRENT")).unwrap();
             ironstone::repair("data", options.clone(), Vec::new()).unwrap();
         }
         is_stamped ^= chance.percent(50);
