@@ -44,7 +44,8 @@ impl Db {
     }
 
     /// Cancels all running compactions, manual and automatic, and starts no compaction until
-    /// [`Db::resume_all_compactions`]. Flushes continue. Returns when no compaction runs. A canceled or rejected manual
+    /// [`Db::resume_all_compactions`]. Flushes continue, but a flush without `allow_write_stall` waits while level 0 is near the
+    /// limit that stops writes, and can then wait for the resume. Returns when no compaction runs. A canceled or rejected manual
     /// compaction returns Incomplete with the subcode `CompactionAborted`. Calls are counted. RocksDB:
     /// `AbortAllCompactions`.
     ///

@@ -13,7 +13,7 @@
 //! | `statistics`, `wal_filter`, `compaction_filter_factory` | objects without a text; `statistics` is an object of each campaign, filters change results |
 //! | `allow_ingest_behind`, `cf_allow_ingest_behind` | must stay on once they are on; the tests of `ingest` and `differ` ingest behind |
 //! | `disallow_memtable_writes` | refuses every write |
-//! | `persist_user_defined_timestamps` | needs a family with timestamps; the timestamp campaign of `differ` draws the families |
+//! | `persist_user_defined_timestamps` | needs a family with timestamps; the tests of `timestamps_toggled` draw lives with both values |
 //! | `compat` | lowers formats; the tests of `releases` open such databases with the named release |
 //! | `memory_budget_bytes` | [`memory_budget`] draws the same limit as an object |
 //! | `huge_page_tlb_size` | neither engine reads it from a text |
