@@ -65,15 +65,13 @@ pub fn library_in(dir: &Path) -> PathBuf {
     let deps = std::env::current_exe().unwrap().parent().unwrap().to_path_buf();
     let built = deps.with_file_name("examples").join("libironstone_c.so");
     let time = |path: &Path| std::fs::metadata(path).and_then(|meta| meta.modified()).ok();
-    let calls = std::fs::read_dir(&deps).unwrap().map(|entry| entry.unwrap().path());
-    let calls = calls.filter(|path| {
-        let name = path.file_name().unwrap().to_string_lossy();
-        name.starts_with("libironstone_c_calls-") && name.ends_with(".rlib")
-    });
-    let newest = calls.filter_map(|path| time(&path)).max();
+    // Cargo writes the names of all source files beside the library. A name with a space is skipped.
+    let sources = std::fs::read_to_string(built.with_extension("d")).unwrap_or_default();
+    let sources = sources.split_once(": ").map_or("", |(_, sources)| sources).split_whitespace();
+    let newest = sources.filter_map(|source| time(Path::new(source))).max();
     assert!(
         time(&built).is_some() && time(&built) >= newest,
-        "{} is absent or older than the crate: run `cargo build -p ironstone-c-calls --example ironstone_c`",
+        "{} is absent or older than its source files: run `cargo build -p ironstone-c-calls --example ironstone_c`",
         built.display()
     );
     let lib = dir.join("lib");
