@@ -1,10 +1,12 @@
 //! One sort for all rows that are sorted rarely.
 //!
-//! The compiler makes a copy of the standard sort for each type of element and each comparison: 4 to 8 KB of machine code. Sixty
-//! such copies were a tenth of the C library and of the time to build the library. The sort here puts the places of the elements in
-//! order, and the places have one type. The comparison comes as a reference to a function, so the program holds one copy.
+//! The compiler makes a copy of the standard sort for each type of element and each comparison: 4 to 8 KB of machine code. The C
+//! library had 82 copies. With 31 copies its file is 0.4 MB smaller, and its build takes 7 % less CPU time. The sort here puts the
+//! places of the elements in order, and the places have one type. The comparison comes as a reference to a function, so the
+//! program holds one copy.
 //!
-//! A comparison through a reference costs about 2 ns more. Use the standard sort where a read or a write of a user sorts.
+//! The compiler cannot inline a comparison that comes as a reference. Use the standard sort where a read or a write of a user
+//! sorts.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,5 @@
-//! The terms that all crates use: keys, sequence numbers, errors, comparators, the iterator trait.
+//! The terms that all crates use: keys, sequence numbers, errors, comparators, the iterator trait. Also the maps and the sort that
+//! all crates share.
 //!
 //! This crate uses no file, no thread and no clock. Every build waits for this crate, so it stays small and changes
 //! rarely. A term that only two modules share does not belong here.

@@ -1,9 +1,9 @@
 //! [`Db::why`] and its answer: why operations were slow.
 
-use base::Arrange;
 use std::fmt;
 use std::time::Duration;
 
+use base::Arrange;
 use base::stats::{Cause, OperationKind};
 use engine::stats::{OperationSum, StallReason, StallSum};
 use lsm::pressure;

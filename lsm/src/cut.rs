@@ -10,10 +10,10 @@
 //!   below       [d    k]
 //! ```
 
-use base::Arrange;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use base::Arrange;
 use base::key::{self, InternalOrder, user_key};
 use base::order::head;
 

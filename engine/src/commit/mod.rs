@@ -42,12 +42,12 @@ pub struct Change {
     pub keeps_older_snapshots: bool,
 }
 
-/// The changes of one commit that a crash can separate.
+/// What a crash during a commit can keep of the changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Atomicity {
-    /// A crash during the commit can keep some changes and lose the later changes.
+    /// The first changes, without the later changes.
     Each,
-    /// A crash during the commit keeps all changes or none: the records are an atomic group of the MANIFEST.
+    /// All changes or none. The records are an atomic group of the MANIFEST.
     AllOrNone,
 }
 
@@ -196,8 +196,8 @@ impl Committer {
         self.commit(vec![change], Atomicity::Each)
     }
 
-    /// Makes changes of versions durable and visible. The change of a dropped column
-    /// family is skipped, and the SST files that its job wrote become obsolete.
+    /// Makes changes of versions durable and visible. The change of a dropped column family is skipped, and the SST files
+    /// that its job wrote become obsolete.
     ///
     /// # Errors
     /// Corruption if a change does not fit its version; nothing was written. An error of the file system. The record may be

@@ -1,6 +1,6 @@
 //! The settings that all output files of one job share, and the statistics that the purpose of a file selects.
 //!
-//! Not here: what one file gets of its own, such as its number and its keys (`file`).
+//! Not here: the number, the keys and the size of one file (`file`).
 
 use base::FamilyId;
 use base::ids::JobId;

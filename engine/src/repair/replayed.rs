@@ -14,7 +14,7 @@
 use std::path::{Path, PathBuf};
 
 use base::map::HashMap;
-use base::{FamilyId, FileNumber, SequenceNumber};
+use base::{Arrange, FamilyId, FileNumber, SequenceNumber};
 use format::batch::{Batch, Marker, Record};
 use format::edit::NewFile;
 
@@ -66,7 +66,7 @@ fn held(
     last: SequenceNumber,
 ) -> Held {
     runs.retain(|run| run.0 <= last && first <= run.1);
-    runs.sort_unstable();
+    runs.arrange();
     if runs.is_empty() {
         return Held::None;
     }

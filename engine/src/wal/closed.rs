@@ -42,7 +42,7 @@ impl ClosedState {
     /// entry of these WALs is still needed. The file is never synced again, because the failed call left an unknown
     /// state.
     pub fn after_failure(mut old: Active, error: Option<Error>, manual_flush: bool) -> ClosedState {
-        // The file may lack its end in any case, so an error of the close adds nothing.
+        // The result of the close does not matter: the failed call may have lost records at the end of the file already.
         let _ = old.file.close();
         match error {
             _ if old.durable.bytes == old.writer.offset() => ClosedState::Durable,

@@ -1,7 +1,8 @@
 //! Metrics as labelled samples, for scrapes and exporters.
 
-use base::Arrange;
 use std::time::Duration;
+
+use base::Arrange;
 
 use super::{DatabaseMetrics, FamilyMetrics, LevelMetrics, Metrics, OperationMetrics};
 

@@ -121,19 +121,24 @@ fn prepare(db: &TransactionDb, name: &str, value: &[u8]) -> ironstone::Transacti
 
 const KEPT_WALS: [&str; 2] = ["", "avoid_flush_during_recovery=true"];
 
+/// Writes every key with the value "old". Returns the options before and after the change of timestamps.
+fn with_old_values(text: &str, turned_on: bool) -> (Options, Options) {
+    let (plain, stamped) = both(text);
+    let (before, now) = if turned_on { (plain, stamped) } else { (stamped, plain) };
+    let db = Db::open("data", before.clone()).unwrap();
+    write(&db, !turned_on, b"old");
+    (before, now)
+}
+
 #[test]
 fn a_prepared_transaction_commits_after_timestamps_are_turned_on_or_off() {
     for (text, turned_on) in KEPT_WALS.iter().flat_map(|text| [(text, true), (text, false)]) {
-        let (plain, stamped) = both(text);
-        let (before, now) = if turned_on { (&plain, &stamped) } else { (&stamped, &plain) };
-        let db = Db::open("data", before.clone()).unwrap();
-        write(&db, !turned_on, b"old");
-        drop(db);
-        let db = committed(before);
+        let (before, now) = with_old_values(text, turned_on);
+        let db = committed(&before);
         let prepared = prepare(&db, "waits", b"new");
         drop((prepared, db));
         for commits in [false, true] {
-            let db = committed(now);
+            let db = committed(&now);
             assert_eq!(scan(&db, reading(turned_on)), rows_of(&keys(), b"old"), "{text} {turned_on}");
             let transaction = db.transaction_by_name(b"waits").unwrap();
             if commits {
@@ -146,26 +151,22 @@ fn a_prepared_transaction_commits_after_timestamps_are_turned_on_or_off() {
         }
         // The section is from before the change, and the commit is from after the change.
         for _ in 0..2 {
-            let db = committed(now);
+            let db = committed(&now);
             assert!(db.all_prepared_transactions().is_empty());
             assert_eq!(scan(&db, reading(turned_on)), rows_of(&keys(), b"new"), "{text} {turned_on}");
         }
-        let db = committed(now);
+        let db = committed(&now);
         db.flush().unwrap();
         drop(db);
-        assert_eq!(scan(&committed(before), reading(!turned_on)), rows_of(&keys(), b"new"));
+        assert_eq!(scan(&committed(&before), reading(!turned_on)), rows_of(&keys(), b"new"));
     }
 }
 
 #[test]
 fn a_transaction_that_was_committed_before_the_change_is_replayed_with_the_keys_of_now() {
     for (text, turned_on) in KEPT_WALS.iter().flat_map(|text| [(text, true), (text, false)]) {
-        let (plain, stamped) = both(text);
-        let (before, now) = if turned_on { (&plain, &stamped) } else { (&stamped, &plain) };
-        let db = Db::open("data", before.clone()).unwrap();
-        write(&db, !turned_on, b"old");
-        drop(db);
-        let db = committed(before);
+        let (before, now) = with_old_values(text, turned_on);
+        let db = committed(&before);
         let transaction = prepare(&db, "done", b"new");
         if !turned_on {
             transaction.set_commit_timestamp(7).unwrap();
@@ -173,7 +174,7 @@ fn a_transaction_that_was_committed_before_the_change_is_replayed_with_the_keys_
         transaction.commit().unwrap();
         drop((transaction, db));
         for _ in 0..2 {
-            let db = committed(now);
+            let db = committed(&now);
             assert!(db.all_prepared_transactions().is_empty());
             assert_eq!(scan(&db, reading(turned_on)), rows_of(&keys(), b"new"), "{text} {turned_on}");
         }
@@ -239,11 +240,9 @@ fn a_secondary_and_a_follower_read_on_while_the_writer_turns_timestamps_on_and_o
 #[test]
 fn a_repair_adds_an_orphan_sst_file_from_before_a_change_of_timestamps() {
     for turned_on in [true, false] {
-        let (plain, stamped) = both("");
-        let fs = plain.db.env.fs.clone();
-        let (before, now) = if turned_on { (&plain, &stamped) } else { (&stamped, &plain) };
-        let db = Db::open("data", before.clone()).unwrap();
-        write(&db, !turned_on, b"old");
+        let (before, now) = with_old_values("", turned_on);
+        let fs = now.db.env.fs.clone();
+        let db = Db::open("data", before).unwrap();
         db.flush().unwrap();
         db.close().unwrap();
         drop(db);

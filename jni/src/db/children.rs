@@ -5,6 +5,7 @@
 //!
 //! The list has the numbers of the slots that had such objects, and a slot says which list names it: see [`crate::handle`].
 
+use base::Arrange;
 use env::sync::Mutex;
 
 use crate::handle::{Handle, Owner};
@@ -61,7 +62,7 @@ impl Children {
             return;
         }
         if state.slots.len() >= state.prune_at {
-            state.slots.sort_unstable();
+            state.slots.arrange();
             state.slots.dedup();
             state.slots.retain(|slot| self.owner.lists(*slot));
             state.prune_at = 64.max(2 * state.slots.len());
@@ -72,7 +73,7 @@ impl Children {
     /// Returns the handles of the open objects of a type. Does not wait for running calls.
     pub fn of_type<T: 'static>(&self) -> Vec<Handle> {
         let mut slots = self.state.lock().slots.clone();
-        slots.sort_unstable();
+        slots.arrange();
         slots.dedup();
         let handles = slots.into_iter().filter_map(|slot| self.owner.handle(slot));
         handles.filter(|handle| handle.is_of_type::<T>()).collect()

@@ -101,7 +101,8 @@ fn snapshot_of(handle: Handle) -> Option<Arc<Snapshot>> {
     handle.shared::<Arc<Snapshot>>().ok().map(|snapshot| snapshot.clone())
 }
 
-/// Receives the snapshot of the next operation. Closes the handle of the snapshot before, and then calls the notifier of Java, if there is one.
+/// Receives the snapshot of the next operation. Closes the handle of the snapshot before, and then calls the notifier of Java, if
+/// there is one.
 pub(super) struct NextSnapshot {
     pub parts: Arc<Parts>,
     pub java: Option<Arc<JavaNotifier>>,

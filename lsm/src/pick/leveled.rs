@@ -7,9 +7,9 @@
 //! picker takes marked files, bottommost files with obsolete entries, expired files, and files whose period
 //! has passed.
 
-use base::Arrange;
 use std::sync::Arc;
 
+use base::Arrange;
 use base::key::user_key;
 
 use super::expand::{Files, Growth, Picker, any_reserved, bytes_of};

@@ -1,7 +1,8 @@
 //! The order in which the files of a level are tried (`compaction_pri`).
 
-use base::Arrange;
 use std::cmp::Reverse;
+
+use base::Arrange;
 
 use super::leveled::Leveled;
 use super::{Options, Priority};

@@ -6,9 +6,10 @@
 //! ratio); too many runs; files that are marked for compaction. Follows RocksDB
 //! `db/compaction/compaction_picker_universal.cc`.
 
-use base::Arrange;
 use std::ops::Range;
 use std::sync::Arc;
+
+use base::Arrange;
 
 use super::expand::{Files, Growth, Picker, any_reserved, bytes_of};
 use super::score::Scores;

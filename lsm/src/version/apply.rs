@@ -5,7 +5,6 @@
 //! follow RocksDB `db/version_builder.cc`. A version that violates the rules of its levels is rejected
 //! before publication, and is never written.
 
-use base::{Arrange, FileNumber};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,6 +12,7 @@ use std::sync::Arc;
 use base::error::{Error, Result};
 use base::key::InternalOrder;
 use base::map::{HashMap, HashSet};
+use base::{Arrange, FileNumber};
 
 use super::{BlobFile, BlobFiles, BlobGarbage, LevelFiles, MAX_LEVELS, Version};
 use crate::table_file::TableFile;
