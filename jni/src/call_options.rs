@@ -1,7 +1,8 @@
 //! Options of calls: `ReadOptions`, `WriteOptions`, `FlushOptions`.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::ops::Deref;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use base::{Error, Result};
@@ -11,9 +12,10 @@ use env::sync::Mutex;
 
 use crate::fault::Outcome;
 use crate::field::Field;
-use crate::handle::Handle;
-use crate::native::{disposers, natives, rows};
+use crate::handle::{Exclusive, Handle, Shared};
+use crate::native::{Argument, Reach, disposers, natives, rows};
 use crate::slice::SliceObject;
+use crate::untouched::{self, Live};
 
 /// `ReadOptions`. Java passes bounds and timestamps as slices. The options keep copies of their bytes.
 #[derive(Clone, Default)]
@@ -43,6 +45,111 @@ impl ReadObject {
         let released = |_| Error::invalid_argument("the snapshot of the read options was released");
         let snapshot = self.snapshot.shared::<Arc<Snapshot>>().map_err(released)?.clone();
         Ok(Cow::Owned(ReadOptions { snapshot: Some(snapshot), ..self.options.clone() }))
+    }
+}
+
+/// The handle of a `ReadOptions`: of an object, or of [`untouched`] options.
+#[derive(Clone, Copy)]
+pub struct ReadHandle(Handle);
+
+/// The options of all untouched handles.
+static UNTOUCHED: LazyLock<ReadObject> = LazyLock::new(ReadObject::default);
+
+/// Shared use of read options.
+pub enum ReadGuard {
+    Untouched(&'static ReadObject),
+    Object(Shared<ReadObject>),
+}
+
+impl Deref for ReadGuard {
+    type Target = ReadObject;
+
+    #[inline]
+    fn deref(&self) -> &ReadObject {
+        match self {
+            ReadGuard::Untouched(options) => options,
+            ReadGuard::Object(options) => options,
+        }
+    }
+}
+
+impl Argument for ReadHandle {
+    type Raw = Handle;
+
+    #[inline]
+    fn from_raw(raw: Handle) -> ReadHandle {
+        ReadHandle(raw)
+    }
+}
+
+impl ReadHandle {
+    /// The handle of no object: natives of reads without `ReadOptions` use the defaults.
+    pub const NULL: ReadHandle = ReadHandle(Handle::NULL);
+
+    /// Uses the options together with other users.
+    ///
+    /// # Errors
+    /// IllegalStateException if this is not the handle of open `ReadOptions`.
+    #[inline]
+    pub fn shared(self) -> Outcome<ReadGuard> {
+        let object = match untouched::is_compact(self.0) {
+            false => self.0,
+            true => match untouched::live(self.0)? {
+                Live::Untouched => return Ok(ReadGuard::Untouched(&UNTOUCHED)),
+                Live::Touched(object) => object,
+            },
+        };
+        Ok(ReadGuard::Object(object.shared()?))
+    }
+
+    /// Uses the options exclusively, for a change. Makes the object of untouched options.
+    ///
+    /// # Errors
+    /// The errors of [`Self::shared`].
+    pub fn exclusive(self) -> Outcome<Exclusive<ReadObject>> {
+        let object = match untouched::is_compact(self.0) {
+            false => self.0,
+            true => untouched::touch(self.0, || Handle::new(ReadObject::default()))?,
+        };
+        Ok(object.exclusive()?)
+    }
+
+    /// Calls a function with the options. Without options, calls the function with the defaults.
+    ///
+    /// # Errors
+    /// The errors of [`Self::shared`], of [`ReadObject::get`], and of the function.
+    #[inline]
+    pub fn read<R>(self, call: impl FnOnce(&ReadOptions) -> Outcome<R>) -> Outcome<R> {
+        if self.0.is_null() {
+            return call(&UNTOUCHED.options);
+        }
+        call(&*self.shared()?.get()?)
+    }
+
+    /// Returns true without options.
+    pub fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+
+    fn close(self) {
+        match untouched::is_compact(self.0) {
+            false => self.0.close_as::<ReadObject>(),
+            true => untouched::close(self.0),
+        }
+    }
+}
+
+impl Reach<ReadObject> for ReadHandle {
+    type Shared = ReadGuard;
+
+    #[inline]
+    fn reach(self) -> Outcome<ReadGuard> {
+        self.shared()
+    }
+
+    #[inline]
+    fn reach_to_change(self) -> Outcome<Exclusive<ReadObject>> {
+        self.exclusive()
     }
 }
 
@@ -87,7 +194,7 @@ impl Field<i64> for Duration {
 }
 
 rows! {
-    ReadObject [ReadOptions] |o|;
+    ReadObject by ReadHandle [ReadOptions] |o|;
     setVerifyChecksums verifyChecksums: bool => o.options.verify_checksums;
     setFillCache fillCache: bool => o.options.fill_cache;
     setReadTier readTier: i8 => o.options.read_tier;
@@ -125,7 +232,6 @@ rows! {
 }
 
 disposers! {
-    ReadOptions: ReadObject;
     WriteOptions: WriteOptions;
     FlushOptions: FlushOptions;
 }
@@ -145,12 +251,12 @@ fn show(shown: &Shown, bytes: Option<&Vec<u8>>) -> Handle {
 
 /// Replaces the bytes of an option, and closes the handle that the getter of the option returned.
 fn set_slice(
-    options: Handle,
+    options: ReadHandle,
     bytes: Handle,
     place: impl FnOnce(&mut ReadObject) -> (&mut Option<Vec<u8>>, &mut Shown),
 ) -> Outcome<()> {
     let bytes = slice(bytes)?;
-    let mut options = options.exclusive::<ReadObject>()?;
+    let mut options = options.exclusive()?;
     let (option, shown) = place(&mut options);
     *option = bytes;
     *shown = Shown::default();
@@ -158,8 +264,13 @@ fn set_slice(
 }
 
 natives! {
+    /// Makes no object: see [`untouched`].
     fn ReadOptions_newReadOptions__[_]() -> Handle {
-        Handle::new(ReadObject::default())
+        untouched::new()
+    }
+
+    fn ReadOptions_disposeInternal | ReadOptions_disposeInternalJni[_](options: ReadHandle) {
+        options.close();
     }
 
     fn ReadOptions_newReadOptions__ZZ[_](verify_checksums: bool, fill_cache: bool) -> Handle {
@@ -167,58 +278,61 @@ natives! {
         Handle::new(ReadObject { options, ..ReadObject::default() })
     }
 
-    fn ReadOptions_copyReadOptions[_](options: Handle) -> Handle {
-        Handle::new(ReadObject::clone(&*options.shared::<ReadObject>()?))
+    fn ReadOptions_copyReadOptions[_](options: ReadHandle) -> Handle {
+        match options.shared()? {
+            ReadGuard::Untouched(_) => untouched::new(),
+            ReadGuard::Object(object) => Handle::new(ReadObject::clone(&object)),
+        }
     }
 
     /// Sets the snapshot of reads. The options do not keep the snapshot: after its release, a read with these options fails, until
     /// another snapshot is set. The handle 0: reads see the newest entries.
-    fn ReadOptions_setSnapshot[_](options: Handle, snapshot: Handle) {
+    fn ReadOptions_setSnapshot[_](options: ReadHandle, snapshot: Handle) {
         if !snapshot.is_null() {
             snapshot.shared::<Arc<Snapshot>>()?;
         }
-        options.exclusive::<ReadObject>()?.snapshot = snapshot;
+        options.exclusive()?.snapshot = snapshot;
     }
 
     /// Returns the handle of the snapshot. Returns 0 without a snapshot, and after the release of the snapshot.
-    fn ReadOptions_snapshot[_](options: Handle) -> Handle {
-        let snapshot = options.shared::<ReadObject>()?.snapshot;
+    fn ReadOptions_snapshot[_](options: ReadHandle) -> Handle {
+        let snapshot = options.shared()?.snapshot;
         if snapshot.is_live() { snapshot } else { Handle::NULL }
     }
 
-    fn ReadOptions_setIterateUpperBound[_](options: Handle, key: Handle) {
+    fn ReadOptions_setIterateUpperBound[_](options: ReadHandle, key: Handle) {
         set_slice(options, key, |o| (&mut o.options.iterate_upper_bound, &mut o.upper_bound))?;
     }
 
-    fn ReadOptions_iterateUpperBound[_](options: Handle) -> Handle {
-        let options = options.shared::<ReadObject>()?;
+    fn ReadOptions_iterateUpperBound[_](options: ReadHandle) -> Handle {
+        let options = options.shared()?;
         show(&options.upper_bound, options.options.iterate_upper_bound.as_ref())
     }
 
-    fn ReadOptions_setIterateLowerBound[_](options: Handle, key: Handle) {
+    fn ReadOptions_setIterateLowerBound[_](options: ReadHandle, key: Handle) {
         set_slice(options, key, |o| (&mut o.options.iterate_lower_bound, &mut o.lower_bound))?;
     }
 
-    fn ReadOptions_iterateLowerBound[_](options: Handle) -> Handle {
-        let options = options.shared::<ReadObject>()?;
+    fn ReadOptions_iterateLowerBound[_](options: ReadHandle) -> Handle {
+        let options = options.shared()?;
         show(&options.lower_bound, options.options.iterate_lower_bound.as_ref())
     }
 
-    fn ReadOptions_setTimestamp[_](options: Handle, timestamp: Handle) {
+    fn ReadOptions_setTimestamp[_](options: ReadHandle, timestamp: Handle) {
         set_slice(options, timestamp, |o| (&mut o.options.timestamp, &mut o.timestamp))?;
     }
 
-    fn ReadOptions_timestamp[_](options: Handle) -> Handle {
-        let options = options.shared::<ReadObject>()?;
+    fn ReadOptions_timestamp[_](options: ReadHandle) -> Handle {
+        let options = options.shared()?;
         show(&options.timestamp, options.options.timestamp.as_ref())
     }
 
-    fn ReadOptions_setIterStartTs[_](options: Handle, timestamp: Handle) {
+    fn ReadOptions_setIterStartTs[_](options: ReadHandle, timestamp: Handle) {
         set_slice(options, timestamp, |o| (&mut o.options.iter_start_ts, &mut o.iter_start_ts))?;
     }
 
-    fn ReadOptions_iterStartTs[_](options: Handle) -> Handle {
-        let options = options.shared::<ReadObject>()?;
+    fn ReadOptions_iterStartTs[_](options: ReadHandle) -> Handle {
+        let options = options.shared()?;
         show(&options.iter_start_ts, options.options.iter_start_ts.as_ref())
     }
 

@@ -16,7 +16,7 @@ use env::sync::thread_local;
 use format::batch::Batch;
 
 use crate::batch::BatchObject;
-use crate::call_options::ReadObject;
+use crate::call_options::ReadHandle;
 use crate::class::{Class, Global, Method, Value};
 use crate::collections;
 use crate::fault::Outcome;
@@ -153,12 +153,12 @@ natives! {
         Handle::new(TableFilter::new(move |properties| is_read(&object, properties)))
     }
 
-    fn ReadOptions_setTableFilter[_](options: Handle, filter: Handle) {
+    fn ReadOptions_setTableFilter[_](options: ReadHandle, filter: Handle) {
         let filter = match filter.is_null() {
             true => None,
             false => Some(filter.shared::<TableFilter>()?.clone()),
         };
-        options.exclusive::<ReadObject>()?.options.table_filter = filter;
+        options.exclusive()?.options.table_filter = filter;
     }
 
     fn AbstractWalFilter_createNewWalFilter[java, this]() -> Handle {

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use base::{Error, Order, Pinned};
-use engine::options::{ReadOptions, WriteOptions};
+use engine::options::WriteOptions;
 use ironstone::{WriteBatchWithIndex, WriteBatchWithIndexOptions};
 
 use crate::batch::{BatchObject, batch_writes};
-use crate::call_options::ReadObject;
+use crate::call_options::ReadHandle;
 use crate::class::{Class, Method, Value};
 use crate::comparator::ComparatorObject;
 use crate::db::children::Children;
@@ -127,21 +127,19 @@ fn get_alone(handle: Handle, options: Handle, cf: Handle, key: &[u8]) -> Outcome
 fn get_with_db(
     handle: Handle,
     db: Handle,
-    options: Handle,
+    options: ReadHandle,
     cf: Handle,
     key: &[u8],
 ) -> Outcome<Option<Pinned>> {
     let (object, db) = (handle.shared::<IndexedObject>()?, database(db)?);
     let family = InFamily::new(&db, cf)?;
     let ttl = db.with_time(family.get(&db).name())?;
-    let read = |options: &ReadOptions| match &ttl {
-        Some(ttl) => ttl.get_from_batch(&object.batch, key, options),
-        None => object.batch.get_from_batch_and_db(family.front(&db), key, options),
-    };
-    if options.is_null() {
-        return Ok(read(&ReadOptions::default())?);
-    }
-    Ok(read(&*options.shared::<ReadObject>()?.get()?)?)
+    options.read(|options| {
+        Ok(match &ttl {
+            Some(ttl) => ttl.get_from_batch(&object.batch, key, options)?,
+            None => object.batch.get_from_batch_and_db(family.front(&db), key, options)?,
+        })
+    })
 }
 
 batch_writes! {
@@ -239,13 +237,13 @@ natives! {
     }
 
     fn WriteBatchWithIndex_getFromBatchAndDB__JJJ_3BI[java](
-        handle: Handle, db: Handle, options: Handle, key: JBytes, len: i32
+        handle: Handle, db: Handle, options: ReadHandle, key: JBytes, len: i32
     ) -> JBytes<'j> {
         array(java, get_with_db(handle, db, options, Handle::NULL, &java.copy_first(key, len)?)?)?
     }
 
     fn WriteBatchWithIndex_getFromBatchAndDB__JJJ_3BIJ[java](
-        handle: Handle, db: Handle, options: Handle, key: JBytes, len: i32, cf: Handle
+        handle: Handle, db: Handle, options: ReadHandle, key: JBytes, len: i32, cf: Handle
     ) -> JBytes<'j> {
         array(java, get_with_db(handle, db, options, cf, &java.copy_first(key, len)?)?)?
     }
@@ -264,9 +262,9 @@ natives! {
     }
 
     /// Makes an iterator over the batch and a base iterator. Takes ownership of the base iterator and closes its handle.
-    fn WriteBatchWithIndex_iteratorWithBase[_](handle: Handle, cf: Handle, base: Handle, options: Handle) -> Handle {
+    fn WriteBatchWithIndex_iteratorWithBase[_](handle: Handle, cf: Handle, base: Handle, options: ReadHandle) -> Handle {
         let (object, family) = (handle.shared::<IndexedObject>()?, cf.shared::<FamilyObject>()?);
-        let options = if options.is_null() { None } else { Some(options.shared::<ReadObject>()?) };
+        let options = if options.is_null() { None } else { Some(options.shared()?) };
         let options = options.as_ref().map(|object| &object.options);
         let iter = base.exclusive::<IteratorObject>()?.under_batch(
             &object.batch, &family.front, family.ttl.as_ref(), options

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! - [`load`]: the work when the JVM loads the library. [`variants`]: natives that differ between the releases.
-//! - [`handle`]: the table behind the `long` handles. A closed handle is an exception, never a crash.
+//! - [`handle`]: the table behind the `long` handles. A closed handle is an exception, never a crash. `untouched`: handles that need no object.
 //! - [`native`]: the macros that declare natives, rows of options, and disposers.
 //! - [`java`], `direct`, [`class`], [`fault`], [`throw`]: arrays, strings, classes, exceptions.
 //! - Each other module implements related classes of the Java package.
@@ -30,6 +30,7 @@ pub mod field;
 pub mod load;
 pub mod native;
 pub mod numbers;
+pub mod untouched;
 pub mod variants;
 
 pub mod backup;

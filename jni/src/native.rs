@@ -14,13 +14,14 @@
 //! null.
 
 use std::any::Any;
+use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use base::Error;
 use jni_sys::JNIEnv;
 
 use crate::fault::{Fault, Outcome};
-use crate::handle::Handle;
+use crate::handle::{Exclusive, Handle, Shared};
 use crate::java::{JBuffer, JBytes, JClass, JInts, JLongs, JObject, JObjects, JString, Java};
 use crate::throw::Running;
 
@@ -38,6 +39,37 @@ pub trait Answer {
     fn into_raw(self) -> Self::Raw;
 
     fn neutral() -> Self::Raw;
+}
+
+/// A handle through which the natives of [`rows`] reach an object.
+pub trait Reach<T: 'static> {
+    type Shared: Deref<Target = T>;
+
+    /// Uses the object together with other users.
+    ///
+    /// # Errors
+    /// IllegalStateException if this is not the handle of a live object of the type.
+    fn reach(self) -> Outcome<Self::Shared>;
+
+    /// Uses the object exclusively.
+    ///
+    /// # Errors
+    /// The errors of [`Self::reach`].
+    fn reach_to_change(self) -> Outcome<Exclusive<T>>;
+}
+
+impl<T: 'static> Reach<T> for Handle {
+    type Shared = Shared<T>;
+
+    #[inline]
+    fn reach(self) -> Outcome<Shared<T>> {
+        Ok(self.shared()?)
+    }
+
+    #[inline]
+    fn reach_to_change(self) -> Outcome<Exclusive<T>> {
+        Ok(self.exclusive()?)
+    }
 }
 
 macro_rules! plain {
@@ -253,28 +285,33 @@ macro_rules! same_native {
 /// }
 /// ```
 ///
+/// `OptionSet by ReadHandle [...]` names the type of the handle, if this is not [`Handle`].
+///
 /// A setter takes the handle and the value. A getter takes the handle. [`crate::field::Field`] converts.
 macro_rules! rows {
+    ($t:ident by $handle:ident $classes:tt |$o:ident|; $($set:tt $get:tt: $word:ident => $place:expr;)*) => {
+        $($crate::native::row! { $t ($handle) $classes $o $set $get $word ($place) })*
+    };
     ($t:ident $classes:tt |$o:ident|; $($set:tt $get:tt: $word:ident => $place:expr;)*) => {
-        $($crate::native::row! { $t $classes $o $set $get $word ($place) })*
+        $($crate::native::row! { $t ($crate::handle::Handle) $classes $o $set $get $word ($place) })*
     };
 }
 
 macro_rules! row {
-    ($t:ident $classes:tt $o:ident $set:tt $get:tt $word:ident $place:tt) => {
-        $crate::native::setter! { $t $classes $o $set $word $place }
-        $crate::native::getter! { $t $classes $o $get $word $place }
+    ($t:ident $handle:tt $classes:tt $o:ident $set:tt $get:tt $word:ident $place:tt) => {
+        $crate::native::setter! { $t $handle $classes $o $set $word $place }
+        $crate::native::getter! { $t $handle $classes $o $get $word $place }
     };
 }
 
 macro_rules! setter {
-    ($t:ident $classes:tt $o:ident _ $word:ident $place:tt) => {};
-    ($t:ident [$first:ident $($class:ident)*] $o:ident $set:ident $word:ident ($place:expr)) => {
+    ($t:ident $handle:tt $classes:tt $o:ident _ $word:ident $place:tt) => {};
+    ($t:ident ($handle:ty) [$first:ident $($class:ident)*] $o:ident $set:ident $word:ident ($place:expr)) => {
         $crate::native::one_native! {
             (concat!(stringify!($first), "_", stringify!($set)))
             [$(concat!(stringify!($class), "_", stringify!($set))),*]
-            [_java] (handle: $crate::handle::Handle, value: $word) [()] {
-                let mut guard = handle.exclusive::<$t>()?;
+            [_java] (handle: $handle, value: $word) [()] {
+                let mut guard = $crate::native::Reach::<$t>::reach_to_change(handle)?;
                 let $o: &mut $t = &mut guard;
                 if !$crate::field::Field::<$word>::store(&mut $place, value) {
                     return Err($crate::field::not_a_value(stringify!($set), value));
@@ -285,13 +322,13 @@ macro_rules! setter {
 }
 
 macro_rules! getter {
-    ($t:ident $classes:tt $o:ident _ $word:ident $place:tt) => {};
-    ($t:ident [$first:ident $($class:ident)*] $o:ident $get:ident $word:ident ($place:expr)) => {
+    ($t:ident $handle:tt $classes:tt $o:ident _ $word:ident $place:tt) => {};
+    ($t:ident ($handle:ty) [$first:ident $($class:ident)*] $o:ident $get:ident $word:ident ($place:expr)) => {
         $crate::native::one_native! {
             (concat!(stringify!($first), "_", stringify!($get)))
             [$(concat!(stringify!($class), "_", stringify!($get))),*]
-            [_java] (handle: $crate::handle::Handle) [$word] {
-                let guard = handle.shared::<$t>()?;
+            [_java] (handle: $handle) [$word] {
+                let guard = $crate::native::Reach::<$t>::reach(handle)?;
                 let $o: &$t = &guard;
                 $crate::field::Field::<$word>::load(&$place)
             }

@@ -8,7 +8,7 @@ use engine::options::DbOptions;
 use env::rate::RateLimiter;
 use ironstone::SstFileReader;
 
-use crate::call_options::ReadObject;
+use crate::call_options::ReadHandle;
 use crate::comparator::ComparatorObject;
 use crate::fault::Outcome;
 use crate::handle::{Exclusive, Handle};
@@ -213,9 +213,9 @@ natives! {
     }
 
     /// Makes an iterator. The file stays open until the iterator is closed.
-    fn SstFileReader_newIterator[_](handle: Handle, options: Handle) -> Handle {
+    fn SstFileReader_newIterator[_](handle: Handle, options: ReadHandle) -> Handle {
         let file = reader(handle)?;
-        Handle::new(IteratorObject::table(file.iter(options.shared::<ReadObject>()?.get()?.into_owned())?))
+        Handle::new(IteratorObject::table(file.iter(options.shared()?.get()?.into_owned())?))
     }
 
     fn SstFileReader_verifyChecksum[_](handle: Handle) {

@@ -5,7 +5,7 @@ use engine::options::ReadOptions;
 
 use super::kind::Kind;
 use super::{DatabaseObject, InFamily, database};
-use crate::call_options::ReadObject;
+use crate::call_options::ReadHandle;
 use crate::fault::{Fault, Outcome};
 use crate::handle::Handle;
 use crate::java::{JBuffer, JBytes, JInts, JLongs, JObject, JObjects, Java, Part};
@@ -15,20 +15,11 @@ use crate::throw;
 /// The length that a native returns to Java if the key does not exist.
 const NOT_FOUND: i32 = -1;
 
-/// Calls a function with the read options of a handle. The handle 0 means the default options.
 #[inline]
-pub(super) fn with_read<R>(options: Handle, call: impl FnOnce(&ReadOptions) -> Outcome<R>) -> Outcome<R> {
-    if options.is_null() {
-        return call(&ReadOptions::default());
-    }
-    call(&*options.shared::<ReadObject>()?.get()?)
-}
-
-#[inline]
-fn get(db: Handle, family: Handle, options: Handle, key: &[u8]) -> Outcome<Option<Pinned>> {
+fn get(db: Handle, family: Handle, options: ReadHandle, key: &[u8]) -> Outcome<Option<Pinned>> {
     let db = database(db)?;
     let family = InFamily::new(&db, family)?;
-    with_read(options, |options| Ok(db.get(family.get(&db), key, options)?))
+    options.read(|options| Ok(db.get(family.get(&db), key, options)?))
 }
 
 #[inline]
@@ -77,7 +68,7 @@ fn read_many(
 /// the Java method returns no statuses.
 fn multi_get<'j>(
     java: Java<'j>,
-    (db, options): (Handle, Handle),
+    (db, options): (Handle, ReadHandle),
     (keys, offsets, lens): (JObjects<'_>, JInts<'_>, JInts<'_>),
     handles: JLongs<'_>,
 ) -> Outcome<JObjects<'j>> {
@@ -92,7 +83,7 @@ fn multi_get<'j>(
     }
     let keys: Vec<&[u8]> = copies.iter().map(|key| &**key).collect();
     let families = families(&db, &handles, keys.len())?;
-    let answers = with_read(options, |options| Ok(read_many(&db, &families, &keys, options)))?;
+    let answers = options.read(|options| Ok(read_many(&db, &families, &keys, options)))?;
     java.new_byte_array_array(answers.len(), |at| match &answers[at] {
         Ok(Some(value)) => java.new_bytes(value),
         _ => Ok(JBytes::NULL),
@@ -102,21 +93,21 @@ fn multi_get<'j>(
 natives! {
     fn RocksDB_get__J_3BII[java](db: Handle, key: JBytes, offset: i32, len: i32) -> JBytes<'j> {
         let key = java.copy(key, Part { offset, len })?;
-        array(java, get(db, Handle::NULL, Handle::NULL, &key)?)?
+        array(java, get(db, Handle::NULL, ReadHandle::NULL, &key)?)?
     }
 
     fn RocksDB_get__J_3BIIJ[java](db: Handle, key: JBytes, offset: i32, len: i32, family: Handle) -> JBytes<'j> {
         let key = java.copy(key, Part { offset, len })?;
-        array(java, get(db, family, Handle::NULL, &key)?)?
+        array(java, get(db, family, ReadHandle::NULL, &key)?)?
     }
 
-    fn RocksDB_get__JJ_3BII[java](db: Handle, options: Handle, key: JBytes, offset: i32, len: i32) -> JBytes<'j> {
+    fn RocksDB_get__JJ_3BII[java](db: Handle, options: ReadHandle, key: JBytes, offset: i32, len: i32) -> JBytes<'j> {
         let key = java.copy(key, Part { offset, len })?;
         array(java, get(db, Handle::NULL, options, &key)?)?
     }
 
     fn RocksDB_get__JJ_3BIIJ[java](
-        db: Handle, options: Handle, key: JBytes, offset: i32, len: i32, family: Handle
+        db: Handle, options: ReadHandle, key: JBytes, offset: i32, len: i32, family: Handle
     ) -> JBytes<'j> {
         let key = java.copy(key, Part { offset, len })?;
         array(java, get(db, family, options, &key)?)?
@@ -126,7 +117,7 @@ natives! {
         db: Handle, key: JBytes, offset: i32, len: i32, value: JBytes, value_offset: i32, value_len: i32
     ) -> i32 {
         let key = java.copy(key, Part { offset, len })?;
-        let found = get(db, Handle::NULL, Handle::NULL, &key)?;
+        let found = get(db, Handle::NULL, ReadHandle::NULL, &key)?;
         into(java, found, value, Part { offset: value_offset, len: value_len })?
     }
 
@@ -134,12 +125,12 @@ natives! {
         db: Handle, key: JBytes, offset: i32, len: i32, value: JBytes, value_offset: i32, value_len: i32, family: Handle
     ) -> i32 {
         let key = java.copy(key, Part { offset, len })?;
-        let found = get(db, family, Handle::NULL, &key)?;
+        let found = get(db, family, ReadHandle::NULL, &key)?;
         into(java, found, value, Part { offset: value_offset, len: value_len })?
     }
 
     fn RocksDB_get__JJ_3BII_3BII[java](
-        db: Handle, options: Handle, key: JBytes, offset: i32, len: i32, value: JBytes, value_offset: i32, value_len: i32
+        db: Handle, options: ReadHandle, key: JBytes, offset: i32, len: i32, value: JBytes, value_offset: i32, value_len: i32
     ) -> i32 {
         let key = java.copy(key, Part { offset, len })?;
         let found = get(db, Handle::NULL, options, &key)?;
@@ -147,7 +138,7 @@ natives! {
     }
 
     fn RocksDB_get__JJ_3BII_3BIIJ[java](
-        db: Handle, options: Handle, key: JBytes, offset: i32, len: i32, value: JBytes, value_offset: i32,
+        db: Handle, options: ReadHandle, key: JBytes, offset: i32, len: i32, value: JBytes, value_offset: i32,
         value_len: i32, family: Handle
     ) -> i32 {
         let key = java.copy(key, Part { offset, len })?;
@@ -156,7 +147,7 @@ natives! {
     }
 
     fn RocksDB_getDirect[java](
-        db: Handle, options: Handle, key: JBuffer, offset: i32, len: i32, value: JBuffer, value_offset: i32,
+        db: Handle, options: ReadHandle, key: JBuffer, offset: i32, len: i32, value: JBuffer, value_offset: i32,
         value_len: i32, family: Handle
     ) -> i32 {
         let found = java.with_direct(key, Part { offset, len }, |key| get(db, family, options, key))?;
@@ -165,30 +156,30 @@ natives! {
     }
 
     fn RocksDB_multiGet__J_3_3B_3I_3I[java](db: Handle, keys: JObjects, offsets: JInts, lens: JInts) -> JObjects<'j> {
-        multi_get(java, (db, Handle::NULL), (keys, offsets, lens), JLongs::NULL)?
+        multi_get(java, (db, ReadHandle::NULL), (keys, offsets, lens), JLongs::NULL)?
     }
 
     fn RocksDB_multiGet__J_3_3B_3I_3I_3J[java](
         db: Handle, keys: JObjects, offsets: JInts, lens: JInts, families: JLongs
     ) -> JObjects<'j> {
-        multi_get(java, (db, Handle::NULL), (keys, offsets, lens), families)?
+        multi_get(java, (db, ReadHandle::NULL), (keys, offsets, lens), families)?
     }
 
     fn RocksDB_multiGet__JJ_3_3B_3I_3I[java](
-        db: Handle, options: Handle, keys: JObjects, offsets: JInts, lens: JInts
+        db: Handle, options: ReadHandle, keys: JObjects, offsets: JInts, lens: JInts
     ) -> JObjects<'j> {
         multi_get(java, (db, options), (keys, offsets, lens), JLongs::NULL)?
     }
 
     fn RocksDB_multiGet__JJ_3_3B_3I_3I_3J[java](
-        db: Handle, options: Handle, keys: JObjects, offsets: JInts, lens: JInts, families: JLongs
+        db: Handle, options: ReadHandle, keys: JObjects, offsets: JInts, lens: JInts, families: JLongs
     ) -> JObjects<'j> {
         multi_get(java, (db, options), (keys, offsets, lens), families)?
     }
 
     /// Reads keys from direct buffers into direct buffers. Stores the length and the status of each value.
     fn RocksDB_multiGet__JJ_3J_3Ljava_nio_ByteBuffer_2_3I_3I_3Ljava_nio_ByteBuffer_2_3I_3Lorg_rocksdb_Status_2[java](
-        db: Handle, options: Handle, families_of_keys: JLongs, keys: JObjects, offsets: JInts, lens: JInts,
+        db: Handle, options: ReadHandle, families_of_keys: JLongs, keys: JObjects, offsets: JInts, lens: JInts,
         values: JObjects, sizes: JInts, statuses: JObjects
     ) {
         let (db, handles) = (database(db)?, java.longs(families_of_keys)?);
@@ -203,7 +194,7 @@ natives! {
         }
         let keys: Vec<&[u8]> = copies.iter().map(|key| &**key).collect();
         let families = families(&db, &handles, keys.len())?;
-        let answers = with_read(options, |options| Ok(read_many(&db, &families, &keys, options)))?;
+        let answers = options.read(|options| Ok(read_many(&db, &families, &keys, options)))?;
         let mut found = Vec::with_capacity(answers.len());
         for (at, answer) in answers.iter().enumerate() {
             let missing = Error::not_found("");
@@ -220,33 +211,33 @@ natives! {
         java.set_ints(sizes, &found)?;
     }
 
-    fn RocksDB_keyExists[java](db: Handle, family: Handle, options: Handle, key: JBytes, offset: i32, len: i32) -> bool {
+    fn RocksDB_keyExists[java](db: Handle, family: Handle, options: ReadHandle, key: JBytes, offset: i32, len: i32) -> bool {
         let key = java.copy(key, Part { offset, len })?;
         get(db, family, options, &key)?.is_some()
     }
 
     fn RocksDB_keyExistsDirect[java](
-        db: Handle, family: Handle, options: Handle, key: JBuffer, offset: i32, len: i32
+        db: Handle, family: Handle, options: ReadHandle, key: JBuffer, offset: i32, len: i32
     ) -> bool {
         java.with_direct(key, Part { offset, len }, |key| Ok(get(db, family, options, key)?.is_some()))?
     }
 
     fn RocksDB_keyMayExist[java](
-        db: Handle, family: Handle, options: Handle, key: JBytes, offset: i32, len: i32
+        db: Handle, family: Handle, options: ReadHandle, key: JBytes, offset: i32, len: i32
     ) -> bool {
         let key = java.copy(key, Part { offset, len })?;
         may_exist(db, family, options, &key)?.0
     }
 
     fn RocksDB_keyMayExistDirect[java](
-        db: Handle, family: Handle, options: Handle, key: JBuffer, offset: i32, len: i32
+        db: Handle, family: Handle, options: ReadHandle, key: JBuffer, offset: i32, len: i32
     ) -> bool {
         java.with_direct(key, Part { offset, len }, |key| Ok(may_exist(db, family, options, key)?.0))?
     }
 
     /// Returns null if the key does not exist, `{{1}}` if the key may exist, `{{2}, value}` if the value was found.
     fn RocksDB_keyMayExistFoundValue[java](
-        db: Handle, family: Handle, options: Handle, key: JBytes, offset: i32, len: i32
+        db: Handle, family: Handle, options: ReadHandle, key: JBytes, offset: i32, len: i32
     ) -> JObjects<'j> {
         let key = java.copy(key, Part { offset, len })?;
         let (may, value) = may_exist(db, family, options, &key)?;
@@ -258,7 +249,7 @@ natives! {
 
     /// Returns the kind, as `RocksDB_keyMayExistFoundValue` does, and the length of the value. Copies the value into the buffer.
     fn RocksDB_keyMayExistDirectFoundValue[java](
-        db: Handle, family: Handle, options: Handle, key: JBuffer, offset: i32, len: i32, value: JBuffer,
+        db: Handle, family: Handle, options: ReadHandle, key: JBuffer, offset: i32, len: i32, value: JBuffer,
         value_offset: i32, value_len: i32
     ) -> JInts<'j> {
         let (may, found) =
@@ -272,21 +263,21 @@ natives! {
         java.new_ints(&answer)?
     }
 
-    fn RocksDB_iterator[_](db: Handle, family: Handle, options: Handle) -> Handle {
+    fn RocksDB_iterator[_](db: Handle, family: Handle, options: ReadHandle) -> Handle {
         let db = database(db)?;
         let family = InFamily::new(&db, family)?;
-        with_read(options, |options| {
+        options.read(|options| {
             Ok(db.child(db.iterator(family.get(&db), options)))
         })?
     }
 
-    fn RocksDB_iterators[java](db: Handle, families: JLongs, options: Handle) -> JLongs<'j> {
+    fn RocksDB_iterators[java](db: Handle, families: JLongs, options: ReadHandle) -> JLongs<'j> {
         let (db, handles) = (database(db)?, java.longs(families)?);
         let mut families = Vec::with_capacity(handles.len());
         for handle in handles {
             families.push(InFamily::new(&db, Handle::of(handle))?.get(&db).clone());
         }
-        let iters: Vec<i64> = with_read(options, |options| {
+        let iters: Vec<i64> = options.read(|options| {
             let mut handles = Vec::with_capacity(families.len());
             for (iter, family) in db.db.iterators(&families, options)?.into_iter().zip(&families) {
                 handles.push(db.child(db.iterator_of(Ok(Box::new(iter)), family, options)).long());
@@ -308,9 +299,9 @@ fn store(java: Java<'_>, buffer: JObject<'_>, value: &[u8]) -> Outcome<i32> {
     Ok(len)
 }
 
-fn may_exist(db: Handle, family: Handle, options: Handle, key: &[u8]) -> Outcome<(bool, Option<Pinned>)> {
+fn may_exist(db: Handle, family: Handle, options: ReadHandle, key: &[u8]) -> Outcome<(bool, Option<Pinned>)> {
     let db = database(db)?;
     let family = InFamily::new(&db, family)?;
-    let (may, value) = with_read(options, |options| Ok(db.db.key_may_exist(family.get(&db), key, options)))?;
+    let (may, value) = options.read(|options| Ok(db.db.key_may_exist(family.get(&db), key, options)))?;
     Ok((may, db.value_of(value)?))
 }

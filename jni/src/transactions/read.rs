@@ -5,7 +5,7 @@ use engine::options::ReadOptions;
 use ironstone::{LockMode, Validation};
 
 use super::{In, TransactionObject, transaction};
-use crate::call_options::ReadObject;
+use crate::call_options::ReadHandle;
 use crate::fault::{Fault, Outcome};
 use crate::handle::Handle;
 use crate::iterator::IteratorObject;
@@ -31,18 +31,10 @@ impl Lock {
     }
 }
 
-/// Calls a function with the read options of a handle. The handle 0 means the default options.
-fn with_read<R>(options: Handle, call: impl FnOnce(&ReadOptions) -> Outcome<R>) -> Outcome<R> {
-    if options.is_null() {
-        return call(&ReadOptions::default());
-    }
-    call(&*options.shared::<ReadObject>()?.get()?)
-}
-
-fn get(txn: Handle, options: Handle, family: Handle, key: &[u8], lock: Lock) -> Outcome<Option<Pinned>> {
+fn get(txn: Handle, options: ReadHandle, family: Handle, key: &[u8], lock: Lock) -> Outcome<Option<Pinned>> {
     let object = transaction(txn)?;
     let family = In::new(&object, family)?;
-    with_read(options, |options| get_in(&object, &family, key, options, lock))
+    options.read(|options| get_in(&object, &family, key, options, lock))
 }
 
 fn get_in(
@@ -75,7 +67,7 @@ fn families(object: &TransactionObject, handles: &[i64], count: usize) -> Outcom
 /// cannot be locked, the call reads no key.
 fn multi_get<'j>(
     java: Java<'j>,
-    (txn, options): (Handle, Handle),
+    (txn, options): (Handle, ReadHandle),
     keys: JObjects<'_>,
     handles: &[i64],
     for_update: bool,
@@ -84,7 +76,7 @@ fn multi_get<'j>(
     let families = families(&object, handles, keys.len())?;
     let pairs: Vec<_> =
         families.iter().zip(&keys).map(|(family, key)| (family.get(&object), key.as_slice())).collect();
-    let values = with_read(options, |options| {
+    let values = options.read(|options| {
         if for_update {
             for (family, key) in &pairs {
                 object.txn.lock_for_update_in(
@@ -111,14 +103,14 @@ fn fill(java: Java<'_>, found: Option<Pinned>, value: JBytes<'_>, part: Part) ->
 
 natives! {
     fn Transaction_get__JJ_3BIIJ[java](
-        txn: Handle, options: Handle, key: JBytes, offset: i32, len: i32, family: Handle
+        txn: Handle, options: ReadHandle, key: JBytes, offset: i32, len: i32, family: Handle
     ) -> JBytes<'j> {
         let key = java.copy(key, Part { offset, len })?;
         array(java, get(txn, options, family, &key, Lock::None)?.as_deref())?
     }
 
     fn Transaction_get__JJ_3BII_3BIIJ[java](
-        txn: Handle, options: Handle, key: JBytes, offset: i32, len: i32, value: JBytes, value_offset: i32,
+        txn: Handle, options: ReadHandle, key: JBytes, offset: i32, len: i32, value: JBytes, value_offset: i32,
         value_len: i32, family: Handle
     ) -> i32 {
         let key = java.copy(key, Part { offset, len })?;
@@ -127,7 +119,7 @@ natives! {
     }
 
     fn Transaction_getDirect[java](
-        txn: Handle, options: Handle, key: JBuffer, offset: i32, len: i32, value: JBuffer, value_offset: i32,
+        txn: Handle, options: ReadHandle, key: JBuffer, offset: i32, len: i32, value: JBuffer, value_offset: i32,
         value_len: i32, family: Handle
     ) -> i32 {
         let read = |key: &[u8]| get(txn, options, family, key, Lock::None);
@@ -137,7 +129,7 @@ natives! {
     }
 
     fn Transaction_getForUpdate__JJ_3BIIJZZ[java](
-        txn: Handle, options: Handle, key: JBytes, offset: i32, len: i32, family: Handle, exclusive: bool,
+        txn: Handle, options: ReadHandle, key: JBytes, offset: i32, len: i32, family: Handle, exclusive: bool,
         validate: bool
     ) -> JBytes<'j> {
         let key = java.copy(key, Part { offset, len })?;
@@ -145,7 +137,7 @@ natives! {
     }
 
     fn Transaction_getForUpdate__JJ_3BII_3BIIJZZ[java](
-        txn: Handle, options: Handle, key: JBytes, offset: i32, len: i32, value: JBytes, value_offset: i32,
+        txn: Handle, options: ReadHandle, key: JBytes, offset: i32, len: i32, value: JBytes, value_offset: i32,
         value_len: i32, family: Handle, exclusive: bool, validate: bool
     ) -> i32 {
         let key = java.copy(key, Part { offset, len })?;
@@ -154,7 +146,7 @@ natives! {
     }
 
     fn Transaction_getDirectForUpdate[java](
-        txn: Handle, options: Handle, key: JBuffer, offset: i32, len: i32, value: JBuffer, value_offset: i32,
+        txn: Handle, options: ReadHandle, key: JBuffer, offset: i32, len: i32, value: JBuffer, value_offset: i32,
         value_len: i32, family: Handle, exclusive: bool, validate: bool
     ) -> i32 {
         let read = |key: &[u8]| get(txn, options, family, key, Lock::new(exclusive, validate));
@@ -163,28 +155,28 @@ natives! {
         found.map_or(Ok(NOT_FOUND), |found| java.fill_direct(value, part, &found))?
     }
 
-    fn Transaction_multiGet__JJ_3_3B[java](txn: Handle, options: Handle, keys: JObjects) -> JObjects<'j> {
+    fn Transaction_multiGet__JJ_3_3B[java](txn: Handle, options: ReadHandle, keys: JObjects) -> JObjects<'j> {
         multi_get(java, (txn, options), keys, &[], false)?
     }
 
     fn Transaction_multiGet__JJ_3_3B_3J[java](
-        txn: Handle, options: Handle, keys: JObjects, families: JLongs
+        txn: Handle, options: ReadHandle, keys: JObjects, families: JLongs
     ) -> JObjects<'j> {
         multi_get(java, (txn, options), keys, &java.longs(families)?, false)?
     }
 
     fn Transaction_multiGet__JJJ_3_3B[java](
-        txn: Handle, options: Handle, family: Handle, keys: JObjects
+        txn: Handle, options: ReadHandle, family: Handle, keys: JObjects
     ) -> JObjects<'j> {
         multi_get(java, (txn, options), keys, &[family.long()], false)?
     }
 
-    fn Transaction_multiGetForUpdate__JJ_3_3B[java](txn: Handle, options: Handle, keys: JObjects) -> JObjects<'j> {
+    fn Transaction_multiGetForUpdate__JJ_3_3B[java](txn: Handle, options: ReadHandle, keys: JObjects) -> JObjects<'j> {
         multi_get(java, (txn, options), keys, &[], true)?
     }
 
     fn Transaction_multiGetForUpdate__JJ_3_3B_3J[java](
-        txn: Handle, options: Handle, keys: JObjects, families: JLongs
+        txn: Handle, options: ReadHandle, keys: JObjects, families: JLongs
     ) -> JObjects<'j> {
         multi_get(java, (txn, options), keys, &java.longs(families)?, true)?
     }
@@ -200,10 +192,10 @@ natives! {
     }
 
     /// Makes an iterator. The iterator is closed together with the database, not with the transaction.
-    fn Transaction_getIterator[_](txn: Handle, options: Handle, family: Handle) -> Handle {
+    fn Transaction_getIterator[_](txn: Handle, options: ReadHandle, family: Handle) -> Handle {
         let object = transaction(txn)?;
         let family = In::new(&object, family)?;
         let iter = |options: &ReadOptions| Ok(object.txn.iter_in(family.get(&object), options.clone()));
-        object.owner.add_late(IteratorObject::delta(with_read(options, iter)?))
+        object.owner.add_late(IteratorObject::delta(options.read(iter)?))
     }
 }

@@ -99,6 +99,45 @@ class HandlesTest extends InDirectory {
   }
 
   @Test
+  void readOptionsWithoutASetterActAsOthers() throws Exception {
+    try (Options options = new Options(); RocksDB db = open(options); ReadOptions plain = new ReadOptions();
+         ReadOptions changed = new ReadOptions(); ReadOptions copy = new ReadOptions(plain); Slice bound = new Slice("k")) {
+      assertArrayEquals("v".getBytes(), db.get(plain, "k".getBytes()));
+      assertArrayEquals("v".getBytes(), db.get(copy, "k".getBytes()));
+      assertEquals(List.of(true, true), List.of(plain.fillCache(), plain.verifyChecksums()));
+      assertNull(plain.snapshot());
+      assertNull(plain.iterateUpperBound());
+      changed.setIterateUpperBound(bound).setFillCache(false);
+      try (RocksIterator all = db.newIterator(plain); RocksIterator none = db.newIterator(changed);
+           ReadOptions other = new ReadOptions(changed)) {
+        all.seekToFirst();
+        none.seekToFirst();
+        assertEquals(List.of(true, false), List.of(all.isValid(), none.isValid()));
+        assertEquals(List.of(true, false, false), List.of(plain.fillCache(), changed.fillCache(), other.fillCache()));
+      }
+    }
+  }
+
+  @Test
+  void closedReadOptionsThrowWithAndWithoutASetter() throws Exception {
+    try (Options options = new Options(); RocksDB db = open(options)) {
+      for (final boolean isChanged : new boolean[] {false, true}) {
+        final ReadOptions read = new ReadOptions();
+        if (isChanged) read.setFillCache(false);
+        read.close();
+        read.close();
+        assertThrows(IllegalStateException.class, read::fillCache);
+        assertThrows(IllegalStateException.class, () -> read.setFillCache(true));
+        assertThrows(IllegalStateException.class, () -> read.setSnapshot(null));
+        assertThrows(IllegalStateException.class, () -> new ReadOptions(read));
+        assertThrows(IllegalStateException.class, () -> db.get(read, "k".getBytes()));
+        assertThrows(IllegalStateException.class, () -> db.newIterator(read));
+        assertThrows(IllegalStateException.class, () -> db.multiGetAsList(read, List.of("k".getBytes())));
+      }
+    }
+  }
+
+  @Test
   void aHandleIsNotUsedAgainForANewObject() throws Exception {
     final ReadOptions closed = new ReadOptions();
     closed.close();
