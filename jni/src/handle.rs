@@ -366,10 +366,26 @@ impl Handle {
         }
         let number = number - 1;
         let slot = slot(number).ok_or(Stale::Closed)?;
+        // Mostly, the object has no other user.
+        let mut seen = slot.word.load(Ordering::Relaxed);
+        let idle = generation << GENERATION_SHIFT | LIVE;
+        if seen == idle {
+            match slot.word.compare_exchange(idle, idle + change, Ordering::Acquire, Ordering::Relaxed) {
+                Ok(_) => return Ok((slot, number)),
+                Err(now) => seen = now,
+            }
+        }
+        self.enter_busy(slot, seen, change)?;
+        Ok((slot, number))
+    }
+
+    /// Enters a slot whose word was not the word of an open object without users.
+    #[inline(never)]
+    fn enter_busy(self, slot: &'static Slot, mut seen: u64, change: u64) -> Result<(), Stale> {
         let is_exclusive = change & EXCLUSIVE != 0;
-        let (mut seen, mut turns) = (slot.word.load(Ordering::Relaxed), 0);
+        let mut turns = 0;
         loop {
-            if seen >> GENERATION_SHIFT != generation || seen & LIVE == 0 {
+            if !self.is_live_in(seen) {
                 return Err(Stale::Closed);
             }
             let is_used = seen & EXCLUSIVE != 0 || (is_exclusive && seen & USERS != 0);
@@ -384,7 +400,7 @@ impl Handle {
                 entered &= !WANTED;
             }
             match slot.word.compare_exchange_weak(seen, entered, Ordering::Acquire, Ordering::Relaxed) {
-                Ok(_) => return Ok((slot, number)),
+                Ok(_) => return Ok(()),
                 Err(now) => seen = now,
             }
         }
