@@ -2,6 +2,7 @@
 //!
 //! See RocksDB `options/options_helper.cc` (StringToMap) and `util/string_util.cc`.
 
+use crate::map::HashMap;
 use crate::{Error, Result};
 
 /// The largest nesting depth of braces. Deeper text is rejected.
@@ -40,7 +41,8 @@ pub fn unescape(escaped: &str) -> String {
 }
 
 /// Splits an option string `k=v;k2={..}`, with or without braces around the whole string, into names and values.
-/// Values lose one pair of braces. If a name occurs twice, the result has both.
+/// Values lose one pair of braces. If a name occurs twice, the last value counts, as in RocksDB. An earlier value is
+/// not checked.
 ///
 /// # Errors
 /// InvalidArgument if braces do not match, a name is empty or has braces, or a `=` is missing.
@@ -57,7 +59,8 @@ pub fn parse_map(text: &str) -> Result<Vec<(String, String)>> {
         }
         rest = rest[1..end].trim();
     }
-    let mut pairs = Vec::new();
+    let mut pairs: Vec<(String, String)> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::default();
     while !rest.is_empty() {
         let Some(eq) = rest.find('=') else {
             return Err(invalid("mismatched key value pair, '=' expected", rest));
@@ -70,7 +73,11 @@ pub fn parse_map(text: &str) -> Result<Vec<(String, String)>> {
             return Err(invalid("unexpected character in key", name));
         }
         let (value, after) = next_token(&rest[eq + 1..], ';')?;
-        pairs.push((name.to_string(), value.to_string()));
+        let place = *places.entry(name).or_insert(pairs.len());
+        match pairs.get_mut(place) {
+            Some((_, earlier)) => *earlier = value.to_string(),
+            None => pairs.push((name.to_string(), value.to_string())),
+        }
         rest = after.trim_start();
     }
     Ok(pairs)

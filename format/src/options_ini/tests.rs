@@ -117,6 +117,7 @@ fn option_strings_are_split_as_rocksdb_splits_them() {
     assert_eq!(map("k1={a={b={c=d}}}  ;k2=;"), pairs(&[("k1", "a={b={c=d}}"), ("k2", "")]));
     assert_eq!(map("{{k=v;}}"), pairs(&[("k", "v")]));
     assert_eq!(map("k={}"), pairs(&[("k", "")]));
+    assert_eq!(map("k=1;j=2;k={3}"), pairs(&[("k", "3"), ("j", "2")]), "the last value counts");
     for bad in ["k", "=v", "k={", "k={a=b}}", "k={a}x", "k1=v1;k2", "{k=v", "{k=v}x", "k}=v", ";k=v"] {
         assert!(parse_map(bad).is_err(), "{bad}");
     }
