@@ -198,7 +198,8 @@ impl ManualCompactions {
             let (begin, end) = (key::without_timestamp(begin, size), key::without_timestamp(end, size));
             UserRange::of_keys(family.order(), begin, end)
         });
-        let ctx = ReadCtx { fill_cache: false, ..ReadCtx::default() };
+        // The range has keys of many prefixes.
+        let ctx = ReadCtx { fill_cache: false, total_order_seek: true, ..ReadCtx::default() };
         (0..version.num_levels()).find(|&level| {
             let read = range.as_ref().and_then(|range| {
                 overlaps_level((version, level), (&self.context.tables, &pin.parts), range, &ctx).ok()

@@ -39,6 +39,22 @@ fn files(db: &Db, level: usize) -> String {
     db.property(&db.default_family().unwrap(), &name).unwrap()
 }
 
+/// The prefix filter of the SST file does not have the prefix of the first key of the range.
+#[test]
+fn a_range_over_several_prefixes_is_compacted() {
+    let mut family = FamilyOptions::default();
+    family
+        .update("prefix_extractor=fixed:1;block_based_table_factory={filter_policy=bloomfilter:10:false}")
+        .unwrap();
+    let db = open(&Env::memory(1), family);
+    put(&db, "b1", "1");
+    put(&db, "b2", "1");
+    flush(&db);
+    assert_eq!(files(&db, 0), "1");
+    compact(&db, Some("a1"), Some("c1")).unwrap();
+    assert_eq!(files(&db, 0), "0");
+}
+
 #[test]
 fn a_compaction_of_a_range_outside_of_the_memtables_flushes_nothing() {
     let db = open(&Env::memory(1), FamilyOptions::default());
