@@ -76,7 +76,9 @@ impl Obsolete {
     /// Takes the files that no version holds. Only this list has a pointer to such a file, so no thread can
     /// copy the pointer. Returns no file while deletions are disabled.
     pub fn take_free(&self) -> Vec<Waiting> {
-        if *self.disabled.lock() > 0 {
+        // Held until the end: a file that becomes obsolete after `disable` has returned must stay.
+        let disabled = self.disabled.lock();
+        if *disabled > 0 {
             return Vec::new();
         }
         let mut waiting = self.waiting.lock();
@@ -116,7 +118,9 @@ impl Obsolete {
 
     /// Takes the obsolete WALs and MANIFESTs. Returns none while deletions are disabled.
     pub fn take_records(&self) -> Records {
-        if *self.disabled.lock() > 0 {
+        // Held until the end, as in `take_free`.
+        let disabled = self.disabled.lock();
+        if *disabled > 0 {
             return Records::default();
         }
         std::mem::take(&mut self.records.lock())

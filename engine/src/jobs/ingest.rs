@@ -260,13 +260,14 @@ impl Ingestions {
             let (places, last_seq) = place(&request)?;
             let mut state = held.unwrap_or_else(|| self.schedule.queues());
             let same = Arc::ptr_eq(&pin.version, &job.family.pin_owned().version);
-            if !same || state.running_of(job.family.id()) != running {
+            let taken = replaced.iter().any(|(_, file)| is_taken(file));
+            if !same || taken || state.running_of(job.family.id()) != running {
                 continue;
             }
             let own = state.compaction.reserved.entry(job.family.id()).or_default();
             own.extend(reserved(job, &places).map(|running| (reservation, running)));
             base::invariant!(
-                replaced.iter().all(|(_, file)| !file.being_compacted()),
+                replaced.iter().all(|(_, file)| !is_taken(file)),
                 "one of {} files that an ingestion replaces is being compacted",
                 replaced.len()
             );
@@ -390,6 +391,12 @@ fn reserved<'a>(job: &'a Prepared, places: &'a [Placement]) -> impl Iterator<Ite
     })
 }
 
+/// Returns true if a job has the file. `delete_files_in_ranges` marks the files that it deletes, and is not among the
+/// running compactions. A quarantined file is in no job.
+fn is_taken(file: &TableFile) -> bool {
+    file.being_compacted() && !file.is_quarantined()
+}
+
 /// Returns the SST files that an atomic replace removes.
 fn replaced_files(
     job: &Prepared,
@@ -401,6 +408,9 @@ fn replaced_files(
     match &job.replace {
         None => Ok(Vec::new()),
         Some(ReplaceRange::All) if !running.is_empty() => {
+            invalid("Atomic replace range (full) overlaps with pending compaction")
+        }
+        Some(ReplaceRange::All) if version.files().any(|(_, file)| is_taken(file)) => {
             invalid("Atomic replace range (full) overlaps with pending compaction")
         }
         Some(ReplaceRange::All) => Ok(version.files().map(|(level, file)| (level, file.clone())).collect()),
@@ -423,6 +433,9 @@ fn replaced_files(
                 let inside = inside.is_lt() || inside.is_eq() && file.largest_is_exclusive();
                 if compare(first, start).is_lt() || !inside {
                     return invalid("Atomic replace range partially overlaps with existing file");
+                }
+                if is_taken(file) {
+                    return invalid("Atomic replace range overlaps with pending compaction");
                 }
                 found.push((level, file.clone()));
             }

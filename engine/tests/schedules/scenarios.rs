@@ -6,8 +6,8 @@ use base::{Kind, Subcode};
 use env::fault::FaultFs;
 use env::memory::Survivors;
 use ironstone_engine::components::FamilyDescriptor;
-use ironstone_engine::db::{SectionOwner, SectionWriter};
-use ironstone_engine::ingest::{ExternalWriter, IngestRequest};
+use ironstone_engine::db::{LiveFileKind, LiveFilesStorageInfoOptions, SectionOwner, SectionWriter};
+use ironstone_engine::ingest::{ExternalWriter, IngestRequest, ReplaceRange};
 use ironstone_engine::options::{
     CompactRangeOptions, FamilyOptions, FlushOptions, IngestExternalFileOptions,
 };
@@ -389,6 +389,61 @@ fn an_ingestion_stays_above_files_that_move_to_another_level() {
         prepared.commit().unwrap();
         mover.join().unwrap();
         assert_eq!(get(&db, &family, "k"), Some(2), "the older entry is above the newer entry");
+    });
+}
+
+/// Two calls that delete the same SST file must not both commit the deletion: the second commit would fail and stop the
+/// database.
+#[test]
+fn a_replacing_ingestion_and_a_deletion_of_files_stop_no_writes() {
+    explore(|| {
+        let request = drawn(&world());
+        let options = request.options.clone();
+        let db = open(request);
+        let family = db.default_family().unwrap();
+        db.put(&family, b"k", &1u64.to_be_bytes(), &WriteOptions::default()).unwrap();
+        db.compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
+        let mut ingested = one_entry(&db, &options, "k", 2);
+        ingested.replace = Some(ReplaceRange::All);
+        ingested.options.snapshot_consistency = false;
+        let deleter = spawned(&db, |db, family| {
+            db.delete_files_in_ranges(family, &[(None, None)], true).unwrap();
+        });
+        let prepared = db.prepare_ingestion(vec![ingested]).unwrap();
+        fall_behind();
+        let committed = prepared.commit();
+        deleter.join().unwrap();
+        assert!(committed.is_ok() || committed.is_err_and(|error| error.kind() == Kind::InvalidArgument));
+        db.put(&family, b"l", b"v", &WriteOptions::default()).unwrap();
+        db.close().unwrap();
+    });
+}
+
+/// A purge that has found deletions enabled must not delete a file that becomes obsolete after the call of
+/// `disable_file_deletions`.
+#[test]
+fn files_that_become_obsolete_while_deletions_are_disabled_stay() {
+    explore(|| {
+        let env = world();
+        let db = open(drawn(&env));
+        let writer = spawned(&db, |db, family| {
+            for number in 1..=3 {
+                put_pair(db, family, "a", number).unwrap();
+                db.flush(std::slice::from_ref(family), &FlushOptions::default()).unwrap();
+                db.compact_range(family, None, None, &CompactRangeOptions::default()).unwrap();
+            }
+        });
+        fall_behind();
+        db.disable_file_deletions();
+        let options = LiveFilesStorageInfoOptions { wal_size_for_flush: u64::MAX, ..Default::default() };
+        let live = db.live_files_storage_info(&options).unwrap();
+        writer.join().unwrap();
+        db.wait_for_compact().unwrap();
+        for file in live.files.iter().filter(|file| file.kind != LiveFileKind::Options) {
+            assert!(env.fs.exists(&file.path()).unwrap(), "{} is gone", file.path().display());
+        }
+        db.enable_file_deletions();
+        db.close().unwrap();
     });
 }
 
