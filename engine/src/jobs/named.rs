@@ -35,7 +35,8 @@ impl ManualCompactions {
     /// InvalidArgument for an SST file that the version does not have or that is below the output level, and for a
     /// level or a path that does not exist. NotSupported if `output_path_id` is `None` and the column family has
     /// several paths. Aborted if a needed SST file is being compacted. Incomplete if the compaction is canceled.
-    /// CompactionTooLarge if the SST file manager has no space for the output files. Errors of the job.
+    /// ColumnFamilyDropped. CompactionTooLarge if the SST file manager has no space for the output files. Errors of the
+    /// job.
     pub fn compact_files(
         &self,
         family: &Arc<Family>,
@@ -78,6 +79,9 @@ impl ManualCompactions {
         options: &CompactionOptions,
         canceled: Arc<crate::sync::Flag>,
     ) -> Result<Job> {
+        if family.is_dropped() {
+            return Err(Error::column_family_dropped(family.name()));
+        }
         let mut state = self.schedule.queues();
         let pin = family.pin_owned();
         let paths = pin.parts.pick.paths.len();
@@ -246,7 +250,7 @@ impl ManualCompactions {
             if files.windows(2).any(|pair| order.compare(&pair[0].largest, &pair[1].smallest).is_ge()) {
                 return invalid("L0 has overlapping files");
             }
-            let written_to = |level| state.running_of(family.id()).iter().any(|r| r.output_level == level);
+            let written_to = |level| state.running_of(family.id()).iter().any(|r| r.writes_to(level));
             if (1..=target_level).any(|level| !version.level(level).is_empty() || written_to(level)) {
                 return invalid("All levels up to target_level must be empty");
             }
@@ -295,7 +299,7 @@ impl ManualCompactions {
             }
             let running = state.running_of(family.id());
             let busy = files.iter().any(|f| f.being_compacted());
-            if busy || between.any(|l| running.iter().any(|r| r.output_level == l)) {
+            if busy || between.any(|l| running.iter().any(|r| r.writes_to(l))) {
                 return Err(Error::not_supported(
                     "Levels between source and target will have some ongoing compaction's output.",
                 ));

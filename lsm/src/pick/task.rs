@@ -319,6 +319,11 @@ pub struct Running {
 }
 
 impl Running {
+    /// Returns true if the compaction may write keys to `level`.
+    pub fn writes_to(&self, level: usize) -> bool {
+        self.output_level == level || self.proximal.is_some() && self.output_level == level + 1
+    }
+
     /// Returns true if the compaction may write keys of `range` to `level`.
     pub fn writes(&self, order: &InternalOrder, range: &KeyRange, level: usize) -> bool {
         let above = |own: &KeyRange| self.output_level == level + 1 && own.meets(order, range);
