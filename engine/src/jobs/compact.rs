@@ -46,6 +46,7 @@ impl Compactions {
     /// Runs in a slot for compactions: takes the next column family of the queue, picks a compaction for it, and runs
     /// the compaction.
     pub(super) fn compaction_job(&self) {
+        let mut panic = None;
         let (picked, task) = {
             let mut state = self.schedule.queues();
             state.compaction.running += 1;
@@ -57,7 +58,13 @@ impl Compactions {
             );
             match self.schedule.take_compaction(&mut state) {
                 Some((family, task)) if !family.is_dropped() => {
-                    let job = self.pick(&mut state, &family);
+                    // The comparator of the application may panic. Without this, a close would wait for this job
+                    // forever.
+                    let job = catch_unwind(AssertUnwindSafe(|| self.pick(&mut state, &family)));
+                    let job = job.unwrap_or_else(|caught| {
+                        panic = Some((family.clone(), caught));
+                        None
+                    });
                     // The column family may need more compactions, which can run concurrently with this job.
                     if job.is_some() {
                         state.enqueue_compaction(&family);
@@ -68,6 +75,10 @@ impl Compactions {
                 _ => (None, None),
             }
         };
+        if let Some((family, caught)) = panic {
+            let error = panicked("the choice of a compaction", &*caught);
+            self.failures.failed_in(error, ErrorReason::Compaction, &[family]);
+        }
         let outcome = match &picked {
             Some(job) => self.compact_in_space(job).map(drop),
             None => Ok(()),

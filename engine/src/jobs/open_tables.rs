@@ -42,6 +42,7 @@ impl TableOpener {
         self.schedule.pool().spawn(Pool::High, &self.me, move |me| {
             let is_second = me.opening.swap(true, Ordering::AcqRel);
             base::invariant!(!is_second, "the SST files of a database are opened twice at the same time");
+            let ended = Ended(&me.opening);
             let tables = super_versions.iter().flat_map(|(super_version, family)| {
                 super_version.version.files().map(move |(level, file)| (super_version, family, level, file))
             });
@@ -58,8 +59,17 @@ impl TableOpener {
                 }
             }
             drop(super_versions);
-            me.opening.store(false, Ordering::Release);
+            drop(ended);
             me.schedule.pool().notify();
         });
+    }
+}
+
+/// Records the end of the job, also after a panic: a close waits for the end.
+struct Ended<'a>(&'a AtomicBool);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
     }
 }

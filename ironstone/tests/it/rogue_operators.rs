@@ -4,6 +4,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use base::order::Comparator;
+use base::{Order, Severity};
 use ironstone::{Db, FullMerge, MergeFailure, MergeOperator, Merged, Options, ReadOptions, Result, Subcode};
 
 /// Joins operands with commas. For the key `rogue`, it runs `act` while `rogue` is set.
@@ -134,4 +136,35 @@ fn an_inverted_or_empty_range_has_no_entry() {
         assert_eq!(db.range(begin..end).count(), 0);
     }
     assert_eq!(db.approximate_memtable_stats(b"00100", b"00140").0, 40);
+}
+
+/// Orders keys by their bytes, and panics in a thread of compactions.
+struct PanicsInCompactions;
+
+impl Comparator for PanicsInCompactions {
+    fn name(&self) -> &str {
+        "test.PanicsInCompactions"
+    }
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> std::cmp::Ordering {
+        assert_ne!(std::thread::current().name(), Some("rocksdb:low"), "a comparator of the user's");
+        a.cmp(b)
+    }
+}
+
+#[test]
+fn a_comparator_that_panics_at_the_choice_of_a_compaction_stops_writes_and_not_the_close() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut options = Options::default();
+    options.update("create_if_missing=true;level0_file_num_compaction_trigger=2").unwrap();
+    options.family.comparator = Order::custom(PanicsInCompactions);
+    let db = Db::open(scratch.path(), options).unwrap();
+    for _ in 0..2 {
+        db.put(b"a", b"1").unwrap();
+        db.put(b"b", b"1").unwrap();
+        db.flush().unwrap();
+    }
+    assert_eq!(db.wait_for_compact().unwrap_err().severity(), Severity::Fatal);
+    assert_eq!(db.put(b"c", b"1").unwrap_err().severity(), Severity::Fatal);
+    drop(db.close());
 }
