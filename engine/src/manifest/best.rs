@@ -77,9 +77,17 @@ struct Best<'a> {
 /// The completeness of one column family.
 #[derive(Default)]
 struct Whole {
-    missing: HashSet<FileNumber>,
+    /// The level of each missing SST file.
+    missing: HashMap<FileNumber, u32>,
+    /// The number of missing SST files below level 0.
+    missing_below: usize,
     /// Missing blob file to the unit that added it. Also has blob files that no SST file needs.
     missing_blobs: BTreeMap<FileNumber, u64>,
+    /// The missing blob files without those that are garbage alone and that no SST file is linked to. A long history
+    /// has many of them.
+    doubtful: BTreeMap<FileNumber, u64>,
+    /// Blob file to the number of SST files that are linked to it. See [`lsm::version::BlobFile`].
+    links: HashMap<FileNumber, usize>,
     /// SST file to the unit that added it first.
     added: HashMap<FileNumber, u64>,
     /// True if an atomic group changed the column family. Level 0 without its newest files may then be a state that
@@ -90,31 +98,68 @@ struct Whole {
 }
 
 impl Whole {
-    /// Returns true if an SST file that exists can refer to the missing blob file, which `unit` added.
-    fn needs_blob(&self, record: &FamilyRecord, blob: FileNumber, unit: u64) -> bool {
-        let mut linked =
-            record.files.values().filter(|file| file.oldest_blob_file_number == Some(blob)).peekable();
-        match linked.peek() {
-            None => {
-                let total = record.blobs.get(&blob).map_or(0, |blob| blob.total_blob_count);
-                let garbage = record.blob_garbage.get(&blob).map_or(0, |(count, _)| *count);
-                if garbage >= total {
-                    return false;
-                }
-            }
-            // The flush of a missing level-0 file wrote the blob file, and older SST files have no references to it.
-            Some(_) => {
-                if linked.all(|file| file.level == 0 && self.missing.contains(&file.number)) {
-                    return false;
-                }
+    fn delete(&mut self, number: FileNumber) {
+        self.missing_below -= usize::from(self.missing.remove(&number).is_some_and(|level| level > 0));
+    }
+
+    fn add_missing(&mut self, file: &NewFile) {
+        if self.missing.insert(file.number, file.level).is_none_or(|level| level == 0) {
+            self.missing_below += usize::from(file.level > 0);
+        }
+    }
+
+    /// Adds a link of an SST file to a blob file, or removes a link.
+    fn link(&mut self, blob: FileNumber, is_added: bool) {
+        let count = self.links.entry(blob).or_default();
+        *count = if is_added { *count + 1 } else { count.saturating_sub(1) };
+        if *count == 0 {
+            self.links.remove(&blob);
+        }
+    }
+
+    /// Decides again whether a missing blob file is doubtful. Called after a change of its links or of its garbage.
+    fn reconsider(&mut self, record: &FamilyRecord, blob: FileNumber) {
+        let Some(unit) = self.missing_blobs.get(&blob) else { return };
+        let total = record.blobs.get(&blob).map_or(0, |blob| blob.total_blob_count);
+        let garbage = record.blob_garbage.get(&blob).map_or(0, |(count, _)| *count);
+        match garbage >= total && !self.links.contains_key(&blob) {
+            true => self.doubtful.remove(&blob),
+            false => self.doubtful.insert(blob, *unit),
+        };
+    }
+
+    /// Returns the missing blob files that an existing SST file can refer to. Cost: linear in the SST files and in the
+    /// doubtful blob files from the oldest link on. The first blob file needs no look at the other blob files.
+    fn needed_blobs(&self, record: &FamilyRecord) -> impl Iterator<Item = FileNumber> {
+        // Blob file to true, if each SST file that is linked to it is a missing file of level 0.
+        let mut linked: HashMap<FileNumber, bool> = HashMap::default();
+        // The oldest blob file of each existing SST file, and the unit that added the SST file.
+        let mut reach: Vec<(FileNumber, u64)> = Vec::new();
+        let files = if self.doubtful.is_empty() { None } else { Some(record.files.values()) };
+        for file in files.into_iter().flatten() {
+            let Some(oldest) = file.oldest_blob_file_number else { continue };
+            let is_missing = self.missing.contains_key(&file.number);
+            *linked.entry(oldest).or_insert(true) &= is_missing && file.level == 0;
+            if !is_missing {
+                reach.push((oldest, self.added.get(&file.number).copied().unwrap_or(u64::MAX)));
             }
         }
-        let mut existing = record.files.values().filter(|file| !self.missing.contains(&file.number));
-        existing.any(|file| {
-            // An SST file has no references to older blob files than its oldest, and to blob files that were added later.
-            file.oldest_blob_file_number.is_some_and(|oldest| oldest <= blob)
-                && self.added.get(&file.number).is_none_or(|added| *added >= unit)
-        })
+        reach.arrange();
+        // Now the last unit that added an SST file with this or an older oldest blob file.
+        let mut last = 0;
+        reach.iter_mut().for_each(|(_, unit)| {
+            last = last.max(*unit);
+            *unit = last;
+        });
+        // An SST file has no references to older blob files than its oldest, and to blob files that were added later.
+        // If all SST files that are linked to a blob file are missing files of level 0, their flushes wrote the blob
+        // file, and older SST files have no references to it.
+        let from = reach.first().map_or(FileNumber::new(u64::MAX), |(oldest, _)| *oldest);
+        let needed = move |blob: &FileNumber, unit: u64| {
+            let older = reach.partition_point(|(oldest, _)| oldest <= blob);
+            linked.get(blob) != Some(&true) && older.checked_sub(1).is_some_and(|at| reach[at].1 >= unit)
+        };
+        self.doubtful.range(from..).filter(move |(blob, unit)| needed(blob, **unit)).map(|(blob, _)| *blob)
     }
 }
 
@@ -170,8 +215,7 @@ impl Best<'_> {
             self.apply(edit, atomic)?;
         }
         self.families.retain(|id, _| self.state.families().contains_key(id));
-        let broken = touched.iter().any(|id| !self.alone_whole(*id));
-        if atomic && broken {
+        if atomic && touched.iter().any(|id| !self.alone_whole(*id)) {
             self.groups.push(touched);
         }
         let families = std::mem::take(&mut self.groups);
@@ -211,24 +255,38 @@ impl Best<'_> {
         let id = edit.column_family;
         let (added, deleted) = (edit.new_files.clone(), edit.deleted_files.clone());
         let blobs: Vec<_> = edit.blob_file_additions.iter().map(|blob| blob.blob_file_number).collect();
+        // The blob files whose links or garbage change.
+        let mut changed: Vec<_> =
+            edit.blob_file_garbages.iter().map(|garbage| garbage.blob_file_number).collect();
+        let files = self.state.families().get(&id).map(|record| &record.files);
+        let link_of = |number: &FileNumber| files?.get(number)?.oldest_blob_file_number;
+        let unlinked: Vec<_> = deleted.iter().filter_map(|(_, number)| link_of(number)).collect();
         self.state.edit(VersionEdit { remaining_entries: None, ..edit })?;
-        if !self.state.families().contains_key(&id) {
-            return Ok(());
-        }
+        let Some(record) = self.state.families().get(&id) else { return Ok(()) };
         let whole = self.families.entry(id).or_default();
         whole.atomic |= atomic;
         // One edit can delete a file and add it on another level.
-        deleted.iter().for_each(|(_, number)| {
-            whole.missing.remove(number);
-        });
-        let missing =
-            added.iter().map(|file| file.number).filter(|number| self.there.get(number) != Some(&true));
-        whole.missing.extend(missing);
-        for file in added {
+        deleted.iter().for_each(|(_, number)| whole.delete(*number));
+        for blob in &unlinked {
+            whole.link(*blob, false);
+        }
+        for file in &added {
+            if self.there.get(&file.number) != Some(&true) {
+                whole.add_missing(file);
+            }
             whole.added.entry(file.number).or_insert(self.units);
+            if let Some(blob) = file.oldest_blob_file_number {
+                whole.link(blob, true);
+                changed.push(blob);
+            }
         }
         let missing = blobs.into_iter().filter(|number| self.missing_blobs.contains(number));
-        whole.missing_blobs.extend(missing.map(|number| (number, self.units)));
+        for number in missing {
+            whole.missing_blobs.insert(number, self.units);
+            changed.push(number);
+        }
+        changed.extend(unlinked);
+        changed.into_iter().for_each(|blob| whole.reconsider(record, blob));
         Ok(())
     }
 
@@ -251,17 +309,17 @@ impl Best<'_> {
     /// Returns the missing blob files that an existing SST file of the column family can refer to.
     fn needed_blobs(&self, id: FamilyId) -> impl Iterator<Item = FileNumber> {
         let found = self.families.get(&id).zip(self.state.families().get(&id));
-        found.into_iter().flat_map(|(whole, record)| {
-            let blobs = whole.missing_blobs.iter();
-            blobs.filter(|(blob, unit)| whole.needs_blob(record, **blob, **unit)).map(|(blob, _)| *blob)
-        })
+        found.into_iter().flat_map(|(whole, record)| whole.needed_blobs(record))
     }
 
     /// Returns true if all missing files are in level 0 and newer than all existing files of level 0.
     fn misses_newest_only(&self, id: FamilyId, whole: &Whole) -> bool {
         let Some(record) = self.state.families().get(&id) else { return false };
+        if whole.missing_below > 0 {
+            return false;
+        }
         let (missing, there): (Vec<_>, Vec<_>) =
-            record.files.values().partition(|f| whole.missing.contains(&f.number));
+            record.files.values().partition(|f| whole.missing.contains_key(&f.number));
         let newest = there.iter().filter(|f| f.level == 0).map(|f| f.largest_seqno).max();
         missing.iter().all(|f| f.level == 0 && newest.is_none_or(|newest| f.smallest_seqno > newest))
     }
@@ -270,7 +328,7 @@ impl Best<'_> {
     fn cut(&self, id: FamilyId) -> Option<FamilyRecord> {
         let mut record = self.state.families().get(&id)?.clone();
         if let Some(whole) = self.families.get(&id) {
-            record.files.retain(|number, _| !whole.missing.contains(number));
+            record.files.retain(|number, _| !whole.missing.contains_key(number));
             record.blobs.retain(|number, _| !whole.missing_blobs.contains_key(number));
             record.blob_garbage.retain(|number, _| !whole.missing_blobs.contains_key(number));
         }
@@ -279,7 +337,7 @@ impl Best<'_> {
 
     fn finish(mut self) -> Result<(Recovered, Vec<FileNumber>)> {
         let mut missing: Vec<FileNumber> =
-            self.families.values().flat_map(|whole| whole.missing.iter().copied()).collect();
+            self.families.values().flat_map(|whole| whole.missing.keys().copied()).collect();
         let ids: Vec<_> = self.state.families().keys().copied().collect();
         missing.extend(ids.iter().flat_map(|id| self.needed_blobs(*id)));
         missing.arrange();
@@ -305,3 +363,6 @@ impl Best<'_> {
         Ok((recovered, missing))
     }
 }
+
+#[cfg(test)]
+mod tests;
