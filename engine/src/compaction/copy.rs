@@ -63,11 +63,12 @@ pub(super) fn copy_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted
     let names = edit.added.iter().map(|(_, f)| (f.number, f.path_id)).collect();
     let micros = finish::micros_since(t, start);
     let commit = || t.committer.commit_one(Change::of_compaction(job.family.clone(), edit));
-    // After a failed commit the MANIFEST may name the copies, so the copies stay. The next sweep decides.
-    let (committed, report) = finish::without_rewrite(t, job, (&outputs, micros), commit)?;
+    // Before the commit: after the commit, another job can delete a copy.
     if let Some(manager) = &t.tools.options.load().sst_file_manager {
         copies.iter().zip(sizes).for_each(|((path, _), size)| manager.on_add(path, size));
     }
+    // After a failed commit the MANIFEST may name the copies, so the copies stay. The next sweep decides.
+    let (committed, report) = finish::without_rewrite(t, job, (&outputs, micros), commit)?;
     t.tools.stats.add(Ticker::FifoChangeTemperatureCompactions, 1);
     let (elapsed_micros, cpu_micros) = micros;
     let numbers = LevelNumbers {

@@ -18,8 +18,7 @@ use crate::event::{
     JobStats, ProximalOutput, Subcompaction,
 };
 use crate::output::{
-    OutputFile, compression_text, files_by_level, input_summary, level_summary, live_blob_files, named,
-    rates, track_file,
+    OutputFile, compression_text, files_by_level, input_summary, level_summary, live_blob_files, named, rates,
 };
 use crate::stats::LevelNumbers;
 
@@ -222,9 +221,6 @@ pub(super) fn finished(
     done: &[piece::Done],
     start: (u64, u64),
 ) -> Compacted {
-    for file in outputs(done) {
-        track_file(t.tools, file);
-    }
     let micros = micros_since(t, start);
     let event = report(t, job, done, None, micros);
     let (stats, records) = sum(done);
@@ -568,6 +564,6 @@ pub(super) fn verify_counts(t: &CompactionTools<'_>, job: &Job, done: &[piece::D
 /// # Errors
 /// SpaceLimit. The caller removes the output files.
 pub(super) fn check_space(t: &CompactionTools<'_>, done: &[piece::Done]) -> Result<()> {
-    let more: u64 = outputs(done).map(|file| file.meta.size).sum();
+    let more: u64 = outputs(done).map(|file| file.meta.size + file.blob_bytes()).sum();
     t.tools.check_space(more)
 }

@@ -29,7 +29,7 @@ use lsm::version::{Edit, ReaderKind, Version};
 use crate::commit::{Change, Committed, Committer};
 use crate::event::{CompactionFinished, Event};
 use crate::family::{Family, Parts};
-use crate::output::{JobTools, Outputs, SubcompactionRange, named, remember_deleted_runs};
+use crate::output::{JobTools, Outputs, SubcompactionRange, named, remember_deleted_runs, track_file};
 use crate::source::TableCache;
 use crate::stats::LevelNumbers;
 use crate::sync::{Arc, Flag, Mutex, Ordering};
@@ -271,6 +271,7 @@ fn merge(t: &CompactionTools<'_>, job: &Job, tracked: Option<&RunningOperation>)
     finish::pre_commit(t, job, &done, start);
     let outputs_of_job = outputs(&done).map(|file| (file.level, &*file.meta));
     t.output_tables.open_before_commit(&job.parts, outputs_of_job);
+    outputs(&done).for_each(|file| track_file(t.tools, file));
     let committed =
         commit(t, job, &done).inspect_err(|error| finish::commit_failed(t, job, &done, error, start))?;
     remember_deleted_runs(&job.family, outputs(&done));

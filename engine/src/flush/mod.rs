@@ -20,7 +20,7 @@ use crate::event::{Event, FlushFinished, FlushReason, FlushStarted, StallConditi
 use crate::family::{Family, FamilySet, FlushPick};
 use crate::output::{
     JobTools, OutputFile, Purpose, compression_text, files_by_level, flush_compression, level_summary,
-    live_blob_files, named, remember_deleted_runs, track_file, write_memtables,
+    live_blob_files, named, remember_deleted_runs, remove_tracked, track_file, write_memtables,
 };
 use crate::source::{TableCache, covered_bytes};
 use crate::stats::LevelNumbers;
@@ -302,7 +302,7 @@ fn make_wals_durable(t: &FlushTools<'_>, parts: &[Part], names: u64) -> Result<(
 }
 
 fn remove(tools: &JobTools, parts: &[Part], error: Error) -> Error {
-    parts.iter().flat_map(|p| &p.files).for_each(|file| file.remove(&tools.env));
+    parts.iter().flat_map(|p| &p.files).for_each(|file| remove_tracked(tools, file));
     error
 }
 

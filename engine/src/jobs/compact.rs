@@ -148,13 +148,15 @@ impl Compactions {
         Some(job)
     }
 
-    /// Runs a compaction, if the SST file manager has space for the output files. A trivial move needs no space.
+    /// Runs a compaction, if the SST file manager has space for the output files. A trivial move needs no space, and a
+    /// deletion of files by FIFO compaction frees space.
     ///
     /// # Errors
     /// CompactionTooLarge if there is no space. Errors of the compaction.
     pub(super) fn compact_in_space(&self, job: &Job) -> Result<Compacted> {
         let db = self.context.tools.options.load();
-        let Some(manager) = db.sst_file_manager.as_ref().filter(|_| !job.task.trivial_move) else {
+        let writes = !job.task.trivial_move && !job.task.deletion;
+        let Some(manager) = db.sst_file_manager.as_ref().filter(|_| writes) else {
             return self.compact(job);
         };
         let bytes = job.task.files().map(|(_, file)| file.size).sum();

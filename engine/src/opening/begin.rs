@@ -390,7 +390,7 @@ impl Opening {
 }
 
 impl Opening {
-    /// Reports to the SST file manager all SST files, and the trash that an earlier process left.
+    /// Reports to the SST file manager all SST files and blob files, and the trash that an earlier process left.
     ///
     /// # Errors
     /// An error of listing a directory.
@@ -401,6 +401,9 @@ impl Opening {
             let pin = family.pin_owned();
             for (_, file) in pin.version.files() {
                 manager.on_add(&pin.parts.table_path(file.number, file.path_id), file.size);
+            }
+            for blob in pin.version.blobs().values() {
+                manager.on_add(&pin.parts.blob_path(blob.number), blob.file_size());
             }
         }
         let dirs = family_dirs(&self.descriptors);

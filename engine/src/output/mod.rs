@@ -31,7 +31,8 @@ pub use rewrite::Rewrite;
 pub use settings::{OutputSettings, Purpose};
 pub use summary::{files_by_level, input_summary, level_summary, live_blob_files, rates};
 pub use tools::{
-    JobTools, compression_text, edit_of, forget_spares, named, remember_deleted_runs, track_file,
+    JobTools, compression_text, edit_of, forget_spares, named, remember_deleted_runs, remove_tracked,
+    track_file,
 };
 
 use std::collections::BTreeSet;

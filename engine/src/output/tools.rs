@@ -300,10 +300,21 @@ pub fn named(family: &Family) -> Named {
     Named { id: family.id(), name: family.name().to_string() }
 }
 
-/// Reports a new SST file to the SST file manager.
+/// Reports a new SST file and its blob files to the SST file manager. Call it before the commit of the file: after the
+/// commit, another job can delete the file, and the manager would count the file forever.
 pub fn track_file(tools: &JobTools, file: &OutputFile) {
     if let Some(manager) = &tools.options.load().sst_file_manager {
         manager.on_add(&file.path, file.meta.size);
+        file.blobs.iter().for_each(|blob| manager.on_add(&blob.path, blob.file.file_size()));
+    }
+}
+
+/// Deletes an SST file and its blob files, which [`track_file`] reported and no version has.
+pub fn remove_tracked(tools: &JobTools, file: &OutputFile) {
+    file.remove(&tools.env);
+    if let Some(manager) = &tools.options.load().sst_file_manager {
+        manager.on_delete(&file.path);
+        file.blobs.iter().for_each(|blob| manager.on_delete(&blob.path));
     }
 }
 

@@ -1,14 +1,16 @@
 //! Several column families at one sequence number; files and space of a database.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ironstone::env::{SstFileManager, SstFileOptions};
 use ironstone::stats::Ticker;
 use ironstone::{
-    CompactRangeOptions, CompactionFilter, CompactionOptions, Db, Decision, Family, FamilyDescriptor,
-    FamilyOptions, FilterInput, FlushOptions, Kind, Options, ReadOptions, Statistics, Subcode, TableFilter,
-    WriteBatch,
+    CompactRangeOptions, CompactionFilter, CompactionFilterFactory, CompactionOptions, CreationReason, Db,
+    Decision, Family, FamilyDescriptor, FamilyOptions, FilterContext, FilterInput, FlushOptions, Kind,
+    Options, ReadOptions, Statistics, Subcode, TableFilter, WaitForCompactOptions, WriteBatch,
 };
 
 fn with_families(options: Options, names: &[&str]) -> (Db, Vec<Family>) {
@@ -257,4 +259,112 @@ fn a_compaction_that_reaches_the_limit_of_space_fails_and_keeps_its_inputs() {
     for key in [b"a", b"z", b"b"] {
         assert_eq!(&*db.get(key).unwrap().unwrap(), &incompressible[..]);
     }
+}
+
+/// Makes each flush of its column family fail.
+struct FailsFlushes;
+
+impl CompactionFilter for FailsFlushes {
+    fn name(&self) -> &str {
+        "fails flushes"
+    }
+
+    fn filter(&self, _: &FilterInput<'_>) -> Decision {
+        Decision::Keep
+    }
+
+    fn ignore_snapshots(&self) -> bool {
+        false
+    }
+}
+
+impl CompactionFilterFactory for FailsFlushes {
+    fn name(&self) -> &str {
+        "fails flushes"
+    }
+
+    fn should_filter(&self, _: CreationReason) -> bool {
+        true
+    }
+
+    fn create(&self, _: &FilterContext) -> Option<Box<dyn CompactionFilter>> {
+        Some(Box::new(FailsFlushes))
+    }
+}
+
+/// Returns the SST files and blob files in the directory of a database, with their sizes.
+fn data_files(db: &Db) -> BTreeMap<PathBuf, u64> {
+    let fs = db.db_options().env.fs.clone();
+    let names = fs.list(db.path()).unwrap();
+    let paths = names.iter().filter(|name| name.ends_with(".sst") || name.ends_with(".blob"));
+    paths
+        .map(|name| db.path().join(name))
+        .map(|path| {
+            let size = fs.file_size(&path).unwrap();
+            (path, size)
+        })
+        .collect()
+}
+
+#[test]
+fn the_sst_file_manager_counts_no_file_of_a_failed_flush() {
+    let mut options = Options::in_memory();
+    options.update("atomic_flush=true;max_bgerror_resume_count=0").unwrap();
+    let manager = SstFileManager::new(options.db.env.clone(), SstFileOptions::default());
+    options.db.sst_file_manager = Some(manager.clone());
+    let db = Db::open("data", options).unwrap();
+    let fails =
+        FamilyOptions { compaction_filter_factory: Some(Arc::new(FailsFlushes)), ..FamilyOptions::default() };
+    let family = db.create_family(FamilyDescriptor::new("fails", fails)).unwrap();
+    db.put(b"a", b"v").unwrap();
+    family.put(b"a", b"v").unwrap();
+    assert_eq!(db.flush().unwrap_err().kind(), Kind::NotSupported);
+    assert_eq!((manager.total_size(), data_files(&db).len()), (0, 0));
+}
+
+#[test]
+fn the_sst_file_manager_counts_each_sst_file_and_blob_file() {
+    let mut options = Options::in_memory();
+    options
+        .update("enable_blob_files=true;min_blob_size=100;enable_blob_garbage_collection=true;blob_garbage_collection_age_cutoff=1.0")
+        .unwrap();
+    let manager = SstFileManager::new(options.db.env.clone(), SstFileOptions::default());
+    options.db.sst_file_manager = Some(manager.clone());
+    let db = Db::open("data", options.clone()).unwrap();
+    for round in 0..3u8 {
+        (0..20u8).for_each(|key| db.put(&[key], &[round; 200]).unwrap());
+        db.flush().unwrap();
+        assert_eq!(manager.tracked().into_iter().collect::<BTreeMap<_, _>>(), data_files(&db));
+    }
+    db.compact_range(None, None, &CompactRangeOptions::default()).unwrap();
+    let all = WaitForCompactOptions { wait_for_purge: true, ..WaitForCompactOptions::default() };
+    db.wait_for_compact_with(&all).unwrap();
+    let files = data_files(&db);
+    assert_eq!(files.keys().filter(|path| path.extension().is_some_and(|e| e == "blob")).count(), 1);
+    assert_eq!(manager.tracked().into_iter().collect::<BTreeMap<_, _>>(), files);
+    drop(db);
+    let manager = SstFileManager::new(options.db.env.clone(), SstFileOptions::default());
+    options.db.sst_file_manager = Some(manager.clone());
+    let db = Db::open("data", options).unwrap();
+    assert_eq!(manager.tracked().into_iter().collect::<BTreeMap<_, _>>(), data_files(&db));
+}
+
+#[test]
+fn fifo_compaction_deletes_files_although_a_merge_of_them_would_not_fit() {
+    let mut options = Options::in_memory();
+    options.update("compaction_style=kCompactionStyleFIFO").unwrap();
+    let manager = SstFileManager::new(options.db.env.clone(), SstFileOptions::default());
+    options.db.sst_file_manager = Some(manager.clone());
+    let db = Db::open("data", options).unwrap();
+    for key in [b"a", b"b", b"c"] {
+        db.put(key, b"value").unwrap();
+        db.flush().unwrap();
+    }
+    let all = manager.total_size();
+    manager.set_options(SstFileOptions { max_allowed_space: all + 100, ..SstFileOptions::default() });
+    let limit = format!("{{max_table_files_size={}}}", all - 100);
+    db.set_options(&[("compaction_options_fifo", &limit)]).unwrap();
+    db.wait_for_compact().unwrap();
+    assert_eq!(db.live_files().len(), 2);
+    assert_eq!(db.get(b"a").unwrap(), None);
 }
