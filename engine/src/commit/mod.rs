@@ -35,8 +35,8 @@ pub struct Change {
     /// The memtables that the files of `edit` hold, if the change is a flush.
     pub flushed: Option<FlushPick>,
     pub full_history_ts_low: Option<Vec<u8>>,
-    /// True if readers see the same keys before and after the commit: a flush or a compaction. False is always
-    /// safe.
+    /// True if readers see the same keys before and after the commit: a flush or a compaction whose compaction filter
+    /// skipped no key range. False is always safe.
     pub keeps_keys: bool,
     /// True if readers at each older snapshot see the same keys before and after the commit. False is always safe.
     pub keeps_older_snapshots: bool,
@@ -259,7 +259,7 @@ impl Committer {
         let flushes = parts.iter().filter_map(flush_of).collect();
         for part in &parts {
             let mut state = part.change.family.state();
-            if !part.change.keeps_keys && part.change.flushed.is_none() {
+            if !part.change.keeps_keys {
                 part.change.family.clear_empty_ranges(&mut state);
             }
             base::invariant!(

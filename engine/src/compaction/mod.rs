@@ -343,7 +343,8 @@ fn commit(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done]) -> Result<Co
         task.output_level
     );
     add_cursor(&mut edit, task);
-    t.committer.commit_one(Change::of_compaction(job.family.clone(), edit))
+    let keeps_keys = done.iter().all(|piece| piece.outputs.keeps_keys);
+    t.committer.commit_one(Change { keeps_keys, ..Change::of_compaction(job.family.clone(), edit) })
 }
 
 /// Returns true if each file of the edit on `level` ends before the next file of the level begins.

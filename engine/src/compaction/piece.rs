@@ -158,6 +158,7 @@ pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange, done:
     done.blobs_read = (blobs_read.records.load(Ordering::Relaxed), blobs_read.bytes.load(Ordering::Relaxed));
     done.stats = compaction_iter.stats;
     done.outputs = written?;
+    done.outputs.keeps_keys = !compaction_iter.has_filter_skipped;
     // RocksDB counts a dropped range tombstone in both numbers.
     let dropped = done.outputs.dropped_obsolete_ranges;
     done.stats.num_range_del_drop_obsolete += dropped;

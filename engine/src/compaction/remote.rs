@@ -182,6 +182,10 @@ impl Delegate<'_> {
         done.is_uncounted = !stats.has_accurate_num_input_records;
         done.outputs.files = files;
         done.outputs.num_records = stats.num_output_records;
+        // A worker does not report the decisions of the compaction filter.
+        let parts = &self.job.parts;
+        done.outputs.keeps_keys =
+            parts.compaction_filter.is_none() && parts.compaction_filter_factory.is_none();
         self.t.tools.stats.add(Ticker::RemoteCompactReadBytes, outcome.bytes_read);
         self.t.tools.stats.add(Ticker::RemoteCompactWriteBytes, outcome.bytes_written);
         Ok(())

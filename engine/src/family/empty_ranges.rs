@@ -10,6 +10,7 @@
 //!
 //! - A write adds a live entry. The writer inserts the entry, then shortens the ranges, then the entry becomes visible.
 //! - A change of the SST files that is no flush and no compaction (ingestion, import, deleted files) clears all ranges.
+//!   So does a flush or a compaction whose compaction filter skipped a key range: it drops tombstones there.
 //! - A scan passes a position while a writer inserts there. So a scan registers a *watch* first, and writers shorten watches
 //!   like ranges. A writer inserts, fences and looks for watches; a scan registers, fences and reads. One of them sees the
 //!   other.

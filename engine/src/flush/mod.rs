@@ -46,6 +46,8 @@ struct Part {
     family: Arc<Family>,
     pick: FlushPick,
     files: Vec<OutputFile>,
+    /// See [`Change::keeps_keys`].
+    keeps_keys: bool,
     numbers: LevelNumbers,
 }
 
@@ -162,7 +164,13 @@ fn pick_together(t: &FlushTools<'_>) -> Vec<Part> {
 
 impl Part {
     fn new(family: &Arc<Family>, pick: FlushPick) -> Self {
-        Part { family: family.clone(), pick, files: Vec::new(), numbers: LevelNumbers::default() }
+        Part {
+            family: family.clone(),
+            pick,
+            files: Vec::new(),
+            keeps_keys: false,
+            numbers: LevelNumbers::default(),
+        }
     }
 
     /// Returns true if the flush wrote SST files to this directory, and so synced the directory.
@@ -224,7 +232,9 @@ fn write_and_commit(
             let edit = crate::output::edit_of(part.files.iter());
             let pick = FlushPick { memtables: part.pick.memtables.clone() };
             let full_history_ts_low = part.pick.history_mark(&part.family.parts());
-            Change { flushed: Some(pick), full_history_ts_low, ..Change::new(part.family.clone(), edit) }
+            let keeps_keys = part.keeps_keys;
+            let change = Change::new(part.family.clone(), edit);
+            Change { flushed: Some(pick), full_history_ts_low, keeps_keys, ..change }
         })
         .collect();
     set_stage(Stage::MemtableInstallFlushResults);
@@ -249,6 +259,7 @@ fn write_part(t: &FlushTools<'_>, job: JobId, part: &mut Part, reason: FlushReas
     let covered = |from: &[u8], to: &[u8]| covered_bytes(t.tables, &options, &version, 0, (from, to));
     let outputs = write_memtables(t.tools, job, &part.family, &part.pick, Purpose::Flush, &covered)?;
     part.files = outputs.files;
+    part.keeps_keys = outputs.keeps_keys;
     base::invariant!(
         part.files.iter().all(|file| part
             .pick

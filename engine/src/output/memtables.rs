@@ -144,6 +144,7 @@ fn write_all_into<I: base::iter::InternalIterator>(
     );
     settings.stats.count_compaction_iter(&rows.stats);
     let mut out = written?;
+    out.keeps_keys = !rows.has_filter_skipped;
     out.input_bytes = rows.stats.total_input_raw_key_bytes + rows.stats.total_input_raw_value_bytes;
     if let Some(expected) = expected
         && rows.stats.num_itered != expected

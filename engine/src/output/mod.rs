@@ -63,6 +63,8 @@ pub struct Outputs {
     pub files: Vec<OutputFile>,
     pub num_records: u64,
     pub dropped_obsolete_ranges: u64,
+    /// True if readers see the same keys as before: the compaction filter skipped no key range.
+    pub keeps_keys: bool,
     /// Bytes of the keys and values that were read, including dropped entries.
     pub input_bytes: u64,
     /// References of the written entries to blob files.

@@ -1,10 +1,14 @@
 //! Long runs of deleted keys: iterators step over a run once, and every later answer equals the model's.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ironstone::stats::{PerfCounter, PerfLevel, perf_counter, set_perf_level};
-use ironstone::{CompactRangeOptions, Db, Iter, Options, ReadOptions, Snapshot, SstFileWriter, WriteBatch};
+use ironstone::{
+    CompactRangeOptions, CompactionFilter, Db, Decision, FilterInput, Iter, Options, ReadOptions, Snapshot,
+    SstFileWriter, WriteBatch,
+};
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -353,6 +357,50 @@ fn entries_are_visible_after_the_file_of_their_tombstones_is_deleted() {
     db.delete_files_in_ranges(&[(Some(&key(0)), Some(&key(5_500)))], true).unwrap();
     assert_eq!(second(&db), key(1), "the deletions were in files that are gone");
     drop(snapshot);
+}
+
+/// Drops each value, and all entries after the value up to the key 5,000.
+struct DropsDeletions;
+
+impl CompactionFilter for DropsDeletions {
+    fn name(&self) -> &str {
+        "drops deletions"
+    }
+
+    fn filter(&self, _: &FilterInput<'_>) -> Decision {
+        Decision::RemoveAndSkipUntil(key(5_000))
+    }
+}
+
+#[test]
+fn entries_are_visible_after_a_compaction_filter_drops_their_tombstones() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut options = Options::default();
+    options.update("create_if_missing=true;disable_auto_compactions=true").unwrap();
+    options.family.compaction_filter = Some(Arc::new(DropsDeletions));
+    let db = Db::open(scratch.path().join("data"), options.clone()).unwrap();
+    let path = scratch.path().join("below.sst");
+    let mut file = SstFileWriter::create(&path, &options.db, &options.family).unwrap();
+    (1..5_000).for_each(|i| file.put(&key(i), b"value").unwrap());
+    file.finish().unwrap();
+    db.ingest_external_files([&path], &Default::default()).unwrap();
+    db.put(b"000300a", b"value").unwrap();
+    (1..5_000).for_each(|i| db.delete(&key(i)).unwrap());
+    db.flush().unwrap();
+    // The filter gets the value, and no reader sees the value: the compaction does not have this deletion.
+    db.delete(b"000300a").unwrap();
+    let first = |db: &Db| {
+        let mut iter = db.iter().unwrap();
+        iter.seek(&key(1));
+        iter.status().unwrap();
+        iter.valid().then(|| iter.key().to_vec())
+    };
+    assert_eq!((first(&db), first(&db)), (None, None));
+    let above: Vec<_> = db.live_files().iter().filter(|f| f.level == 0).map(|f| f.number).collect();
+    db.compact_files(&above, 1, None, &ironstone::CompactionOptions::default()).unwrap();
+    assert_eq!(db.get(&key(300)).unwrap(), None);
+    assert_eq!(db.get(&key(301)).unwrap().as_deref(), Some(&b"value"[..]));
+    assert_eq!(first(&db), Some(key(301)));
 }
 
 /// A database with the keys 0 and 9, in which key 5 and the keys next to key 5 are deleted, and an iterator that will

@@ -116,6 +116,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
                 if self.rules.config.order.user.compare(&until, key::user_key(&self.out.key)).is_le() {
                     return None;
                 }
+                self.has_filter_skipped = true;
                 Some(skip_target(&until))
             }
             Decision::Undetermined => {

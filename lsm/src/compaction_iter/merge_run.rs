@@ -86,7 +86,10 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
             if seq > newest_snapshot {
                 match self.filter_operand() {
                     Ok(answer) => fate = answer,
-                    Err(target) => return Ok(End::SkipTo(target)),
+                    Err(target) => {
+                        self.has_filter_skipped = true;
+                        return Ok(End::SkipTo(target));
+                    }
                 }
             }
             if self.tombstones.should_delete(self.input.key()) {

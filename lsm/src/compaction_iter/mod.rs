@@ -49,6 +49,9 @@ pub struct CompactionIter<I, B> {
     blobs: Blobs,
     /// The counts of the iterator since it was made.
     pub stats: CompactionIterStats,
+    /// True if the compaction filter has skipped a key range (`RemoveAndSkipUntil`). This drops tombstones, so that deleted
+    /// keys may appear again.
+    pub has_filter_skipped: bool,
     /// The current entry.
     out: Output,
     /// True if the input is already at the entry after the current entry.
@@ -69,6 +72,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
             tombstones,
             blobs: Blobs::default(),
             stats: CompactionIterStats::default(),
+            has_filter_skipped: false,
             out: Output::new(),
             at_next: false,
             history: KeyHistory::new(),
