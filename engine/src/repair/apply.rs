@@ -313,15 +313,20 @@ impl<'a> Repair<'a> {
 
     /// Returns the sizes of the timestamps in a WAL, in bytes: the sizes that the WAL states, and the sizes of the column
     /// families for which the record with the sizes can be lost. A WAL from before the timestamps of a column family were
-    /// turned on has keys without timestamps, and no size for the column family. No later WAL file continues such a WAL.
-    fn timestamp_sizes(&self, number: FileNumber, path: &Path) -> Result<Vec<(FamilyId, u16)>> {
+    /// turned on has keys without timestamps, and no size for the column family. No later WAL file continues such a WAL. A key
+    /// that is shorter than a timestamp is from such a WAL. Without such a key, the report states the assumption.
+    fn timestamp_sizes(&mut self, number: FileNumber, path: &Path) -> Result<Vec<(FamilyId, u16)>> {
         let file = self.env.fs.open_random(path, &ReadHints::default())?;
-        let mut first_at: BTreeMap<FamilyId, u64> = BTreeMap::new();
+        // Where the first entry of each column family is, and the size of its shortest key.
+        let mut entries: BTreeMap<FamilyId, (u64, usize)> = BTreeMap::new();
         let found = salvage_wal(&mut FileSource(file), &salvage_options(number), &mut |record, at, _| {
             // The rewrite leaves out a record that is no batch.
             let Ok(batch) = Batch::new(record) else { return Ok(()) };
-            for id in batch.records().flatten().filter_map(|record| record.family()) {
-                first_at.entry(id).or_insert(at);
+            for record in batch.records().flatten() {
+                if let (Some(id), Some((_, key, _))) = (record.family(), record.entry()) {
+                    let (_, shortest) = entries.entry(id).or_insert((at, key.len()));
+                    *shortest = key.len().min(*shortest);
+                }
             }
             Ok(())
         })?;
@@ -329,12 +334,22 @@ impl<'a> Repair<'a> {
         for (id, family) in &self.survey.manifest.recovered.families {
             let descriptor = descriptor_of(self.scope, &family.name, family.comparator.as_deref())?;
             let size = descriptor.options.comparator.timestamp_size();
-            let before_first = |lost_at| first_at.get(id).is_none_or(|first| lost_at < *first);
-            let can_be_lost = found.sizes_lost_at.is_some_and(before_first);
+            let is_lost = |lost_at| {
+                entries.get(id).is_none_or(|(first, shortest)| lost_at < *first && *shortest >= size)
+            };
+            let can_be_lost = found.sizes_lost_at.is_some_and(is_lost);
             // Only a column family whose SST files have no timestamps may have them turned on.
             let always = family.persist_user_defined_timestamps != Some(false);
-            if size > 0 && (always || can_be_lost) {
-                sizes.entry(*id).or_insert(size as u16);
+            if size == 0 || sizes.contains_key(id) || !(always || can_be_lost) {
+                continue;
+            }
+            sizes.insert(*id, size as u16);
+            if !always && entries.contains_key(id) {
+                self.actions.push(format!(
+                    "{number:06}.log has lost whether its keys of column family {} have timestamps: they are read as \
+                     keys with timestamps",
+                    family.name
+                ));
             }
         }
         Ok(sizes.into_iter().collect())

@@ -336,7 +336,10 @@ fn a_family_without_timestamps_flushes_and_compacts_after_it_had_a_history() {
 
 #[test]
 fn a_repair_of_a_damaged_wal_keeps_the_keys_from_before_a_change_of_timestamps() {
-    for (turned_on, damaged) in [(true, 0), (true, 1), (true, 2), (false, 0), (false, 1), (false, 2)] {
+    let mut cases: Vec<_> =
+        [true, false].into_iter().flat_map(|on| (0..3).map(move |i| (on, i, false))).collect();
+    cases.push((true, 0, true));
+    for (turned_on, damaged, from_the_start) in cases {
         let pair = || {
             let (plain, stamped) = both("avoid_flush_during_recovery=true");
             if turned_on { (plain, stamped) } else { (stamped, plain) }
@@ -364,6 +367,10 @@ fn a_repair_of_a_damaged_wal_keeps_the_keys_from_before_a_change_of_timestamps()
         let found = all.map(|(at, _)| at).nth(damaged * 4).unwrap();
         // Two wrong bytes: the record is lost.
         bytes[found..found + 2].copy_from_slice(b"XY");
+        if from_the_start {
+            // The type of the record is lost, too: it could have the sizes of timestamps.
+            bytes[..found].fill(b'X');
+        }
         fs.unlink(wal).unwrap();
         let mut out = fs.create(wal, &Default::default()).unwrap();
         out.append(&bytes).unwrap();
@@ -374,7 +381,7 @@ fn a_repair_of_a_damaged_wal_keeps_the_keys_from_before_a_change_of_timestamps()
         let mut expected = rows_of(&keys(), value);
         expected.remove(damaged * 4);
         expected.sort();
-        assert_eq!(scan(&db, reading), expected, "{turned_on} {damaged}");
+        assert_eq!(scan(&db, reading), expected, "{turned_on} {damaged} {from_the_start}");
     }
 }
 
