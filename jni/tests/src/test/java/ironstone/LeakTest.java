@@ -2,6 +2,7 @@
 // its figures: mvn -f jni/tests -P 11.8.1 test -Dnative=DIR -Dtest=LeakTest -Dcycles=1000000
 package ironstone;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Files;
@@ -85,6 +86,20 @@ class LeakTest extends InDirectory {
   void cyclesOfObjectsLeaveTheMemoryFlat() throws Exception {
     try (Options options = new Options().setCreateIfMissing(true); RocksDB db = RocksDB.open(options, dir.toString())) {
       assertFlat(Integer.getInteger("cycles", 20_000), count -> cycles(db, count));
+    }
+  }
+
+  /** The Java class RocksDB makes such options at each open. */
+  @Test
+  void readOptionsThatAreNeverClosedNeedNoMemory() throws Exception {
+    final byte[] key = b("key");
+    try (Options options = new Options().setCreateIfMissing(true); RocksDB db = RocksDB.open(options, dir.toString())) {
+      db.put(key, key);
+      assertFlat(100_000, count -> {
+        for (int at = 0; at < count; at++) {
+          assertArrayEquals(key, db.get(new ReadOptions(), key));
+        }
+      });
     }
   }
 
