@@ -168,7 +168,7 @@ impl Opening {
         let wals = Arc::new(WalSet::new(self.env.clone(), wal_settings(o, &self.paths)?));
         committer.set_wals(wals.clone());
         let may_keep = o.avoid_flush_during_recovery && self.overrides.mode.is_none();
-        let must_flush = replayed.damaged || replayed.has_changed_timestamps;
+        let must_flush = replayed.damaged || replayed.has_changed_timestamps || replayed.has_read_blobs;
         let keep_wals = may_keep && replayed.files.is_empty() && !must_flush;
         self.trim_last_wal(found_wals)?;
         // If the open keeps the replayed WALs, they have the undecided parts, and the new WAL gets none.

@@ -11,6 +11,7 @@ mod create;
 mod durable;
 mod filter;
 mod flush;
+mod inline_blobs;
 mod keep;
 mod prepared;
 mod rules;

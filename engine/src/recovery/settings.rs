@@ -59,6 +59,9 @@ pub struct Replayed {
     /// True if replay changed the timestamps of keys, because the open turned timestamps on or off. Newer WALs must not follow
     /// these WALs: after another change, the older entries would have timestamps and the newer entries would have none.
     pub has_changed_timestamps: bool,
+    /// True if replay read values from blob files that no version has. The WALs must not be kept: they are the only reference to
+    /// these blob files.
+    pub has_read_blobs: bool,
     /// The oldest WAL that may be incomplete: replay skipped bytes or found records missing, or its file was
     /// recycled. If the open is read-only, the writer may have changed this WAL during the replay.
     pub in_doubt: Option<FileNumber>,

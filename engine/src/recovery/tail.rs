@@ -18,6 +18,7 @@ use format::batch::Batch;
 use format::names::FileName;
 use format::wal::{Item, Reader, marks_of};
 
+use super::inline_blobs::InlineBlobs;
 use super::timestamps::RecordedSizes;
 use super::{durable, prepared, separated};
 use crate::apply::{self, Source};
@@ -37,6 +38,8 @@ pub struct Tail {
     min_wal: FileNumber,
     /// The sizes of timestamps that the newest WAL has stated.
     timestamps: RecordedSizes,
+    /// Reads the values that records of the WALs refer to.
+    blobs: InlineBlobs,
 }
 
 /// How the read of one WAL ended.
@@ -55,7 +58,7 @@ impl Tail {
         min_wal: FileNumber,
         timestamps: RecordedSizes,
     ) -> Tail {
-        Tail { wal, reader, read, min_wal, timestamps }
+        Tail { wal, reader, read, min_wal, timestamps, blobs: InlineBlobs::default() }
     }
 
     /// Number and bytes of each WAL that was read, ascending.
@@ -97,7 +100,7 @@ impl Tail {
         let mut visible = visible;
         self.reader.rewind();
         for next in newer {
-            if let Ended::Unknown = self.read_on(families, &mut visible)? {
+            if let Ended::Unknown = self.read_on(tools, families, &mut visible)? {
                 return Ok(None);
             }
             base::invariant!(
@@ -113,14 +116,19 @@ impl Tail {
             (self.wal, self.reader) = (next, Reader::new(FileSource(file), durable::options(next)));
             self.timestamps = RecordedSizes::new(families);
         }
-        match self.read_on(families, &mut visible)? {
+        match self.read_on(tools, families, &mut visible)? {
             Ended::Here => Ok(Some(visible)),
             Ended::Unknown => Ok(None),
         }
     }
 
     /// Reads the WAL to its end.
-    fn read_on(&mut self, families: &FamilySet, visible: &mut SequenceNumber) -> Result<Ended> {
+    fn read_on(
+        &mut self,
+        tools: &JobTools,
+        families: &FamilySet,
+        visible: &mut SequenceNumber,
+    ) -> Result<Ended> {
         loop {
             let is_first = self.reader.record_end() == 0;
             match self.reader.next()? {
@@ -131,7 +139,14 @@ impl Tail {
                             && self.read.get(&mark.wal_number) != Some(&(mark.bytes, mark.digest))
                     });
                     let is_complete = matches!(self.timestamps.converted(bytes, families), Ok(None));
-                    if short || !is_complete || !apply(bytes, self.wal, families, expected, visible) {
+                    if short || !is_complete {
+                        return Ok(Ended::Unknown);
+                    }
+                    let Ok(inlined) = self.blobs.inlined(bytes, self.wal, tools, families) else {
+                        return Ok(Ended::Unknown);
+                    };
+                    let bytes = inlined.as_deref().unwrap_or(bytes);
+                    if !apply(bytes, self.wal, families, expected, visible) {
                         return Ok(Ended::Unknown);
                     }
                 }

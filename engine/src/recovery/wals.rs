@@ -44,6 +44,7 @@ use format::wal::{Diagnosis, HOLE, Item, Mark, Predecessor, Reader, diagnose, ma
 use super::durable::{self, Durable, Progress};
 use super::filter::Filtering;
 use super::flush::flush_family;
+use super::inline_blobs::{InlineBlobs, Unread};
 use super::prepared::{self, Outcome, Sections};
 use super::rules::{self, Decision, Finding};
 use super::separated;
@@ -94,6 +95,8 @@ pub struct Replay<'a> {
     repeats: Option<FileNumber>,
     /// The sizes of timestamps that the WAL that is read has stated.
     timestamps: RecordedSizes,
+    /// Reads the values that records of the WALs refer to.
+    blobs: InlineBlobs,
     /// The WAL filter of the application.
     filter: Option<Filtering>,
     done: Replayed,
@@ -135,6 +138,7 @@ impl<'a> Replay<'a> {
             waived: HashSet::default(),
             repeats: None,
             timestamps: RecordedSizes::default(),
+            blobs: InlineBlobs::default(),
             filter: None,
             done: Replayed::default(),
         }
@@ -218,7 +222,7 @@ impl<'a> Replay<'a> {
                     let older = marks.as_ref().map_or(&[][..], |marks| &marks.written);
                     let verdict = match self.record(bytes, wal, older, &mut last_in_wal) {
                         Ok(verdict) => verdict,
-                        Err(Fault::Report(error)) => {
+                        Err(Fault::Report(finding, error)) => {
                             self.durable.end(
                                 wal,
                                 &progress,
@@ -226,7 +230,7 @@ impl<'a> Replay<'a> {
                                 Some((offset, error.message())),
                                 later,
                             )?;
-                            self.handle(wal, Finding::Damage, error.at(offset))?
+                            self.handle(wal, finding, error.at(offset))?
                         }
                         Err(Fault::Fatal(error)) => return Err(error.at(offset)),
                     };
@@ -347,11 +351,11 @@ impl<'a> Replay<'a> {
         last_in_wal: &mut SequenceNumber,
     ) -> std::result::Result<Verdict, Fault> {
         if bytes.len() < batch::HEADER_LEN {
-            return Err(Fault::Report(Error::corruption("log record too small")));
+            return Err(Fault::damage(Error::corruption("log record too small")));
         }
         let seq = batch::sequence(bytes);
         if seq.saturating_add(u64::from(batch::count(bytes))) > key::MAX_SEQUENCE {
-            return Err(Fault::Report(Error::corruption(format!("sequence {seq} is too large"))));
+            return Err(Fault::damage(Error::corruption(format!("sequence {seq} is too large"))));
         }
         let short = older.iter().find(|mark| self.is_short(mark));
         if self.continues(seq, older) || (!older.is_empty() && short.is_none()) {
@@ -394,13 +398,16 @@ impl<'a> Replay<'a> {
             return Ok(Verdict::Continue);
         }
         let converted = self.timestamps.converted(bytes, self.families).map_err(|error| {
-            if error.is_corruption() { Fault::Report(error) } else { Fault::Fatal(error) }
+            if error.is_corruption() { Fault::damage(error) } else { Fault::Fatal(error) }
         })?;
         self.done.has_changed_timestamps |= converted.is_some();
         let bytes = converted.as_deref().unwrap_or(bytes);
         let filtered = self.filter(bytes, wal)?;
         let source = Source::recovered(wal);
         let replayed = filtered.as_deref().unwrap_or(bytes);
+        let inlined = self.blobs.inlined(replayed, wal, self.tools, self.families)?;
+        self.done.has_read_blobs |= inlined.is_some();
+        let replayed = inlined.as_deref().unwrap_or(replayed);
         let Outcome { applied, next_counted, unknown_count, repeated } =
             match self.apply(replayed, wal, source) {
                 Ok(outcome) => outcome,
@@ -413,7 +420,7 @@ impl<'a> Replay<'a> {
                         error.message()
                     ))));
                 }
-                Err(error) => return Err(Fault::Report(error)),
+                Err(error) => return Err(Fault::damage(error)),
             };
         self.check_family(applied.unknown)?;
         if repeated {
@@ -448,7 +455,7 @@ impl<'a> Replay<'a> {
     fn filter(&mut self, bytes: &[u8], wal: FileNumber) -> std::result::Result<Option<Vec<u8>>, Fault> {
         let Some(filter) = &mut self.filter else { return Ok(None) };
         let filtered = filter.record(bytes, wal, &self.tools.paths.wal(wal)).map_err(|error| {
-            if error.kind() == Kind::NotSupported { Fault::Fatal(error) } else { Fault::Report(error) }
+            if error.kind() == Kind::NotSupported { Fault::Fatal(error) } else { Fault::damage(error) }
         })?;
         self.done.damaged |= filtered.is_some();
         Ok(filtered)
@@ -678,7 +685,23 @@ impl<'a> Replay<'a> {
 
 enum Fault {
     /// The recovery mode decides about the fault.
-    Report(Error),
+    Report(Finding, Error),
     /// Fails the open in every mode.
     Fatal(Error),
+}
+
+impl Fault {
+    fn damage(error: Error) -> Self {
+        Fault::Report(Finding::Damage, error)
+    }
+}
+
+impl From<Unread> for Fault {
+    fn from(unread: Unread) -> Self {
+        match unread {
+            Unread::Lost(error) => Fault::Report(Finding::TornEnd, error),
+            Unread::Damaged(error) => Fault::damage(error),
+            Unread::Fatal(error) => Fault::Fatal(error),
+        }
+    }
 }

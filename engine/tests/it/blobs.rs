@@ -4,7 +4,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use base::Kind;
-use base::SequenceNumber;
 use env::Env;
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::options::{
@@ -390,32 +389,6 @@ fn an_unreferenced_blob_file_is_deleted_at_open() {
     env.fs.write_all(Path::new("/db/000004.blob"), b"cut short", true).unwrap();
     drop(open(&env, blobs("")));
     assert_eq!(on_disk(&env), Vec::<String>::new());
-}
-
-#[test]
-fn references_to_blob_files_are_rejected_in_batches_and_in_wals() {
-    use ironstone_engine::batch::WriteBatch;
-    let env = Env::memory(19);
-    let db = open(&env, blobs(""));
-    let mut bytes = Vec::new();
-    format::batch::begin(&mut bytes);
-    format::batch::put_blob_index(&mut bytes, base::FamilyId::DEFAULT, b"k", b"\x01\x05\x64\x02\x00");
-    format::batch::set_count(&mut bytes, 1);
-    let mut batch = WriteBatch::from_bytes(&bytes).unwrap();
-    let error = db.write(&mut batch, &WriteOptions::default()).unwrap_err();
-    assert_eq!(error.kind(), Kind::NotSupported);
-    assert!(error.to_string().contains("enable_blob_direct_write"), "{error}");
-    drop(db);
-    format::batch::set_sequence(&mut bytes, SequenceNumber::new(1));
-    let mut framed = Vec::new();
-    let mut writer = format::wal::Writer::new(format::wal::Framing::Classic);
-    writer.append(&mut framed, &bytes).unwrap();
-    env.fs.write_all(Path::new("/db/000100.log"), &framed, true).unwrap();
-    let opened = Db::open(OpenRequest::new("/db", options(&env), blobs("")));
-    let error = opened.err().unwrap();
-    assert_eq!(error.kind(), Kind::NotSupported, "{error}");
-    assert!(error.to_string().contains("enable_blob_direct_write"), "{error}");
-    assert!(env.fs.exists(Path::new("/db/000100.log")).unwrap());
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod blobs;
 mod close;
 mod covered;
 mod deleted_runs;
+mod direct_blobs;
 mod directories;
 mod dropped;
 mod durable;

@@ -29,10 +29,18 @@ pub struct BlobAccess<'a> {
 #[derive(Debug)]
 pub struct BlobReader {
     file: Arc<dyn RandomRead>,
-    size: u64,
+    end: End,
     compression: u8,
-    footer: Footer,
     statistics: Option<Arc<Statistics>>,
+}
+
+/// How the file ends.
+#[derive(Clone, Copy, Debug)]
+enum End {
+    /// The file has this size, and ends with this footer.
+    Finished { size: u64, footer: Footer },
+    /// The file may have no footer yet, and it may grow.
+    Unfinished,
 }
 
 impl BlobReader {
@@ -50,6 +58,23 @@ impl BlobReader {
         Self::open_checked(file, family, statistics).map_err(|e| e.doing("opening a blob file").file(path))
     }
 
+    /// Opens a blob file of column family `family` whose writer may still append records, or that a crash left without a
+    /// footer. Reads its header. A read of a value looks for the end of the file.
+    ///
+    /// # Errors
+    /// Corruption, with the name of the file, if the header is damaged or belongs to another column family. Corruption for
+    /// a file of the old stacked BlobDB (blobs with a TTL). Errors of the file.
+    pub fn open_unfinished(
+        file: Arc<dyn RandomRead>,
+        family: FamilyId,
+        statistics: Option<Arc<Statistics>>,
+    ) -> Result<BlobReader> {
+        let path = file.path().to_path_buf();
+        let mut reader = BlobReader { file, end: End::Unfinished, compression: 0, statistics };
+        let opened = reader.read_header(family).map(|()| reader);
+        opened.map_err(|e| e.doing("opening a blob file").file(path))
+    }
+
     fn open_checked(
         file: Arc<dyn RandomRead>,
         family: FamilyId,
@@ -62,8 +87,21 @@ impl BlobReader {
             ))
             .at(size));
         }
-        let mut reader = BlobReader { file, size, compression: 0, footer: Footer::default(), statistics };
-        let header = Header::decode(&reader.read(0, HEADER_LEN, None)?)?;
+        let mut reader = BlobReader { file, end: End::Unfinished, compression: 0, statistics };
+        reader.read_header(family)?;
+        let footer_at = size - FOOTER_LEN as u64;
+        let footer =
+            Footer::decode(&reader.read(footer_at, FOOTER_LEN, None)?).map_err(|e| e.at(footer_at))?;
+        if footer.expiration != (0, 0) {
+            return Err(Error::corruption("the footer of the blob file has a TTL").at(footer_at + 12));
+        }
+        reader.end = End::Finished { size, footer };
+        Ok(reader)
+    }
+
+    /// Reads and checks the header.
+    fn read_header(&mut self, family: FamilyId) -> Result<()> {
+        let header = Header::decode(&self.read(0, HEADER_LEN, None)?)?;
         if header.has_ttl || header.expiration != (0, 0) {
             return Err(Error::corruption(
                 "the blobs of the file have a TTL: the old stacked BlobDB wrote it",
@@ -77,15 +115,16 @@ impl BlobReader {
             ))
             .at(8));
         }
-        let footer_at = size - FOOTER_LEN as u64;
-        let footer =
-            Footer::decode(&reader.read(footer_at, FOOTER_LEN, None)?).map_err(|e| e.at(footer_at))?;
-        if footer.expiration != (0, 0) {
-            return Err(Error::corruption("the footer of the blob file has a TTL").at(footer_at + 12));
+        self.compression = header.compression;
+        Ok(())
+    }
+
+    /// Returns the offset after the last byte that can belong to a record.
+    fn records_end(&self) -> Result<u64> {
+        match self.end {
+            End::Finished { size, .. } => Ok(size - FOOTER_LEN as u64),
+            End::Unfinished => self.file.size(),
         }
-        reader.compression = header.compression;
-        reader.footer = footer;
-        Ok(reader)
     }
 
     /// Returns the compression type of all values, from the header.
@@ -93,24 +132,20 @@ impl BlobReader {
         self.compression
     }
 
-    /// Returns the number of values in the file, from the footer.
+    /// Returns the number of values in the file, from the footer. 0 for a file that was opened without its footer.
     pub fn blob_count(&self) -> u64 {
-        self.footer.blob_count
+        match self.end {
+            End::Finished { footer, .. } => footer.blob_count,
+            End::Unfinished => 0,
+        }
     }
 
-    /// Returns the bytes of all records.
+    /// Returns the bytes of all records. 0 for a file that was opened without its footer.
     pub fn records_bytes(&self) -> u64 {
-        base::invariant!(
-            self.size >= FRAME_BYTES,
-            "a blob file of {} bytes has no header and footer",
-            self.size
-        );
-        self.size - FRAME_BYTES
-    }
-
-    /// Returns the size of the file in bytes.
-    pub fn file_size(&self) -> u64 {
-        self.size
+        match self.end {
+            End::Finished { size, .. } => size - FRAME_BYTES,
+            End::Unfinished => 0,
+        }
     }
 
     /// Reads the value at `blob`, decompressed. `user_key` is the key of the record, with its timestamp.
@@ -154,20 +189,19 @@ impl BlobReader {
     /// # Errors
     /// Errors of the file.
     pub fn read_ahead(&self, offset: u64, len: usize, limits: Option<&ReadLimits>) -> Result<Vec<u8>> {
-        let left = usize::try_from(self.size.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let size = match self.end {
+            End::Finished { size, .. } => size,
+            End::Unfinished => self.file.size()?,
+        };
+        let left = usize::try_from(size.saturating_sub(offset)).unwrap_or(usize::MAX);
         self.read(offset, len.min(left), limits)
     }
 
     /// Returns the start and the length of the bytes to read.
     fn place(&self, user_key: &[u8], blob: &BlobRef, access: BlobAccess<'_>) -> Result<(u64, usize)> {
-        base::invariant!(
-            self.size >= FRAME_BYTES,
-            "a blob file of {} bytes has no header and footer",
-            self.size
-        );
         let head = (RECORD_HEADER_LEN + user_key.len()) as u64;
         let end = blob.offset.checked_add(blob.size);
-        let last = self.size - FOOTER_LEN as u64;
+        let last = self.records_end()?;
         if blob.offset < HEADER_LEN as u64 + head || end.is_none_or(|end| end > last) {
             return Err(Error::corruption("Invalid blob offset"));
         }

@@ -1,0 +1,104 @@
+//! Databases of RocksDB with `enable_blob_direct_write`: closed, and as a crash of the process leaves them.
+//!
+//! `IRONSTONE_PEER` names RocksDB's library; without the variable each test prints that it was skipped.
+
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a rig")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use ironstone::{Db, Options, Secondary};
+use peer::{Library, Writing};
+
+type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
+
+const DB: &str = "create_if_missing=true;allow_concurrent_memtable_write=false";
+const FAMILY: &str =
+    "enable_blob_files=true;enable_blob_direct_write=true;min_blob_size=100;blob_direct_write_partitions=2";
+
+fn library() -> Option<Library> {
+    let Some(path) = std::env::var_os("IRONSTONE_PEER") else {
+        eprintln!("SKIPPED: set IRONSTONE_PEER to RocksDB's library");
+        return None;
+    };
+    Some(Library::load(Path::new(&path)).unwrap())
+}
+
+fn options() -> Options {
+    let mut options = Options::default();
+    options.update("create_if_missing=true;enable_blob_files=true;min_blob_size=100").unwrap();
+    options
+}
+
+fn value(n: u32) -> Vec<u8> {
+    // One value of three is small.
+    let len = if n.is_multiple_of(3) { 20 } else { 100 + (n as usize * 37) % 3000 };
+    (0..len).map(|at| (n as usize * 31 + at * 7) as u8).collect()
+}
+
+fn our_rows(db: &Db) -> Rows {
+    db.range::<[u8], _>(..).map(|row| row.map(|(k, v)| (k, v.to_vec())).unwrap()).collect()
+}
+
+/// Copies the files of an open database: what a crash of its process leaves.
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        if entry.file_name() != "LOCK" && entry.file_type().unwrap().is_file() {
+            std::fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+        }
+    }
+}
+
+/// The bytes of all WALs. The values of a part that is only in WALs have more than 100,000 bytes.
+fn wal_bytes(dir: &Path) -> u64 {
+    let entries = std::fs::read_dir(dir).unwrap().map(Result::unwrap);
+    let wals = entries.filter(|entry| entry.path().extension().is_some_and(|end| end == "log"));
+    wals.map(|wal| wal.metadata().unwrap().len()).sum()
+}
+
+/// Writes with RocksDB: a part that is flushed, and a part that is only in a WAL and in blob files. Returns the rows.
+fn write(db: &peer::Db, family: &peer::Family, from: u32) -> Rows {
+    let mut rows = Rows::new();
+    for n in from..from + 300 {
+        if n == from + 100 {
+            db.flush(std::slice::from_ref(family)).unwrap();
+        }
+        let key = (n % 250).to_be_bytes();
+        db.put(family, &key, &value(n), Writing::default()).unwrap();
+        rows.insert(key.to_vec(), value(n));
+    }
+    rows
+}
+
+#[test]
+fn we_open_what_a_crash_of_rocksdb_leaves() {
+    let Some(library) = library() else { return };
+    for compression in ["kNoCompression", "kZSTD", "kLZ4Compression"] {
+        let scratch = tempfile::tempdir().unwrap();
+        let at = |name: &str| scratch.path().join(name);
+        let text = format!("{FAMILY};blob_compression_type={compression}");
+        let families = [("default".to_string(), text)];
+        let (theirs, family) = peer::Db::open(&library, &at("theirs"), DB, &families, false).unwrap();
+        let mut rows = write(&theirs, &family[0], 0);
+        let secondary = Secondary::open(at("theirs"), options()).unwrap();
+        assert!(our_rows(&secondary.view()) == rows, "a secondary instance, {compression}");
+        for n in [7, 1000] {
+            let key = [n as u8; 3];
+            theirs.put(&family[0], &key, &value(n + 1), Writing::default()).unwrap();
+            rows.insert(key.to_vec(), value(n + 1));
+            secondary.try_catch_up_with_primary().unwrap();
+            assert!(our_rows(&secondary.view()) == rows, "a catch-up, {compression}");
+        }
+        copy(&at("theirs"), &at("killed"));
+        assert!(wal_bytes(&at("killed")) < 40_000, "the WALs have the values, {compression}");
+        assert!(our_rows(&Db::open_read_only(at("killed"), options()).unwrap()) == rows, "{compression}");
+        let ours = Db::open(at("killed"), options()).unwrap();
+        assert!(our_rows(&ours) == rows, "{compression}");
+        drop(ours);
+        assert!(our_rows(&Db::open(at("killed"), options()).unwrap()) == rows, "{compression}");
+        drop((family, theirs));
+        assert!(our_rows(&Db::open(at("theirs"), options()).unwrap()) == rows, "closed, {compression}");
+    }
+}
