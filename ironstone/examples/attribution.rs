@@ -10,6 +10,9 @@
 //! values. A seek is measured without the creation and the drop of its iterator. An operation is slow if it takes more than ten times the median
 //! of its workload. For each slow operation the program adds up the causes that the database reports for the operation. The
 //! time in which the operating system ran another thread is a cause of its own (Linux).
+//!
+//! The column `steps` is the share of the time that steps and waits explain. The column `explained` also has the work of searches and
+//! of write groups, and the measurement itself.
 
 #![allow(clippy::disallowed_methods, reason = "a program")]
 
@@ -69,8 +72,8 @@ fn value(i: u64) -> Vec<u8> {
 
 fn run(dir: &Path, keys: u64) -> Result<()> {
     println!(
-        "{:12} {:>9} {:>10} {:>8} {:>10} {:>10}  largest causes",
-        "workload", "operations", "median us", "slow", "slow ms", "explained"
+        "{:12} {:>9} {:>10} {:>8} {:>10} {:>8} {:>10}  largest causes",
+        "workload", "operations", "median us", "slow", "slow ms", "steps", "explained"
     );
     let db = open(dir)?;
     let put = |entry: &mut ([u8; 16], Vec<u8>)| db.put(&entry.0, &entry.1);
@@ -128,15 +131,18 @@ fn report(name: &str, taken: Vec<Taken>) {
         .collect();
     causes.sort_by_key(|(nanos, _)| std::cmp::Reverse(*nanos));
     let explained: u64 = causes.iter().map(|(nanos, _)| nanos).sum();
+    let is_step = |cause: &Cause| !matches!(cause, Cause::Search | Cause::WriteWork | Cause::Measurement);
+    let steps: u64 = causes.iter().filter(|(_, cause)| is_step(cause)).map(|(nanos, _)| nanos).sum();
     let share = |part: u64| if whole == 0 { 100.0 } else { 100.0 * part as f64 / whole as f64 };
     let largest =
-        causes.iter().take(3).map(|(nanos, cause)| format!("{} {:.1} %", cause.name(), share(*nanos)));
+        causes.iter().take(4).map(|(nanos, cause)| format!("{} {:.1} %", cause.name(), share(*nanos)));
     println!(
-        "{name:12} {:>9} {:>10.2} {:>8} {:>10.1} {:>8.1} %  {}",
+        "{name:12} {:>9} {:>10.2} {:>8} {:>10.1} {:>6.1} % {:>8.1} %  {}",
         taken.len(),
         median as f64 / 1000.0,
         slow.len(),
         whole as f64 / 1e6,
+        share(steps),
         share(explained),
         largest.collect::<Vec<_>>().join(", ")
     );

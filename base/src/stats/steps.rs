@@ -33,6 +33,9 @@ super::numbered! {
         Merge "merging operands",
         RateLimiter "waiting for the rate limiter",
         Processor "waiting for a processor",
+        Search "searching memtables and SST files",
+        WriteWork "forming and publishing a write group",
+        Measurement "measuring a slow operation",
     }
 }
 
@@ -74,13 +77,15 @@ struct Steps {
     /// Bit `n`: `ticks[n]` belongs to this operation.
     used: Cell<u32>,
     ticks: [Cell<u64>; Cause::COUNT],
-    /// The argument of the last [`waited_since_last_call`], or `UNKNOWN_WAIT`.
+    /// The wait for a processor at the last [`processor_time_since`], or `UNKNOWN_WAIT`.
     waited_nanos: Cell<u64>,
+    /// The processor time at the last [`processor_time_since`].
+    ran_nanos: Cell<u64>,
     /// The time of the operations after that call whose wait was not read.
     skipped_nanos: Cell<u64>,
 }
 
-/// The value of `waited_nanos` before the first call of [`waited_since_last_call`].
+/// The value of `waited_nanos` before the first call of [`processor_time_since`].
 const UNKNOWN_WAIT: u64 = u64::MAX;
 
 thread_local! {
@@ -96,6 +101,7 @@ thread_local! {
             used: Cell::new(0),
             ticks: [const { Cell::new(0) }; Cause::COUNT],
             waited_nanos: Cell::new(UNKNOWN_WAIT),
+            ran_nanos: Cell::new(0),
             skipped_nanos: Cell::new(0),
         }
     };
@@ -182,14 +188,30 @@ fn next_sample(steps: &Steps) {
     steps.countdown.set(if early > 0 { 1 } else { PERIOD });
 }
 
-/// Returns the time in which this thread waited for a processor since the last call on this thread, in nanoseconds; 0
-/// for the first call. `total_nanos` is this wait since the start of the thread. The wait of operations that
-/// [`skip_wait`] skipped is unknown, so the result is without the whole time of these operations.
-pub fn waited_since_last_call(total_nanos: u64) -> u64 {
+/// What a thread did between two readings, or in its life. See [`processor_time_since`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProcessorTime {
+    /// The time in which the thread was ready and waited for a processor, in nanoseconds.
+    pub waited_nanos: u64,
+    /// The time in which the thread ran, in nanoseconds.
+    pub ran_nanos: u64,
+}
+
+/// Returns the processor times of this thread since the last call on this thread; zeros for the first call. `total` has the
+/// times since the start of the thread. The wait of operations that [`skip_wait`] skipped is unknown, so the wait of the result is
+/// without the whole time of these operations.
+pub fn processor_time_since(total: ProcessorTime) -> ProcessorTime {
     STEPS.with(|steps| {
         let skipped = steps.skipped_nanos.replace(0);
-        let before = steps.waited_nanos.replace(total_nanos);
-        if before == UNKNOWN_WAIT { 0 } else { total_nanos.saturating_sub(before).saturating_sub(skipped) }
+        let waited = steps.waited_nanos.replace(total.waited_nanos);
+        let ran = steps.ran_nanos.replace(total.ran_nanos);
+        if waited == UNKNOWN_WAIT {
+            return ProcessorTime::default();
+        }
+        ProcessorTime {
+            waited_nanos: total.waited_nanos.saturating_sub(waited).saturating_sub(skipped),
+            ran_nanos: total.ran_nanos.saturating_sub(ran),
+        }
     })
 }
 
@@ -198,7 +220,7 @@ pub fn skip_wait(nanos: u64) {
     STEPS.with(|steps| steps.skipped_nanos.set(steps.skipped_nanos.get().saturating_add(nanos)));
 }
 
-/// Returns true if [`skip_wait`] was called after the last [`waited_since_last_call`].
+/// Returns true if [`skip_wait`] was called after the last [`processor_time_since`].
 pub fn is_wait_skipped() -> bool {
     STEPS.with(|steps| steps.skipped_nanos.get() > 0)
 }
@@ -323,6 +345,16 @@ mod tests {
         run();
         let is_sample = began.is_sample;
         (is_sample, end_operation(began).then(steps_taken))
+    }
+
+    fn waited_since_last_call(waited_nanos: u64) -> u64 {
+        processor_time_since(ProcessorTime { waited_nanos, ran_nanos: 0 }).waited_nanos
+    }
+
+    #[test]
+    fn processor_time_counts_from_the_last_call() {
+        let ran = |ran_nanos| processor_time_since(ProcessorTime { waited_nanos: 0, ran_nanos }).ran_nanos;
+        assert_eq!([700, 900, 900].map(ran), [0, 200, 0]);
     }
 
     #[test]

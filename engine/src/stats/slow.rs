@@ -8,6 +8,10 @@
 //! A move of an iterator (`Next`) differs, because two reads of the tick counter cost too much for it. A move has no samples and
 //! no median: the move is slow if its steps take more than 10 microseconds.
 //!
+//! The time of a slow operation that no step explains has one of two causes. The thread waited for a processor, or the thread ran. If
+//! the thread ran, the cause is the work of the kind: [`Cause::Search`] or [`Cause::WriteWork`]. The rest of the time stays
+//! without a cause: the thread slept, and no step says why.
+//!
 //! ```text
 //!  Operation ──end──► faster than the limit: nothing more
 //!                     slower: sums of this second, by kind and cause ──► report(last seconds)
@@ -18,8 +22,9 @@ use std::sync::OnceLock;
 
 use base::FamilyId;
 use base::stats::{
-    BegunOperation, Cause, OperationKind, SlowOperation, add_to_last_operation, begin_operation, end_move,
-    end_operation, is_wait_skipped, skip_wait, stepped_ticks, steps_taken, waited_since_last_call,
+    BegunOperation, Cause, OperationKind, ProcessorTime, SlowOperation, add_to_last_operation,
+    begin_operation, end_move, end_operation, is_wait_skipped, processor_time_since, skip_wait,
+    stepped_ticks, steps_taken,
 };
 use env::Clock;
 use kernel::ticks;
@@ -41,8 +46,13 @@ const EARLY_LIMIT_NS: u64 = 100_000;
 /// before the operation.
 const WAIT_SAMPLES: u64 = 16;
 /// If less time of a slow operation has no cause, the wait for a processor is not read: the reading itself takes 3
-/// microseconds.
+/// microseconds. The time then counts as work. A thread that loses its processor seldom has it back so soon.
 const WAIT_MIN_NS: u64 = 5_000;
+/// If the reading itself takes this long, the thread lost its processor during the reading. The time then belongs to the operation,
+/// because its caller waits.
+const LATE_NS: u64 = 50_000;
+/// The largest number of readings of one operation.
+const READINGS_MAX: u32 = 3;
 /// In an operation of this time the reading does not count, so the wait is read for the operations that follow. Otherwise the whole time
 /// of the operation would be subtracted from their wait.
 const WAIT_CHEAP_NS: u64 = 1_000_000;
@@ -79,6 +89,51 @@ impl Drop for Operation<'_> {
     #[inline]
     fn drop(&mut self) {
         self.slow.end(self.kind, self.began.take());
+    }
+}
+
+/// An operation that has ended.
+struct Ended {
+    kind: OperationKind,
+    /// The start in ticks.
+    start: u64,
+    taken_ticks: u64,
+    is_sample: bool,
+}
+
+impl Ended {
+    /// Returns the ticks since the start.
+    fn until_now(&self) -> u64 {
+        ticks::now().saturating_sub(self.start)
+    }
+
+    /// Adds the time since the end to the operation, if it is long. Returns true if the operation is longer now.
+    fn extend(&mut self) -> bool {
+        let now = self.until_now();
+        let is_late = now.saturating_sub(self.taken_ticks) > ticks::of_nanos(LATE_NS);
+        if is_late {
+            self.taken_ticks = now;
+        }
+        is_late
+    }
+
+    /// Returns the ticks that no cause explains.
+    fn rest(&self) -> u64 {
+        self.taken_ticks.saturating_sub(steps_taken().iter().sum())
+    }
+
+    /// Gives ticks that no cause explains to the work of the kind.
+    fn add_work(&self, work_ticks: u64) {
+        let cause = match self.kind {
+            OperationKind::Get | OperationKind::MultiGet | OperationKind::Seek | OperationKind::Next => {
+                Cause::Search
+            }
+            OperationKind::Write => Cause::WriteWork,
+            OperationKind::KeyLock => return,
+        };
+        if work_ticks > 0 {
+            add_to_last_operation(cause, work_ticks);
+        }
     }
 }
 
@@ -203,7 +258,7 @@ impl SlowOperations {
         end_operation(began);
         let taken_ticks = ticks::now().saturating_sub(start);
         if is_sample || taken_ticks > self.kinds[kind.number()].limit_ticks.load(Ordering::Relaxed) {
-            self.look(kind, taken_ticks, is_sample);
+            self.look(Ended { kind, start, taken_ticks, is_sample });
         }
     }
 
@@ -220,53 +275,77 @@ impl SlowOperations {
     fn stepped(&self, kind: OperationKind) {
         let ticks = stepped_ticks();
         if ticks > self.kinds[kind.number()].limit_ticks.load(Ordering::Relaxed) {
-            self.look(kind, ticks, false);
+            let start = ticks::now().saturating_sub(ticks);
+            self.look(Ended { kind, start, taken_ticks: ticks, is_sample: false });
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn look(&self, kind: OperationKind, taken_ticks: u64, measured: bool) {
-        let of_kind = &self.kinds[kind.number()];
-        let is_slow = taken_ticks > of_kind.limit_ticks.load(Ordering::Relaxed);
-        if measured && (of_kind.sample(taken_ticks).is_multiple_of(WAIT_SAMPLES) || is_wait_skipped()) {
-            waited_since_last_call(self.clock.processor_wait_nanos());
+    fn look(&self, mut ended: Ended) {
+        let of_kind = &self.kinds[ended.kind.number()];
+        let limit = of_kind.limit_ticks.load(Ordering::Relaxed);
+        // A slow operation reads the wait below: a reading here would take the wait away from it.
+        if ended.is_sample
+            && (of_kind.sample(ended.taken_ticks).is_multiple_of(WAIT_SAMPLES) || is_wait_skipped())
+            && ended.taken_ticks <= limit
+        {
+            self.processor_time();
+            ended.extend();
         }
-        if !is_slow {
+        if ended.taken_ticks <= limit {
             return;
         }
-        self.attribute_wait(taken_ticks);
-        let nanos = ticks::to_nanos(taken_ticks);
+        self.attribute(&mut ended);
+        let measuring = ended.until_now().saturating_sub(ended.taken_ticks);
+        if measuring > 0 {
+            add_to_last_operation(Cause::Measurement, measuring);
+        }
+        let nanos = ticks::to_nanos(ended.taken_ticks + measuring);
         let mut sum = OperationSum { count: 1, nanos, nanos_max: nanos, ..OperationSum::default() };
         of_kind.slow.fetch_add(1, Ordering::Relaxed);
         for (cause, step_ticks) in steps_taken().into_iter().enumerate().filter(|(_, ticks)| *ticks > 0) {
             sum.causes[cause] = (1, ticks::to_nanos(step_ticks));
             of_kind.slow_ticks[cause].fetch_add(step_ticks, Ordering::Relaxed);
         }
-        self.in_this_second(|second| match second.sums.iter_mut().find(|(of, _)| *of == kind) {
+        self.in_this_second(|second| match second.sums.iter_mut().find(|(of, _)| *of == ended.kind) {
             Some((_, whole)) => whole.add(&sum),
-            None => second.sums.push((kind, sum)),
+            None => second.sums.push((ended.kind, sum)),
         });
         if let Some(watcher) = self.watcher.get() {
-            watcher(&SlowOperation { operation: kind, nanos, causes: sum.causes.map(|(_, nanos)| nanos) });
+            let causes = sum.causes.map(|(_, nanos)| nanos);
+            watcher(&SlowOperation { operation: ended.kind, nanos, causes });
         }
     }
 
-    /// Gives the time that no step explains to the cause [`Cause::Processor`], as far as the thread waited for a processor
-    /// since the last reading. Nothing is read if a few microseconds have no cause: the reading would be a part of the time that the
-    /// caller measures, without a cause.
-    fn attribute_wait(&self, taken_ticks: u64) {
-        let explained: u64 = steps_taken().iter().sum();
-        let taken_nanos = ticks::to_nanos(taken_ticks);
-        if taken_nanos < WAIT_CHEAP_NS && ticks::to_nanos(taken_ticks.saturating_sub(explained)) < WAIT_MIN_NS
-        {
-            return skip_wait(taken_nanos);
+    /// Returns the processor times of this thread since the last reading.
+    fn processor_time(&self) -> ProcessorTime {
+        let (waited_nanos, ran_nanos) = (self.clock.processor_wait_nanos(), self.clock.cpu_nanos());
+        processor_time_since(ProcessorTime { waited_nanos, ran_nanos })
+    }
+
+    /// Gives the time that no step explains to the cause [`Cause::Processor`] or to the work of the kind, as far as the thread waited
+    /// for a processor or ran since the last reading. If a few microseconds have no cause, nothing is read: the reading would be a
+    /// part of the time that the caller measures.
+    fn attribute(&self, ended: &mut Ended) {
+        let mut ran_nanos = 0u64;
+        for _ in 0..READINGS_MAX {
+            let taken_nanos = ticks::to_nanos(ended.taken_ticks);
+            if taken_nanos < WAIT_CHEAP_NS && ticks::to_nanos(ended.rest()) < WAIT_MIN_NS {
+                skip_wait(taken_nanos);
+                return ended.add_work(ended.rest());
+            }
+            let time = self.processor_time();
+            ran_nanos = ran_nanos.saturating_add(time.ran_nanos);
+            let waited_ticks = ticks::of_nanos(time.waited_nanos).min(ended.rest());
+            if time.waited_nanos > 0 && waited_ticks > 0 {
+                add_to_last_operation(Cause::Processor, waited_ticks);
+            }
+            if !ended.extend() {
+                break;
+            }
         }
-        let waited_nanos = waited_since_last_call(self.clock.processor_wait_nanos());
-        let waited_ticks = ticks::of_nanos(waited_nanos).min(taken_ticks.saturating_sub(explained));
-        if waited_nanos > 0 && waited_ticks > 0 {
-            add_to_last_operation(Cause::Processor, waited_ticks);
-        }
+        ended.add_work(ticks::of_nanos(ran_nanos).min(ended.rest()));
     }
 
     /// Calls `watcher` for each slow operation, on the thread of the operation. Only the first watcher is kept.

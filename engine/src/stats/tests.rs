@@ -78,11 +78,22 @@ fn stalls_are_reported_by_reason_for_the_last_seconds() {
     assert_eq!(stats.slow.report(u64::MAX).stalls, kept);
 }
 
-/// A clock for a thread that waits 50 ms for a processor between two readings.
+/// A clock for a thread that waits and runs for given times between two readings.
 #[derive(Debug)]
 struct Waits {
     clock: ManualClock,
+    waited_nanos: u64,
+    ran_nanos: u64,
+    /// The reading with this number takes 2 ms.
+    late_reading: u64,
     readings: Mutex<u64>,
+}
+
+impl Waits {
+    fn new(waited_nanos: u64, ran_nanos: u64) -> Waits {
+        let clock = ManualClock::new(1_000_000_000);
+        Waits { clock, waited_nanos, ran_nanos, late_reading: 0, readings: Mutex::default() }
+    }
 }
 
 impl Clock for Waits {
@@ -98,11 +109,23 @@ impl Clock for Waits {
         self.clock.sleep_micros(micros);
     }
 
+    fn cpu_nanos(&self) -> u64 {
+        *self.readings.lock() * self.ran_nanos
+    }
+
     fn processor_wait_nanos(&self) -> u64 {
         let mut readings = self.readings.lock();
         *readings += 1;
-        *readings * 50_000_000
+        if *readings == self.late_reading {
+            spend(2_000_000);
+        }
+        *readings * self.waited_nanos
     }
+}
+
+fn spend(nanos: u64) {
+    let begin = ticks::now();
+    while ticks::to_nanos(ticks::now() - begin) < nanos {}
 }
 
 /// Runs a slow operation without a step, and returns the operations that the watcher received.
@@ -113,8 +136,7 @@ fn slow_operation(kind: OperationKind, clock: Arc<dyn Clock>) -> Vec<SlowOperati
     stats.slow.watch(move |operation| seen.lock().push(operation.clone()));
     drop(stats.slow.begin(kind));
     let operation = stats.slow.begin(kind);
-    let begin = ticks::now();
-    while ticks::to_nanos(ticks::now() - begin) < 300_000 {}
+    spend(300_000);
     drop(operation);
     let told = told.lock().clone();
     told.into_iter().filter(|operation| operation.nanos >= 300_000).collect()
@@ -124,10 +146,7 @@ fn slow_operation(kind: OperationKind, clock: Arc<dyn Clock>) -> Vec<SlowOperati
 fn wait_for_a_processor_is_a_cause_of_a_slow_operation() {
     for kind in [OperationKind::Write, OperationKind::Get, OperationKind::Seek, OperationKind::MultiGet] {
         // The first operation of a thread is a sample, and takes the first reading of the wait.
-        let operation = std::thread::spawn(move || {
-            let clock = Waits { clock: ManualClock::new(1_000_000_000), readings: Mutex::default() };
-            slow_operation(kind, Arc::new(clock))
-        });
+        let operation = std::thread::spawn(move || slow_operation(kind, Arc::new(Waits::new(50_000_000, 0))));
         let told = operation.join().expect("the operation ends");
         assert_eq!(told.len(), 1);
         assert_eq!(told[0].operation, kind);
@@ -151,7 +170,7 @@ fn slow(stats: &Stats, has_step: bool, nanos: u64) -> u64 {
 #[test]
 fn wait_is_not_read_for_an_operation_that_its_steps_explain() {
     let thread = std::thread::spawn(|| {
-        let clock = Arc::new(Waits { clock: ManualClock::new(1_000_000_000), readings: Mutex::default() });
+        let clock = Arc::new(Waits::new(50_000_000, 0));
         let stats = Stats::new(None, clock.clone());
         drop(stats.slow.begin(OperationKind::Write));
         // The samples of a new thread read the wait, so 20 fast operations end its early samples.
@@ -164,18 +183,53 @@ fn wait_is_not_read_for_an_operation_that_its_steps_explain() {
         }
         assert_eq!(readings(), before);
         slow(&stats, false, 300_000);
-        assert_eq!(readings(), before + 1);
+        // If the system stops the thread during a reading, there is one more.
+        let of_wait = readings();
+        assert!(of_wait > before);
         let causes = base::stats::last_causes();
         assert!(causes[Cause::Processor.number()] >= 200_000, "{causes:?}");
         slow(&stats, true, 1_000_000);
-        assert_eq!(readings(), before + 2);
+        assert!(readings() > of_wait);
     });
     thread.join().expect("the operations end");
 }
 
 #[test]
-fn without_a_wait_for_a_processor_the_time_stays_unexplained() {
+fn time_of_a_sleep_stays_unexplained() {
     let told = slow_operation(OperationKind::Write, Arc::new(ManualClock::new(1_000_000_000)));
     assert_eq!(told.len(), 1);
-    assert_eq!(told[0].causes.iter().sum::<u64>(), 0);
+    let of = |cause: Cause| told[0].causes[cause.number()];
+    assert_eq!((of(Cause::Processor), of(Cause::WriteWork)), (0, 0));
+    let explained: u64 = told[0].causes.iter().sum();
+    assert!(told[0].nanos - explained >= 290_000, "{told:?}");
+}
+
+#[test]
+fn time_in_which_the_thread_ran_is_the_work_of_the_operation() {
+    for (kind, cause) in [
+        (OperationKind::Write, Cause::WriteWork),
+        (OperationKind::Get, Cause::Search),
+        (OperationKind::Seek, Cause::Search),
+        (OperationKind::MultiGet, Cause::Search),
+    ] {
+        let operation = std::thread::spawn(move || slow_operation(kind, Arc::new(Waits::new(0, 50_000_000))));
+        let told = operation.join().expect("the operation ends");
+        assert_eq!(told.len(), 1);
+        assert!(told[0].causes[cause.number()] >= 290_000, "{told:?}");
+        let explained: u64 = told[0].causes.iter().sum();
+        assert!(explained.abs_diff(told[0].nanos) < told[0].nanos / 20, "{told:?}");
+    }
+}
+
+#[test]
+fn wait_during_the_reading_belongs_to_the_operation() {
+    let operation = std::thread::spawn(|| {
+        // The first operation takes the first reading, and the slow operation takes the second.
+        let clock = Waits { late_reading: 2, ..Waits::new(50_000_000, 0) };
+        slow_operation(OperationKind::Get, Arc::new(clock))
+    });
+    let told = operation.join().expect("the operation ends");
+    assert_eq!(told.len(), 1);
+    assert!(told[0].nanos >= 2_300_000, "{told:?}");
+    assert!(told[0].causes[Cause::Processor.number()] >= 2_200_000, "{told:?}");
 }
