@@ -7,6 +7,7 @@ use ironstone::{WriteBatch, WriteOptions};
 use testkit::model::Model;
 
 use super::World;
+use super::recover::Holes;
 use crate::audit;
 use crate::look;
 use crate::sample::Sample;
@@ -16,48 +17,50 @@ use crate::state::State;
 
 impl World {
     /// Checks that the recovered rows are a state between the durable and the attempted state. This state becomes the
-    /// only state of the history. `weak`: the recovery may have skipped records.
-    pub(super) fn compare(&mut self, weak: bool) -> Result<(), String> {
+    /// only state of the history. If the recovery may have skipped records, each key is checked
+    /// by itself.
+    pub(super) fn compare(&mut self, holes: Holes) -> Result<(), String> {
         self.ran.cycles += 1;
         let db = self.db.clone().ok_or("not open")?;
         let names: Vec<String> = db.families().iter().map(|f| f.name().to_string()).collect();
-        let last = self.history.last().and_then(|h| h.first()).cloned().unwrap_or_default();
+        let last = self.history.states.last().and_then(|h| h.first()).cloned().unwrap_or_default();
         for name in last.families.keys() {
-            if !names.contains(name) && !self.doubtful.contains(name) {
+            if !names.contains(name) && !self.history.doubtful.contains(name) {
                 return Err(format!("family {name} is gone"));
             }
         }
         for name in &names {
-            if !last.families.contains_key(name) && !self.doubtful.contains(name) {
+            if !last.families.contains_key(name) && !self.history.doubtful.contains(name) {
                 return Err(format!("family {name} is back"));
             }
         }
-        self.doubtful.clear();
+        self.history.doubtful.clear();
         let found = audit::rows(&db)?;
-        if !weak {
+        if holes == Holes::None {
             let empty = Model::default();
             let is = |state: &State| {
                 names.iter().all(|n| {
                     state.families.get(n).unwrap_or(&empty) == found.families.get(n).unwrap_or(&empty)
                 })
             };
-            if !self.history.iter().rev().flatten().any(is) {
+            if !self.history.states.iter().rev().flatten().any(is) {
                 return Err(self.difference(&found, &names));
             }
         } else {
             self.each_key_was_so(&found)?;
         }
-        let sample = Sample { text: String::new(), reverse: self.fixed.reverse, prefix: self.prefix };
+        let sample =
+            Sample { text: String::new(), reverse: self.setup.fixed.reverse, prefix: self.setup.prefix };
         let looks = self.chance.next();
         audit::reads(&db, &found, &sample, looks).map_err(|e| format!("after recovery, {e}"))?;
         let snapshot = db.snapshot();
-        audit::tree(&db, &*self.env.fs, Path::new("/db"))?;
+        audit::tree(&db, &*self.machine.env.fs, Path::new("/db"))?;
         let rows: usize = found.families.values().map(Model::len).sum();
         self.ran.hear(rows as u64 ^ db.latest_sequence().get());
         self.ran.shapes.insert(kernel::checksum::xxh3::hash64(self.shape.as_bytes()));
         // A recovered write stays visible, but as in RocksDB it is durable only after a flush or a sync.
-        let oldest = self.history.first().cloned().unwrap_or_default();
-        (self.history, self.durable) = (vec![oldest, vec![found.clone()]], 0);
+        let oldest = self.history.states.first().cloned().unwrap_or_default();
+        self.history.restart(vec![oldest, vec![found.clone()]]);
         self.settled()?;
         // `settled` has written a key since the snapshot. The snapshot must not show this write.
         let kind = looks % look::DIFFERENT;
@@ -72,7 +75,7 @@ impl World {
         fn of<'a>(state: &'a State, name: &str, key: &[u8]) -> Option<&'a [u8]> {
             state.families.get(name).and_then(|model| model.get(key))
         }
-        let states: Vec<&State> = self.history.iter().flatten().collect();
+        let states: Vec<&State> = self.history.states.iter().flatten().collect();
         let models = |name| states.iter().filter_map(move |s| s.families.get(name));
         for (name, model) in &found.families {
             let keys = models(name).chain([model]).flat_map(|m| m.iter()).map(|(key, _)| key);
@@ -100,7 +103,7 @@ impl World {
         db.sync_wal().map_err(|e| format!("sync of the WAL: {e}"))?;
         let mut batch = WriteBatch::new();
         let stamp = Stamp::next(db);
-        let mut states = self.history.last().cloned().unwrap_or_default();
+        let mut states = self.history.newest();
         // Choose a key that usually exists, and a key that rarely exists. A snapshot must see their old values.
         let first = states
             .first()
@@ -114,33 +117,35 @@ impl World {
         }
         db.write_with(batch, &WriteOptions { sync: true, ..WriteOptions::default() })
             .map_err(|e| format!("synced write: {e}"))?;
-        (self.history, self.durable) = (vec![states], 0);
+        self.history.restart(vec![states]);
         Ok(())
     }
 
     pub(super) fn second_open(&mut self) -> Result<(), String> {
-        let expected = self.history.last().cloned().unwrap_or_default();
+        let expected = self.history.newest();
         self.open(None).map_err(|e| format!("second open: {e}"))?;
-        if self.at_length {
-            self.tell_log();
+        if self.story.at_length {
+            self.story.tell_files(&self.machine.env);
         }
         let db = self.db.clone().ok_or("not open")?;
         let state = expected.first().ok_or("no state")?;
-        while self.env.executor.help() {}
-        audit::leftovers(&db, &*self.env.fs, Path::new("/db"))?;
-        look::all(&db, state, self.fixed.reverse, None).map_err(|e| {
+        while self.machine.env.executor.help() {}
+        audit::leftovers(&db, &*self.machine.env.fs, Path::new("/db"))?;
+        look::all(&db, state, self.setup.fixed.reverse, None).map_err(|e| {
             let names: Vec<String> = db.families().iter().map(|f| f.name().to_string()).collect();
             let difference = audit::rows(&db).map(|found| self.difference(&found, &names));
-            format!("second open: {e}; {difference:?}; options {}", self.text)
+            format!("second open: {e}; {difference:?}; options {}", self.setup.text)
         })
     }
 
     fn difference(&self, found: &State, names: &[String]) -> String {
-        let mut words = format!("no state of {} is what was recovered", self.history.len());
+        let mut words = format!("no state of {} is what was recovered", self.history.states.len());
         for name in names {
             let empty = Model::default();
             let got = found.families.get(name).unwrap_or(&empty).rows();
-            for (which, states) in [("durable", self.history.first()), ("attempted", self.history.last())] {
+            for (which, states) in
+                [("durable", self.history.states.first()), ("attempted", self.history.states.last())]
+            {
                 for state in states.into_iter().flatten() {
                     let want = state.families.get(name).unwrap_or(&empty).rows();
                     let missing: Vec<String> = want
