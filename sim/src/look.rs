@@ -302,16 +302,8 @@ fn scan(family: &Family, rows: &[Row], options: ReadOptions, backward: bool) -> 
     stands(&iter, rows, None, "scanned to the end")
 }
 
-/// Moves in both directions from drawn keys, inside of drawn bounds.
-fn walk(
-    family: &Family,
-    rows: &[Row],
-    mut options: ReadOptions,
-    sample: &Sample,
-    chance: &mut Chance,
-    keys: u64,
-) -> Checked {
-    let less = |a: &[u8], b: &[u8]| if sample.reverse { a > b } else { a < b };
+/// Draws the bounds and the mode of an iterator.
+fn draw_walk(options: &mut ReadOptions, rows: &[Row], sample: &Sample, chance: &mut Chance, keys: u64) {
     if chance.percent(40) {
         options.iterate_lower_bound = Some(any_key(rows, chance, keys));
     }
@@ -319,7 +311,7 @@ fn walk(
         options.iterate_upper_bound = Some(any_key(rows, chance, keys));
     }
     if let (Some(lower), Some(upper)) = (&options.iterate_lower_bound, &options.iterate_upper_bound)
-        && less(upper, lower)
+        && sample.less(upper, lower)
     {
         std::mem::swap(&mut options.iterate_lower_bound, &mut options.iterate_upper_bound);
     }
@@ -330,73 +322,99 @@ fn walk(
         options.total_order_seek = false;
         options.auto_prefix_mode = true;
     }
-    let lower = options.iterate_lower_bound.clone();
-    let upper = options.iterate_upper_bound.clone();
-    let tailing = options.tailing;
-    let inside: Vec<Row> = rows
-        .iter()
-        .filter(|r| {
-            lower.as_ref().is_none_or(|l| !less(&r.0, l)) && upper.as_ref().is_none_or(|u| less(&r.0, u))
-        })
-        .cloned()
-        .collect();
-    let rows = &inside[..];
-    let mut iter = family.iter_with(options.clone()).map_err(|e| format!("making an iterator: {e}"))?;
-    let mut at: Option<usize> = None;
-    // The moves become text only after a failure.
-    let mut moves: Vec<(&str, Option<Vec<u8>>)> = Vec::with_capacity(25);
-    let story = |moves: &[(&str, Option<Vec<u8>>)]| {
-        let (from, to) = (lower.as_deref().map(show), upper.as_deref().map(show));
-        let moves: String = moves
+}
+
+/// The moves of an iterator. They become text only after a failure.
+struct Moves {
+    bounds: [Option<Vec<u8>>; 2],
+    tailing: bool,
+    auto_prefix_mode: bool,
+    made: Vec<(&'static str, Option<Vec<u8>>)>,
+}
+
+impl Moves {
+    fn new(options: &ReadOptions) -> Moves {
+        Moves {
+            bounds: [options.iterate_lower_bound.clone(), options.iterate_upper_bound.clone()],
+            tailing: options.tailing,
+            auto_prefix_mode: options.auto_prefix_mode,
+            made: Vec::with_capacity(25),
+        }
+    }
+
+    fn text(&self) -> String {
+        let [from, to] = self.bounds.each_ref().map(|bound| bound.as_deref().map(show));
+        let moves: String = self
+            .made
             .iter()
             .map(|(what, key)| {
                 key.as_ref().map_or(format!(" {what}"), |key| format!(" {what}({})", show(key)))
             })
             .collect();
-        format!("iterator tailing={tailing} auto={} from {from:?} to {to:?}{moves}", options.auto_prefix_mode)
-    };
+        let (tailing, auto) = (self.tailing, self.auto_prefix_mode);
+        format!("iterator tailing={tailing} auto={auto} from {from:?} to {to:?}{moves}")
+    }
+}
+
+/// Moves in both directions from drawn keys, inside of drawn bounds.
+fn walk(
+    family: &Family,
+    rows: &[Row],
+    mut options: ReadOptions,
+    sample: &Sample,
+    chance: &mut Chance,
+    keys: u64,
+) -> Checked {
+    draw_walk(&mut options, rows, sample, chance, keys);
+    let lower = options.iterate_lower_bound.as_deref();
+    let upper = options.iterate_upper_bound.as_deref();
+    let inside: Vec<Row> = rows
+        .iter()
+        .filter(|r| lower.is_none_or(|l| !sample.less(&r.0, l)) && upper.is_none_or(|u| sample.less(&r.0, u)))
+        .cloned()
+        .collect();
+    let rows = &inside[..];
+    let mut iter = family.iter_with(options.clone()).map_err(|e| format!("making an iterator: {e}"))?;
+    let mut at: Option<usize> = None;
+    let mut moves = Moves::new(&options);
     for _ in 0..25 {
-        match chance.below(12) {
+        let made = match chance.below(12) {
             0 => {
                 iter.seek_to_first();
                 at = (!rows.is_empty()).then_some(0);
-                moves.push(("first", None));
+                ("first", None)
             }
             1 => {
                 iter.seek_to_last();
                 at = rows.len().checked_sub(1);
-                moves.push(("last", None));
+                ("last", None)
             }
             2 | 3 => {
                 let key = any_key(rows, chance, keys);
                 iter.seek(&key);
-                at = Some(rows.partition_point(|r| less(&r.0, &key)));
-                moves.push(("seek", Some(key)));
+                at = Some(rows.partition_point(|r| sample.less(&r.0, &key)));
+                ("seek", Some(key))
             }
             4 if !options.auto_prefix_mode => {
                 let key = any_key(rows, chance, keys);
                 iter.seek_for_prev(&key);
-                at = rows.partition_point(|r| !less(&key, &r.0)).checked_sub(1);
-                moves.push(("seek_for_prev", Some(key)));
+                at = rows.partition_point(|r| !sample.less(&key, &r.0)).checked_sub(1);
+                ("seek_for_prev", Some(key))
             }
+            _ if !iter.valid() => continue,
             5..8 if !options.auto_prefix_mode => {
-                if !iter.valid() {
-                    continue;
-                }
                 iter.prev();
                 at = at.and_then(|i| i.checked_sub(1));
-                moves.push(("prev", None));
+                ("prev", None)
             }
             _ => {
-                if !iter.valid() {
-                    continue;
-                }
                 iter.next();
                 at = at.map(|i| i + 1);
-                moves.push(("next", None));
+                ("next", None)
             }
-        }
-        stands(&iter, rows, at, "").map_err(|e| format!("{}{e}", story(&moves)))?;
+        };
+        moves.made.push(made);
+        stands(&iter, rows, at, "").map_err(|e| format!("{}{e}", moves.text()))?;
     }
     if chance.percent(20) && options.snapshot.is_none() {
         iter.refresh().map_err(|e| e.to_string())?;
@@ -409,7 +427,7 @@ fn walk(
 /// Compares loops over drawn ranges. A loop must show all keys of its range, with every prefix extractor and key
 /// order.
 fn range(family: &Family, rows: &[Row], sample: &Sample, chance: &mut Chance, keys: u64) -> Checked {
-    let less = |a: &[u8], b: &[u8]| if sample.reverse { a > b } else { a < b };
+    let less = |a: &[u8], b: &[u8]| sample.less(a, b);
     for _ in 0..3 {
         let (mut from, mut to) = (any_key(rows, chance, keys), any_key(rows, chance, keys));
         if less(&to, &from) {
@@ -483,7 +501,7 @@ fn prefixed(
         }
         let prefix = &key[..length];
         iter.seek(&key);
-        let less = |a: &[u8], b: &[u8]| if sample.reverse { a > b } else { a < b };
+        let less = |a: &[u8], b: &[u8]| sample.less(a, b);
         let wanted: Vec<&Row> =
             rows.iter().filter(|r| r.0.starts_with(prefix) && !less(&r.0, &key)).collect();
         for row in wanted {

@@ -154,36 +154,7 @@ impl<'a> Play<'a> {
         let Some(db) = self.db.clone() else { return Ok(()) };
         match step {
             Step::Write { edits, sync } => {
-                let mut batch = WriteBatch::new();
-                let mut after = self.past.now().to_vec();
-                for edit in edits {
-                    let family = db.family(&edit.family)?.id();
-                    match &edit.change {
-                        Change::Put(value) => drop(batch.put_in(family, &edit.key, value)),
-                        Change::Delete => drop(batch.delete_in(family, &edit.key)),
-                        Change::Single => drop(batch.single_delete_in(family, &edit.key)),
-                        Change::Merge(operand) => drop(batch.merge_in(family, &edit.key, operand)),
-                        Change::DeleteRange(to) => drop(batch.delete_range_in(family, &edit.key, to)),
-                    }
-                    after.iter_mut().for_each(|state| edit.apply(state));
-                }
-                let failed = (self.failed)();
-                let written = db.write_with(batch, &WriteOptions { sync: *sync, ..WriteOptions::default() });
-                if written.is_err() && failed.is_some() && (self.failed)() == failed {
-                    // No call failed during this write. The write was rejected because of an earlier failure, and no
-                    // reader may see it.
-                    return written;
-                }
-                if written.is_err() {
-                    let before = self.past.now().to_vec();
-                    after.extend(before);
-                    after.dedup();
-                }
-                self.past.moments.push(after);
-                if written.is_ok() && *sync {
-                    self.durable();
-                }
-                written
+                self.write(&db, edits, &WriteOptions { sync: *sync, ..WriteOptions::default() })
             }
             Step::Flush(name) => {
                 db.family(name)?.flush()?;
@@ -200,29 +171,8 @@ impl<'a> Play<'a> {
                 }
                 Ok(())
             }
-            Step::Create(name) => {
-                let was_there = db.family(name).is_ok();
-                let made = db.create_family(FamilyDescriptor::new(name, self.options.family.clone()));
-                if made.is_err() && db.family(name).is_err() {
-                    self.past.doubtful.push(name.clone());
-                    return made.map(drop);
-                }
-                if was_there {
-                    return made.map(drop);
-                }
-                self.families(|state| drop(state.families.insert(name.clone(), Default::default())));
-                made.map(drop)
-            }
-            Step::Drop(name) => {
-                let family = db.family(name)?;
-                let dropped = db.drop_family(&family);
-                if dropped.is_err() && db.family(name).is_ok() {
-                    self.past.doubtful.push(name.clone());
-                    return dropped;
-                }
-                self.families(|state| drop(state.families.remove(name)));
-                dropped
-            }
+            Step::Create(name) => self.create_family(&db, name),
+            Step::Drop(name) => self.drop_family(&db, name),
             Step::Set(name, value) => db.set_options(&[(name, value)]),
             Step::Jobs(n) => {
                 for _ in 0..*n {
@@ -242,6 +192,62 @@ impl<'a> Play<'a> {
                 db.close()
             }
         }
+    }
+
+    /// Writes the changes as one batch. After a failure, the database may have the state before or after the batch.
+    fn write(&mut self, db: &Db, edits: &[Edit], options: &WriteOptions) -> Result<(), Error> {
+        let mut batch = WriteBatch::new();
+        let mut after = self.past.now().to_vec();
+        for edit in edits {
+            let family = db.family(&edit.family)?.id();
+            match &edit.change {
+                Change::Put(value) => drop(batch.put_in(family, &edit.key, value)),
+                Change::Delete => drop(batch.delete_in(family, &edit.key)),
+                Change::Single => drop(batch.single_delete_in(family, &edit.key)),
+                Change::Merge(operand) => drop(batch.merge_in(family, &edit.key, operand)),
+                Change::DeleteRange(to) => drop(batch.delete_range_in(family, &edit.key, to)),
+            }
+            after.iter_mut().for_each(|state| edit.apply(state));
+        }
+        let failed = (self.failed)();
+        let written = db.write_with(batch, options);
+        if written.is_err() && failed.is_some() && (self.failed)() == failed {
+            // No call failed during this write. The write was rejected because of an earlier failure, and no
+            // reader may see it.
+            return written;
+        }
+        if written.is_err() {
+            let before = self.past.now().to_vec();
+            after.extend(before);
+            after.dedup();
+        }
+        self.past.moments.push(after);
+        if written.is_ok() && options.sync {
+            self.durable();
+        }
+        written
+    }
+
+    fn create_family(&mut self, db: &Db, name: &str) -> Result<(), Error> {
+        let was_there = db.family(name).is_ok();
+        let made = db.create_family(FamilyDescriptor::new(name, self.options.family.clone()));
+        if made.is_err() && db.family(name).is_err() {
+            self.past.doubtful.push(name.to_string());
+        } else if !was_there {
+            self.families(|state| drop(state.families.insert(name.to_string(), Default::default())));
+        }
+        made.map(drop)
+    }
+
+    fn drop_family(&mut self, db: &Db, name: &str) -> Result<(), Error> {
+        let family = db.family(name)?;
+        let dropped = db.drop_family(&family);
+        if dropped.is_err() && db.family(name).is_ok() {
+            self.past.doubtful.push(name.to_string());
+        } else {
+            self.families(|state| drop(state.families.remove(name)));
+        }
+        dropped
     }
 
     fn reopen(&mut self, text: &str) -> Result<(), Error> {

@@ -24,7 +24,9 @@ use ironstone::{
 };
 use testkit::chance::Chance;
 
-type Rows = BTreeMap<(String, Vec<u8>), Vec<u8>>;
+use crate::state::Key;
+
+type Rows = BTreeMap<Key, Vec<u8>>;
 
 /// The content of the database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -241,15 +243,15 @@ impl World {
         let (id, count) = (self.names, 1 + self.chance.below(4));
         // The keys of waiting transactions are locked, so each transaction has its own keys.
         let mut row = |i| {
-            let family = (*self.chance.pick(&FAMILIES)).to_string();
-            ((family, format!("{id}/{i}").into_bytes()), self.chance.bytes(20))
+            let family = *self.chance.pick(&FAMILIES);
+            (Key::new(family, format!("{id}/{i}").as_bytes()), self.chance.bytes(20))
         };
         let mut rows: Rows = (0..count).map(&mut row).collect();
         // A row that exists already: a rollback must keep it.
         let last = self.history.last().and_then(|states| states.first()).cloned().unwrap_or_default();
         // A recovered transaction holds no locks, and `settle` writes without a transaction. So avoid their keys.
-        let taken = |key: &(String, Vec<u8>)| {
-            key.1 == b"settled"
+        let taken = |key: &Key| {
+            key.bytes == b"settled"
                 || self.open_ended.iter().any(|(_, rows)| rows.contains_key(key))
                 || last.prepared.values().any(|rows| rows.contains_key(key))
         };
@@ -297,8 +299,8 @@ impl World {
 
     /// Puts the rows. With the write-unprepared policy, a put may write to the WAL.
     fn put_all(&self, transaction: &Transaction, rows: &Rows) -> Result<Result<(), Error>, String> {
-        for ((family, key), value) in rows {
-            match transaction.put_in(&self.family(family)?, key, value) {
+        for (key, value) in rows {
+            match transaction.put_in(&self.family(&key.family)?, &key.bytes, value) {
                 Err(error) if self.policy == TxnDbWritePolicy::WriteUnprepared => return Ok(Err(error)),
                 written => written.map_err(|e| e.to_string())?,
             }
@@ -320,7 +322,7 @@ impl World {
         let extra = commits && committed && self.chance.percent(30);
         let mut rows = Rows::new();
         if extra {
-            rows.insert(("default".to_string(), b"commit time".to_vec()), name.clone());
+            rows.insert(Key::new("default", b"commit time"), name.clone());
             transaction.with_commit_time_batch(|batch| {
                 batch.clear();
                 batch.put(b"commit time", &name);
@@ -475,7 +477,7 @@ impl World {
         let options = self.options(true);
         let name = format!("round {}", self.recoveries).into_bytes();
         db.put_with(b"settled", &name, &options).map_err(|e| format!("synced write: {e}"))?;
-        found.rows.insert(("default".to_string(), b"settled".to_vec()), name);
+        found.rows.insert(Key::new("default", b"settled"), name);
         (self.history, self.durable) = (vec![vec![found]], 0);
         Ok(())
     }
@@ -501,7 +503,7 @@ impl World {
             let mut iter = family.iter().map_err(|e| e.to_string())?;
             iter.seek_to_first();
             while iter.valid() {
-                state.rows.insert((name.to_string(), iter.key().to_vec()), iter.value().to_vec());
+                state.rows.insert(Key::new(name, iter.key()), iter.value().to_vec());
                 iter.next();
             }
             iter.status().map_err(|e| e.to_string())?;
@@ -514,7 +516,7 @@ impl World {
             let mut rows = Rows::new();
             for record in transaction.to_batch().iter() {
                 if let Record::Put { family, key, value } = record.map_err(|e| e.to_string())? {
-                    rows.insert((ids[&family].to_string(), key.to_vec()), value.to_vec());
+                    rows.insert(Key::new(ids[&family], key), value.to_vec());
                 }
             }
             state.prepared.insert(transaction.name(), rows);
@@ -532,7 +534,7 @@ fn different(
 ) -> Result<(), Error> {
     iter.seek_to_first();
     while iter.valid() {
-        let (key, value) = ((name.to_string(), iter.key().to_vec()), iter.value().to_vec());
+        let (key, value) = (Key::new(name, iter.key()), iter.value().to_vec());
         if others.get(&key) != Some(&value) {
             changed.insert(key, value);
         }
@@ -552,15 +554,16 @@ fn world(faults: &Arc<FaultFs>, clock: &Arc<ManualClock>, seed: u64) -> (Env, Ar
 
 fn difference(what: &str, found: &State, may: &[State]) -> String {
     let show = |state: &State| {
-        let rows: Vec<_> = state.rows.keys().map(|(f, k)| format!("{f}:{}", k.escape_ascii())).collect();
+        let rows: Vec<_> =
+            state.rows.keys().map(|k| format!("{}:{}", k.family, k.bytes.escape_ascii())).collect();
         let prepared: Vec<_> = state.prepared.keys().map(|name| name.escape_ascii().to_string()).collect();
         format!("rows {} prepared {}", rows.join(" "), prepared.join(" "))
     };
     let last = may.last().cloned().unwrap_or_default();
     let other = last.rows.iter().find(|(key, value)| found.rows.get(*key) != Some(*value));
-    let differs = other.map(|((family, key), value)| {
-        let found = found.rows.get(&(family.clone(), key.clone()));
-        format!("{family}:{} is {:02x?} and not {value:02x?}", key.escape_ascii(), found)
+    let differs = other.map(|(key, value)| {
+        let found = found.rows.get(key);
+        format!("{}:{} is {found:02x?} and not {value:02x?}", key.family, key.bytes.escape_ascii())
     });
     let ends = [may.first(), may.last()].into_iter().flatten().map(show).collect::<Vec<_>>();
     format!(

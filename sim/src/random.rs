@@ -12,7 +12,7 @@ use testkit::chance::Chance;
 
 use crate::look;
 use crate::sample::{self, Fixed, Sample};
-use crate::script::{self, Op, Weights};
+use crate::script::{self, Change, Op, Weights};
 use crate::stamp::{self, Stamp};
 use crate::state::State;
 
@@ -153,41 +153,24 @@ impl Run {
         self.ran.operations += 1;
         match op {
             Op::Write { changes, undone, sync, no_wal } => {
-                let families = self.families();
-                let mut batch = WriteBatch::new();
-                let stamp = Stamp::next(self.db());
-                let mut before = None;
-                for (i, change) in changes.iter().enumerate() {
-                    if *undone == Some(i) {
-                        batch.set_save_point();
-                        before = Some(self.state.clone());
-                    }
-                    self.state.change(change, &families, self.fixed.reverse, stamp, &mut batch);
-                }
-                if let Some(before) = before {
-                    batch.rollback_to_save_point().map_err(told("rollback"))?;
-                    self.state = before;
-                }
                 let options = WriteOptions { sync: *sync, disableWAL: *no_wal, ..WriteOptions::default() };
-                self.db().write_with(batch, &options).map_err(told("write"))?;
+                self.write(changes, *undone, &options)
             }
-            Op::Flush(n) => self.family(*n).flush().map_err(told("flush"))?,
+            Op::Flush(n) => self.family(*n).flush().map_err(told("flush")),
             Op::Compact(n, range, bottom) => {
-                let options = CompactRangeOptions {
-                    bottommost_level_compaction: if *bottom {
-                        BottommostLevelCompaction::Force
-                    } else {
-                        BottommostLevelCompaction::IfHaveCompactionFilter
-                    },
-                    ..CompactRangeOptions::default()
+                let bottommost_level_compaction = match bottom {
+                    true => BottommostLevelCompaction::Force,
+                    false => BottommostLevelCompaction::IfHaveCompactionFilter,
                 };
+                let options =
+                    CompactRangeOptions { bottommost_level_compaction, ..CompactRangeOptions::default() };
                 let less = |a: &Vec<u8>, b: &Vec<u8>| if self.fixed.reverse { a >= b } else { a <= b };
                 let (a, b) = match range {
                     Some((a, b)) if less(a, b) => (Some(&a[..]), Some(&b[..])),
                     Some((a, b)) => (Some(&b[..]), Some(&a[..])),
                     None => (None, None),
                 };
-                self.family(*n).compact_range(a, b, &options).map_err(told("compact"))?;
+                self.family(*n).compact_range(a, b, &options).map_err(told("compact"))
             }
             Op::Snapshot => {
                 if self.snapshots.len() == 6 {
@@ -195,73 +178,111 @@ impl Run {
                 }
                 self.snapshots.push_back((self.db().snapshot(), self.state.clone()));
                 self.remember_moment();
+                Ok(())
             }
             Op::Release(n) => {
                 if !self.snapshots.is_empty() {
                     self.snapshots.remove((*n % self.snapshots.len() as u64) as usize);
                 }
+                Ok(())
             }
-            Op::Look(seed) => {
-                self.ran.looks += 1;
-                self.ran.hash = (self.ran.hash ^ seed ^ self.db().latest_sequence().get())
-                    .wrapping_mul(0x9e37_79b9_7f4a_7c15);
-                self.write_without_timestamp(*seed)?;
-                look::some(self.db(), &self.state, &self.sample, None.into(), *seed, 200)?;
-                self.look_back(*seed)?;
-                if let Some((snapshot, state)) = self.snapshots.get(*seed as usize % 6) {
-                    let (moment, seed) = (Some(snapshot).into(), seed.rotate_left(7));
-                    look::some(self.db(), state, &self.sample, moment, seed, 200)
-                        .map_err(|e| format!("snapshot {}: {e}", snapshot.sequence()))?;
-                }
-            }
-            Op::Reopen(seed) => {
-                self.ran.reopens += 1;
-                // A handle keeps its open alive, so stale handles exist only after an explicit close.
-                self.stale = closes(*seed).then(|| (self.family(*seed), self.db().snapshot()));
-                self.close(*seed)?;
-                self.open(*seed)?;
-                self.use_stale_handles()?;
-                look::all(self.db(), &self.state, self.fixed.reverse, None)
-                    .map_err(|e| format!("reopened: {e}"))?;
-            }
-            Op::CreateFamily => {
-                if self.families().len() < 4 {
-                    self.made += 1;
-                    let name = format!("family{}", self.made);
-                    let mut options = ironstone::Options::default();
-                    options.update(&self.sample.text).map_err(told("options"))?;
-                    self.db()
-                        .create_family(FamilyDescriptor::new(&name, options.family))
-                        .map_err(told("create_family"))?;
-                    self.moments.clear();
-                    self.state.families.insert(name, Default::default());
-                }
-            }
-            Op::DropFamily(n) => {
-                let family = self.family(*n);
-                if family.name() != "default" {
-                    self.db().drop_family(&family).map_err(told("drop_family"))?;
-                    self.moments.clear();
-                    self.lows.remove(family.name());
-                    self.state.families.remove(family.name());
-                    let options = stamp::reading(&family, u64::MAX, ReadOptions::default());
-                    let rows = family.iter_with(options).and_then(|mut i| {
-                        i.seek_to_first();
-                        i.status()
-                    });
-                    rows.map_err(told("reading a dropped family"))?;
-                }
-            }
-            Op::FlushWal { sync } => self.db().flush_wal(*sync).map_err(told("flush_wal"))?,
-            Op::Collapse(n) => self.collapse(*n)?,
+            Op::Look(seed) => self.look(*seed),
+            Op::Reopen(seed) => self.reopen(*seed),
+            Op::CreateFamily if self.families().len() < 4 => self.create_family(),
+            Op::CreateFamily => Ok(()),
+            Op::DropFamily(n) => self.drop_family(&self.family(*n)),
+            Op::FlushWal { sync } => self.db().flush_wal(*sync).map_err(told("flush_wal")),
+            Op::Collapse(n) => self.collapse(*n),
             Op::Help(n) => {
                 for _ in 0..*n {
                     self.env.executor.help();
                 }
+                Ok(())
             }
-            Op::Settle => self.db().wait_for_compact().map_err(told("wait_for_compact"))?,
+            Op::Settle => self.db().wait_for_compact().map_err(told("wait_for_compact")),
+        }
+    }
+
+    /// Writes a batch. The changes from the index `undone` on are rolled back to a save point.
+    fn write(
+        &mut self,
+        changes: &[Change],
+        undone: Option<usize>,
+        options: &WriteOptions,
+    ) -> Result<(), String> {
+        let families = self.families();
+        let mut batch = WriteBatch::new();
+        let stamp = Stamp::next(self.db());
+        let mut before = None;
+        for (i, change) in changes.iter().enumerate() {
+            if undone == Some(i) {
+                batch.set_save_point();
+                before = Some(self.state.clone());
+            }
+            self.state.change(change, &families, self.fixed.reverse, stamp, &mut batch);
+        }
+        if let Some(before) = before {
+            batch.rollback_to_save_point().map_err(told("rollback"))?;
+            self.state = before;
+        }
+        self.db().write_with(batch, options).map_err(told("write"))
+    }
+
+    /// Compares reads of the newest state, of a remembered timestamp and of a snapshot.
+    fn look(&mut self, seed: u64) -> Result<(), String> {
+        self.ran.looks += 1;
+        self.ran.hash =
+            (self.ran.hash ^ seed ^ self.db().latest_sequence().get()).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.write_without_timestamp(seed)?;
+        look::some(self.db(), &self.state, &self.sample, None.into(), seed, 200)?;
+        self.look_back(seed)?;
+        if let Some((snapshot, state)) = self.snapshots.get(seed as usize % 6) {
+            let (moment, seed) = (Some(snapshot).into(), seed.rotate_left(7));
+            look::some(self.db(), state, &self.sample, moment, seed, 200)
+                .map_err(|e| format!("snapshot {}: {e}", snapshot.sequence()))?;
         }
         Ok(())
+    }
+
+    /// Closes the database, opens it with other options, and compares all rows.
+    fn reopen(&mut self, seed: u64) -> Result<(), String> {
+        self.ran.reopens += 1;
+        // A handle keeps its open alive, so stale handles exist only after an explicit close.
+        self.stale = closes(seed).then(|| (self.family(seed), self.db().snapshot()));
+        self.close(seed)?;
+        self.open(seed)?;
+        self.use_stale_handles()?;
+        look::all(self.db(), &self.state, self.fixed.reverse, None).map_err(|e| format!("reopened: {e}"))
+    }
+
+    fn create_family(&mut self) -> Result<(), String> {
+        self.made += 1;
+        let name = format!("family{}", self.made);
+        let mut options = ironstone::Options::default();
+        options.update(&self.sample.text).map_err(told("options"))?;
+        self.db()
+            .create_family(FamilyDescriptor::new(&name, options.family))
+            .map_err(told("create_family"))?;
+        self.moments.clear();
+        self.state.families.insert(name, Default::default());
+        Ok(())
+    }
+
+    /// Drops a column family, unless it is `default`, and iterates over it once more.
+    fn drop_family(&mut self, family: &Family) -> Result<(), String> {
+        if family.name() == "default" {
+            return Ok(());
+        }
+        self.db().drop_family(family).map_err(told("drop_family"))?;
+        self.moments.clear();
+        self.lows.remove(family.name());
+        self.state.families.remove(family.name());
+        let options = stamp::reading(family, u64::MAX, ReadOptions::default());
+        let rows = family.iter_with(options).and_then(|mut i| {
+            i.seek_to_first();
+            i.status()
+        });
+        rows.map_err(told("reading a dropped family"))
     }
 
     /// Keeps the current state, to be read at its timestamp later.
@@ -406,7 +427,7 @@ pub fn seed(seed: u64, len: usize) -> Result<Ran, String> {
         failure.at, failure.words, failure.options
     );
     if std::env::var_os("IRONSTONE_REDUCE").is_some() {
-        let shorter = script::reduce(ops, |ops| caught(seed, place, ops).is_err());
+        let shorter = script::reduce(ops, usize::MAX, |ops| caught(seed, place, ops).is_err());
         let last = caught(seed, place, &shorter).err();
         words.push_str(&format!(
             "\nreduced to {} operations: {:?}\n",

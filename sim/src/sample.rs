@@ -14,6 +14,13 @@ pub struct Sample {
     pub prefix: Option<usize>,
 }
 
+impl Sample {
+    /// Returns true if the key `a` is before `b` in the order of the database.
+    pub fn less(&self, a: &[u8], b: &[u8]) -> bool {
+        if self.reverse { a > b } else { a < b }
+    }
+}
+
 /// The options that stay the same for the life of a database.
 #[derive(Clone, Copy, Debug)]
 pub struct Fixed {

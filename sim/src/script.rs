@@ -167,12 +167,13 @@ fn op(chance: &mut Chance, serial: &mut u64, w: &Weights) -> Op {
     }
 }
 
-/// Reduces a failing script: leaves out parts of decreasing size while the script still fails.
-pub fn reduce(mut ops: Vec<Op>, mut fails: impl FnMut(&[Op]) -> bool) -> Vec<Op> {
+/// Reduces a failing script: leaves out parts of decreasing size while the script still fails and tries are left.
+pub fn reduce<T: Clone>(mut ops: Vec<T>, mut tries: usize, mut fails: impl FnMut(&[T]) -> bool) -> Vec<T> {
     let mut size = ops.len() / 2;
     while size > 0 {
         let mut at = 0;
-        while at < ops.len() {
+        while at < ops.len() && tries > 0 {
+            tries -= 1;
             let mut shorter = ops.clone();
             shorter.drain(at..(at + size).min(ops.len()));
             if fails(&shorter) {

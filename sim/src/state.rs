@@ -9,6 +9,21 @@ use testkit::model::Model;
 use crate::script::Change;
 use crate::stamp::Stamp;
 
+/// A key of a column family.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    /// The name of the column family.
+    pub family: String,
+    pub bytes: Vec<u8>,
+}
+
+impl Key {
+    /// Makes a key of the column family with this name.
+    pub fn new(family: &str, bytes: &[u8]) -> Key {
+        Key { family: family.to_string(), bytes: bytes.to_vec() }
+    }
+}
+
 /// The state of all column families.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {

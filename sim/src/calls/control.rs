@@ -110,24 +110,24 @@ impl Control {
 
     /// Puts or deletes a key in the model.
     fn change(&mut self, key: &Key, value: Option<&[u8]>) {
-        if let Some(old) = self.state[key.0].get(&key.1) {
+        if let Some(old) = self.state[key.family].get(&key.bytes) {
             self.older.entry(key.clone()).or_default().insert(old.to_vec());
         }
         match value {
-            Some(value) => self.state[key.0].put(&key.1, value),
-            None => self.state[key.0].delete(&key.1),
+            Some(value) => self.state[key.family].put(&key.bytes, value),
+            None => self.state[key.family].delete(&key.bytes),
         }
     }
 
     fn write(&mut self, chance: &mut Chance) -> Result<(), String> {
         let mut batch = WriteBatch::new();
         for _ in 0..1 + chance.below(8) {
-            let key: Key = (chance.below(2) as usize, key(chance));
+            let key = Key::draw(chance);
             let value = chance.percent(75).then(|| value(chance));
-            let id = self.families[key.0].id();
+            let id = self.families[key.family].id();
             match &value {
-                Some(value) => batch.put_in(id, &key.1, value),
-                None => batch.delete_in(id, &key.1),
+                Some(value) => batch.put_in(id, &key.bytes, value),
+                None => batch.delete_in(id, &key.bytes),
             };
             self.change(&key, value.as_deref());
         }
@@ -140,7 +140,7 @@ impl Control {
         self.families[at].delete_range(&begin, &end).map_err(told("delete_range"))?;
         for (key, _) in self.state[at].rows() {
             if begin <= key && key < end {
-                self.change(&(at, key), None);
+                self.change(&Key { family: at, bytes: key }, None);
             }
         }
         Ok(())
@@ -155,7 +155,7 @@ impl Control {
         };
         self.families[at].compact_range(None, None, &force).map_err(told("compact"))?;
         if self.snapshots.is_empty() {
-            self.older.retain(|key, _| key.0 != at);
+            self.older.retain(|key, _| key.family != at);
         }
         Ok(())
     }
@@ -215,7 +215,7 @@ impl Control {
             if now.map(Vec::as_slice) == before {
                 continue;
             }
-            let older = self.older.get(&(at, key.clone()));
+            let older = self.older.get(&Key { family: at, bytes: key.clone() });
             let is_older = now.is_none_or(|now| older.is_some_and(|older| older.contains(now)));
             if !contains(&key) || !is_older {
                 return Err(format!(
@@ -258,8 +258,8 @@ impl Control {
             self.db().cancel_all_background_work(wait).map_err(told("cancel_all_background_work"))?;
         }
         for at in 0..FAMILIES.len() {
-            let (key, value) = ((at, key(chance)), chance.bytes(9));
-            match self.families[at].put(&key.1, &value) {
+            let (key, value) = (Key { family: at, bytes: key(chance) }, chance.bytes(9));
+            match self.families[at].put(&key.bytes, &value) {
                 Ok(()) => self.change(&key, Some(&value)),
                 // The write had to wait for a flush or a compaction. The write has no effect.
                 Err(error) if error.kind() == Kind::ShutdownInProgress => {}
@@ -328,7 +328,8 @@ impl Control {
         };
         let ingested = self.families[at].ingest_external_files([&path], &options);
         ingested.map_err(told("ingestion of embedded blobs"))?;
-        rows.iter().for_each(|(key, value)| self.change(&(at, key.clone()), Some(value)));
+        rows.iter()
+            .for_each(|(key, value)| self.change(&Key { family: at, bytes: key.clone() }, Some(value)));
         Ok(())
     }
 
@@ -345,7 +346,7 @@ impl Control {
             let (at, key, value) = (chance.below(2) as usize, key(chance), value(chance));
             self.families[at].put(&key, &value).map_err(told("traced put"))?;
             self.families[at].get(&key).map_err(told("traced get"))?;
-            self.change(&(at, key.clone()), Some(&value));
+            self.change(&Key { family: at, bytes: key.clone() }, Some(&value));
             traced[at].put(&key, &value);
         }
         trace::end(self.db()).map_err(told("end of a trace"))?;

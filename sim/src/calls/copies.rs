@@ -100,13 +100,13 @@ impl Copies {
     fn write(&mut self, chance: &mut Chance) -> Result<(), String> {
         let (mut batch, mut overlay) = (WriteBatch::new(), Overlay::default());
         for _ in 0..1 + chance.below(8) {
-            let (key, change): (Key, _) = ((chance.below(2) as usize, key(chance)), Change::draw(chance));
-            let id = self.families[key.0].id();
+            let (key, change) = (Key::draw(chance), Change::draw(chance));
+            let id = self.families[key.family].id();
             match &change {
                 // The model of the stream knows values, but no columns.
-                Change::Put(value) | Change::Entity(value) => batch.put_in(id, &key.1, value),
-                Change::Delete => batch.delete_in(id, &key.1),
-                Change::Merge(operand) => batch.merge_in(id, &key.1, operand),
+                Change::Put(value) | Change::Entity(value) => batch.put_in(id, &key.bytes, value),
+                Change::Delete => batch.delete_in(id, &key.bytes),
+                Change::Merge(operand) => batch.merge_in(id, &key.bytes, operand),
             };
             overlay.change(&key, &change);
         }

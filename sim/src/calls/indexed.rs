@@ -36,31 +36,32 @@ impl Indexed {
     }
 
     fn change(&mut self, chance: &mut Chance) -> Result<(), String> {
-        let (at, change) = ((chance.below(2) as usize, key(chance)), Change::draw(chance));
-        let (family, batch) = (&self.families[at.0], &mut self.batch);
-        let plain = at.0 == 0 && chance.percent(50);
+        let (key, change) = (Key::draw(chance), Change::draw(chance));
+        let (family, batch) = (&self.families[key.family], &mut self.batch);
+        let plain = key.family == 0 && chance.percent(50);
         let done = match &change {
-            Change::Put(value) if plain => batch.put(&at.1, value),
-            Change::Put(value) => batch.put_in(family, &at.1, value),
-            Change::Entity(value) => batch.put_entity_in(family, &at.1, &columns(value)),
-            Change::Delete if plain => batch.delete(&at.1),
-            Change::Delete => batch.delete_in(family, &at.1),
-            Change::Merge(operand) if plain => batch.merge(&at.1, operand),
-            Change::Merge(operand) => batch.merge_in(family, &at.1, operand),
+            Change::Put(value) if plain => batch.put(&key.bytes, value),
+            Change::Put(value) => batch.put_in(family, &key.bytes, value),
+            Change::Entity(value) => batch.put_entity_in(family, &key.bytes, &columns(value)),
+            Change::Delete if plain => batch.delete(&key.bytes),
+            Change::Delete => batch.delete_in(family, &key.bytes),
+            Change::Merge(operand) if plain => batch.merge(&key.bytes, operand),
+            Change::Merge(operand) => batch.merge_in(family, &key.bytes, operand),
         };
         done.map_err(told("change of a batch"))?;
-        self.overlay.change(&at, &change);
+        self.overlay.change(&key, &change);
         self.count += 1;
         Ok(())
     }
 
     fn read(&mut self, chance: &mut Chance) -> Result<(), String> {
-        let at: Key = (chance.below(2) as usize, key(chance));
-        let (family, options) = (&self.families[at.0], ReadOptions::default());
+        let at = Key::draw(chance);
+        let (family, options) = (&self.families[at.family], ReadOptions::default());
         let expected = self.overlay.read(&at, &self.state);
-        let both = self.batch.get_from_batch_and_db(family, &at.1, &options).map_err(told("batch and db"))?;
+        let both =
+            self.batch.get_from_batch_and_db(family, &at.bytes, &options).map_err(told("batch and db"))?;
         same("get_from_batch_and_db", &both.map(|v| v.to_vec()), &expected)?;
-        let alone = self.batch.get_from_batch_in(family, &at.1).map(|v| v.map(|v| v.to_vec()));
+        let alone = self.batch.get_from_batch_in(family, &at.bytes).map(|v| v.map(|v| v.to_vec()));
         match (alone, self.overlay.alone(&at)) {
             (Err(error), None) if error.kind() == Kind::MergeInProgress => {}
             (Ok(found), Some(expected)) => same("get_from_batch", &found, &expected)?,
@@ -71,7 +72,11 @@ impl Indexed {
         let found = self.batch.multi_get_from_batch_and_db(family, &borrowed, &options);
         for (key, found) in keys.into_iter().zip(found) {
             let found = found.map_err(told("multi_get"))?.map(|v| v.to_vec());
-            same("multi_get_from_batch_and_db", &found, &self.overlay.read(&(at.0, key), &self.state))?;
+            same(
+                "multi_get_from_batch_and_db",
+                &found,
+                &self.overlay.read(&Key { family: at.family, bytes: key }, &self.state),
+            )?;
         }
         Ok(())
     }
@@ -120,7 +125,8 @@ impl Indexed {
         back.reverse();
         same("records backward", &back, &keys)?;
         keys.dedup();
-        let expected: Vec<_> = self.overlay.keys().filter(|k| k.0 == at).map(|k| k.1.clone()).collect();
+        let expected: Vec<_> =
+            self.overlay.keys().filter(|k| k.family == at).map(|k| k.bytes.clone()).collect();
         same("keys of the records", &keys, &expected)
     }
 

@@ -5,8 +5,20 @@ use std::collections::BTreeMap;
 use testkit::chance::Chance;
 use testkit::model::Model;
 
-/// The index of a column family, and a key.
-pub(super) type Key = (usize, Vec<u8>);
+/// A key of a column family.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key {
+    /// The index of the column family.
+    pub family: usize,
+    pub bytes: Vec<u8>,
+}
+
+impl Key {
+    /// Draws a key of one of two column families.
+    pub fn draw(chance: &mut Chance) -> Key {
+        Key { family: chance.below(2) as usize, bytes: super::key(chance) }
+    }
+}
 
 /// The state of all column families.
 pub(super) type State = Vec<Model>;
@@ -86,7 +98,7 @@ impl Overlay {
 
     /// Returns the value of a key as a read of the batch over the database `below` must return it.
     pub fn read(&self, key: &Key, below: &State) -> Option<Vec<u8>> {
-        let base = below[key.0].get(&key.1);
+        let base = below[key.family].get(&key.bytes);
         match self.map.get(key) {
             None => base.map(<[u8]>::to_vec),
             Some(Own::Deleted) => None,
@@ -103,8 +115,8 @@ impl Overlay {
     pub fn apply(&self, state: &mut State) {
         for key in self.map.keys() {
             match self.read(key, state) {
-                Some(value) => state[key.0].put(&key.1, &value),
-                None => state[key.0].delete(&key.1),
+                Some(value) => state[key.family].put(&key.bytes, &value),
+                None => state[key.family].delete(&key.bytes),
             }
         }
     }

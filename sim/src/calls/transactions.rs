@@ -205,7 +205,7 @@ impl Transactions {
     /// Notes that the newest commit changed these keys. The state has the commit already.
     fn note_commit(&mut self, keys: Vec<Key>) {
         for key in keys {
-            let present = self.state[key.0].get(&key.1).is_some();
+            let present = self.state[key.family].get(&key.bytes).is_some();
             self.changed.entry(key).or_default().push((self.commits, present));
         }
     }
@@ -278,26 +278,28 @@ impl Transactions {
     }
 
     fn write(&mut self, at: usize, chance: &mut Chance) -> Result<(), String> {
-        let key: Key = (chance.below(2) as usize, key(chance));
+        let key = Key::draw(chance);
         // A recovered transaction takes no locks, so it must not write keys that others use.
         if self.is_undecided(&key) || self.running[at].own.is_recovered {
             return Ok(());
         }
         let (change, checked) = (Change::draw(chance), chance.percent(80));
         let expected = self.expected_write(at, &key, checked);
-        let (family, handle) = (&self.families[key.0], &self.running[at].handle);
+        let (family, handle) = (&self.families[key.family], &self.running[at].handle);
         let done = match (&change, checked) {
-            (Change::Put(value), true) if key.0 == 0 => handle.put(&key.1, value),
-            (Change::Put(value), true) => handle.put_in(family, &key.1, value),
-            (Change::Put(value), false) => handle.put_untracked_in(family, &key.1, value),
-            (Change::Entity(value), true) => handle.put_entity_in(family, &key.1, &columns(value)),
-            (Change::Entity(value), false) => handle.put_entity_untracked_in(family, &key.1, &columns(value)),
-            (Change::Delete, true) if key.0 == 0 => handle.delete(&key.1),
-            (Change::Delete, true) => handle.delete_in(family, &key.1),
-            (Change::Delete, false) => handle.delete_untracked_in(family, &key.1),
-            (Change::Merge(operand), true) if key.0 == 0 => handle.merge(&key.1, operand),
-            (Change::Merge(operand), true) => handle.merge_in(family, &key.1, operand),
-            (Change::Merge(operand), false) => handle.merge_untracked_in(family, &key.1, operand),
+            (Change::Put(value), true) if key.family == 0 => handle.put(&key.bytes, value),
+            (Change::Put(value), true) => handle.put_in(family, &key.bytes, value),
+            (Change::Put(value), false) => handle.put_untracked_in(family, &key.bytes, value),
+            (Change::Entity(value), true) => handle.put_entity_in(family, &key.bytes, &columns(value)),
+            (Change::Entity(value), false) => {
+                handle.put_entity_untracked_in(family, &key.bytes, &columns(value))
+            }
+            (Change::Delete, true) if key.family == 0 => handle.delete(&key.bytes),
+            (Change::Delete, true) => handle.delete_in(family, &key.bytes),
+            (Change::Delete, false) => handle.delete_untracked_in(family, &key.bytes),
+            (Change::Merge(operand), true) if key.family == 0 => handle.merge(&key.bytes, operand),
+            (Change::Merge(operand), true) => handle.merge_in(family, &key.bytes, operand),
+            (Change::Merge(operand), false) => handle.merge_untracked_in(family, &key.bytes, operand),
         };
         let what = format!("{change:02x?} of {key:02x?}, checked {checked}");
         if self.agree_tracked(at, &key, (Use::Write, true), &what, done, expected)? {
@@ -316,7 +318,7 @@ impl Transactions {
     }
 
     fn read(&mut self, at: usize, chance: &mut Chance) -> Result<(), String> {
-        let at_key: Key = (chance.below(2) as usize, key(chance));
+        let at_key = Key::draw(chance);
         let moment = chance.percent(25).then(|| chance.below(4) as usize).and_then(|n| self.moments.get(n));
         let (mut options, below) = match moment {
             Some((snapshot, state)) => (snapshot.options(), state),
@@ -324,20 +326,24 @@ impl Transactions {
         };
         options.total_order_seek = true;
         let Running { handle, own } = &self.running[at];
-        let family = &self.families[at_key.0];
-        let found = handle.get_in(family, &at_key.1, &options).map_err(told("get_in"))?;
+        let family = &self.families[at_key.family];
+        let found = handle.get_in(family, &at_key.bytes, &options).map_err(told("get_in"))?;
         same("get_in", &found.map(|v| v.to_vec()), &own.overlay.read(&at_key, below))?;
         if chance.percent(30) {
-            facts::entity(handle, family, &at_key.1, &options, &own.overlay.read(&at_key, below))?;
+            facts::entity(handle, family, &at_key.bytes, &options, &own.overlay.read(&at_key, below))?;
         }
         let keys: Vec<Vec<u8>> = (0..chance.below(10)).map(|_| key(chance)).collect();
         let borrowed: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
         for (key, found) in keys.iter().zip(handle.multi_get_in(family, &borrowed, &options)) {
             let found = found.map_err(told("multi_get_in"))?.map(|v| v.to_vec());
-            same("multi_get_in", &found, &own.overlay.read(&(at_key.0, key.clone()), below))?;
+            same(
+                "multi_get_in",
+                &found,
+                &own.overlay.read(&Key { family: at_key.family, bytes: key.clone() }, below),
+            )?;
         }
         if chance.percent(40) {
-            let rows = own.overlay.rows(at_key.0, below);
+            let rows = own.overlay.rows(at_key.family, below);
             let mut iter = handle.iter_in(family, options).map_err(told("iter_in"))?;
             walk("iter_in", &mut iter, &rows, chance)?;
         }
@@ -450,16 +456,16 @@ impl Transactions {
         let mut batch = WriteBatch::new();
         let mut overlay = super::overlay::Overlay::default();
         for _ in 0..1 + chance.below(3) {
-            let (key, change) = ((chance.below(2) as usize, key(chance)), Change::draw(chance));
+            let (key, change) = (Key::draw(chance), Change::draw(chance));
             if self.is_undecided(&key) {
                 continue;
             }
-            let id = self.families[key.0].id();
+            let id = self.families[key.family].id();
             match &change {
-                Change::Put(value) => batch.put_in(id, &key.1, value),
-                Change::Entity(value) => batch.put_entity_in(id, &key.1, &columns(value)),
-                Change::Delete => batch.delete_in(id, &key.1),
-                Change::Merge(operand) => batch.merge_in(id, &key.1, operand),
+                Change::Put(value) => batch.put_in(id, &key.bytes, value),
+                Change::Entity(value) => batch.put_entity_in(id, &key.bytes, &columns(value)),
+                Change::Delete => batch.delete_in(id, &key.bytes),
+                Change::Merge(operand) => batch.merge_in(id, &key.bytes, operand),
             };
             overlay.change(&key, &change);
         }

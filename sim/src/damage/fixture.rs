@@ -12,11 +12,13 @@ use env::rng::SeededRng;
 use ironstone::{CompactRangeOptions, Db, Family, FamilyDescriptor, Options, WriteBatch, WriteOptions};
 use testkit::chance::Chance;
 
+use crate::state::Key;
+
 /// The directory of the databases.
 pub const DIR: &str = "/db";
 
 /// All rows of all column families: column family and key to value.
-pub type Rows = BTreeMap<(String, Vec<u8>), Vec<u8>>;
+pub type Rows = BTreeMap<Key, Vec<u8>>;
 
 /// Files by name.
 pub type Image = BTreeMap<String, Vec<u8>>;
@@ -235,7 +237,7 @@ impl Making {
             match i {
                 3 => {
                     batch.delete_in(handle.id(), &key);
-                    state.remove(&(family.to_string(), key));
+                    state.remove(&Key { family: family.to_string(), bytes: key });
                 }
                 5 => {
                     for n in 0..3u64 {
@@ -246,7 +248,7 @@ impl Making {
                 7 if round > 0 => {
                     let (begin, end) = (b"user0008".to_vec(), b"user0010".to_vec());
                     batch.delete_range_in(handle.id(), &begin, &end);
-                    state.retain(|(f, k), _| f != family || *k < begin || *k >= end);
+                    state.retain(|key, _| key.family != family || key.bytes < begin || key.bytes >= end);
                 }
                 _ => self.put(&handle, &mut batch, &mut state, key),
             }
@@ -260,7 +262,7 @@ impl Making {
         let mut value = format!("v{:03}-", self.states.len()).into_bytes();
         value.extend(self.chance.bytes(length));
         batch.put_in(family.id(), &key, &value);
-        state.insert((family.name().to_string(), key), value);
+        state.insert(Key { family: family.name().to_string(), bytes: key }, value);
     }
 }
 

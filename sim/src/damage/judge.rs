@@ -9,6 +9,7 @@ use ironstone::{Db, Error, ReadOptions};
 use super::Class;
 use super::cases::{Case, Damage, kind_of};
 use super::fixture::{DIR, Fixture, Rows, World, path};
+use crate::state::Key;
 
 /// A class and its reason.
 pub struct Verdict {
@@ -143,9 +144,9 @@ fn rows(fixture: &Fixture, db: &Db) -> Verdict {
                 iter.seek_to_first()
             }
             while iter.valid() {
-                let row = (family.name().to_string(), iter.key().to_vec());
+                let row = Key::new(family.name(), iter.key());
                 if base.get(&row).map(Vec::as_slice) != Some(iter.value()) {
-                    wrong.get_or_insert_with(|| row.1.escape_ascii().to_string());
+                    wrong.get_or_insert_with(|| row.bytes.escape_ascii().to_string());
                 }
                 seen.insert(row, iter.value().to_vec());
                 if backward { iter.prev() } else { iter.next() }
@@ -158,7 +159,7 @@ fn rows(fixture: &Fixture, db: &Db) -> Verdict {
                 }
                 error.get_or_insert(e);
             } else if backward {
-                let same = forward.iter().filter(|(row, _)| row.0 == family.name()).eq(seen.iter());
+                let same = forward.iter().filter(|(row, _)| row.family == family.name()).eq(seen.iter());
                 if error.is_none() && !same {
                     return verdict(Class::Wrong, "backward differs from forward");
                 }
@@ -171,10 +172,10 @@ fn rows(fixture: &Fixture, db: &Db) -> Verdict {
     let mut lie = None;
     for state in [base, &fixture.states[fixture.states.len() / 2]] {
         for row in state.keys() {
-            let Ok(family) = db.family(&row.0) else { continue };
-            match family.get_with(&row.1, &options_for_reading()) {
+            let Ok(family) = db.family(&row.family) else { continue };
+            match family.get_with(&row.bytes, &options_for_reading()) {
                 Ok(value) if value.as_deref() == base.get(row).map(Vec::as_slice) => {}
-                Ok(_) => lie = Some(row.1.escape_ascii().to_string()),
+                Ok(_) => lie = Some(row.bytes.escape_ascii().to_string()),
                 Err(e) => {
                     error.get_or_insert(e);
                 }

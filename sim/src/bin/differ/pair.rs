@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use ironstone_sim::sample::Fixed;
+use ironstone_sim::state::Key;
 use testkit::chance::Chance;
 
 use crate::rows::{self, Opening, Prefix};
@@ -129,7 +130,7 @@ pub struct Pair {
     snapshots: usize,
     slots: [Option<Slot>; SLOTS],
     /// The existing keys that single deletions may delete, with their column families.
-    toggles: BTreeSet<(String, Vec<u8>)>,
+    toggles: BTreeSet<Key>,
     dropped: bool,
     /// True if a range was deleted at any time.
     ranged: bool,
@@ -308,7 +309,7 @@ impl Pair {
             }
             Change::Toggle(f, key, value) => {
                 let at = self.at(*f);
-                let name = (self.families[at].name.clone(), key.clone());
+                let name = Key::new(&self.families[at].name, key);
                 if self.toggles.remove(&name) {
                     Item::SingleDelete(at, key.clone())
                 } else {
@@ -368,14 +369,8 @@ impl Pair {
         self.advance();
         match op {
             Op::Single { change, sync, no_wal } => {
-                let before = self.toggles.clone();
-                let Some(item) = self.item(change) else { return Ok(()) };
                 let no_wal = *no_wal && !*sync && !self.opening.loses_unlogged();
-                let writing = Writing { sync: *sync, no_wal, ignore_missing: false };
-                if self.both(|| "write".to_string(), |s| s.single(&item, writing))?.is_err() {
-                    self.toggles = before;
-                }
-                self.sequence()
+                self.single(change, Writing { sync: *sync, no_wal, ignore_missing: false })
             }
             Op::Batch { changes, sync, no_wal, ignore_missing } => {
                 // Both engines reject a write with `sync` and `disableWAL`, so the combination may be drawn.
@@ -395,26 +390,8 @@ impl Pair {
                 self.both(what, |s| s.multi_get(at, keys, snapshot, &spec, *batched)).map(|_| ())
             }
             Op::Iter { slot, family, snapshot, spec } => {
-                let (at, mut snapshot) = (self.at(*family), self.snapshot_of(*snapshot));
-                let mut spec = spec.clone();
-                if spec.mode == Mode::Tailing {
-                    snapshot = None;
-                    // RocksDB's tailing iterators ignore range deletions.
-                    let Family { vector, blobs, .. } = self.families[at];
-                    if self.ranged || vector || blobs {
-                        spec.mode = Mode::Total;
-                    }
-                }
-                let spec = &spec;
-                for store in self.open.as_mut().ok_or("closed")? {
-                    store.open_iter(*slot, at, snapshot, spec);
-                }
-                let Family { prefix, vector, .. } = self.families[at];
-                let tail = Tail { lower: spec.lower.clone(), reverse: self.fixed.reverse, ..Tail::default() };
-                let (mode, snapshot) = (spec.mode, snapshot.is_some());
-                self.slots[*slot] =
-                    Some(Slot { prefix, mode, within: None, lost: true, snapshot, vector, tail });
-                Ok(())
+                let snapshot = self.snapshot_of(*snapshot);
+                self.open_iter(*slot, self.at(*family), snapshot, spec.clone())
             }
             Op::Moves { slot, moves } => self.moves(*slot, moves),
             Op::CloseIter { slot } => self.close_iter(*slot),
@@ -454,23 +431,54 @@ impl Pair {
                 let what = || format!("set_options {name}={value}");
                 self.both(what, |s| s.set_options(at, name, value)).map(|_| ())
             }
-            Op::Properties(n) => {
-                let at = self.at(*n);
-                // Ironstone's iterators hold the snapshot of their creation, so the properties of snapshots differ.
-                let kept = self.slots.iter().flatten().any(|slot| slot.snapshot);
-                for name in EXACT.iter().filter(|name| !kept || !name.contains("snapshot")) {
-                    let behind =
-                        if name.ends_with("-sequence") && self.snapshots > 0 { self.behind } else { 0 };
-                    let [ours, theirs] = self.open.as_mut().ok_or("closed")?;
-                    let (ours, theirs) = (ours.int_property(at, name), theirs.int_property(at, name));
-                    same(|| name.to_string(), &ours, &theirs.map(|n| n.wrapping_add(behind)))?;
-                }
-                let name = NAMED[*n as usize % NAMED.len()];
-                self.both(|| format!("has {name}"), |s| s.has_property(at, name))?;
-                self.both(|| "family id".to_string(), |s| s.family_id(at)).map(|_| ())
-            }
+            Op::Properties(n) => self.properties(*n),
             Op::Verify => self.both(|| "verify_checksum".to_string(), |s| s.verify()).map(|_| ()),
             Op::Bad(n) => self.bad(*n),
         }
+    }
+
+    /// Writes one change by itself.
+    fn single(&mut self, change: &Change, writing: Writing) -> Differs {
+        let before = self.toggles.clone();
+        let Some(item) = self.item(change) else { return Ok(()) };
+        if self.both(|| "write".to_string(), |s| s.single(&item, writing))?.is_err() {
+            self.toggles = before;
+        }
+        self.sequence()
+    }
+
+    /// Opens an iterator over the column family `at` in a slot of each engine.
+    fn open_iter(&mut self, slot: usize, at: usize, mut snapshot: Option<usize>, mut spec: Spec) -> Differs {
+        let Family { prefix, vector, blobs, .. } = self.families[at];
+        if spec.mode == Mode::Tailing {
+            snapshot = None;
+            // RocksDB's tailing iterators ignore range deletions.
+            if self.ranged || vector || blobs {
+                spec.mode = Mode::Total;
+            }
+        }
+        for store in self.open.as_mut().ok_or("closed")? {
+            store.open_iter(slot, at, snapshot, &spec);
+        }
+        let tail = Tail { lower: spec.lower, reverse: self.fixed.reverse, ..Tail::default() };
+        let (mode, snapshot) = (spec.mode, snapshot.is_some());
+        self.slots[slot] = Some(Slot { prefix, mode, within: None, lost: true, snapshot, vector, tail });
+        Ok(())
+    }
+
+    /// Compares the properties of a column family.
+    fn properties(&mut self, n: u64) -> Differs {
+        let at = self.at(n);
+        // Ironstone's iterators hold the snapshot of their creation, so the properties of snapshots differ.
+        let kept = self.slots.iter().flatten().any(|slot| slot.snapshot);
+        for name in EXACT.iter().filter(|name| !kept || !name.contains("snapshot")) {
+            let behind = if name.ends_with("-sequence") && self.snapshots > 0 { self.behind } else { 0 };
+            let [ours, theirs] = self.open.as_mut().ok_or("closed")?;
+            let (ours, theirs) = (ours.int_property(at, name), theirs.int_property(at, name));
+            same(|| name.to_string(), &ours, &theirs.map(|n| n.wrapping_add(behind)))?;
+        }
+        let name = NAMED[n as usize % NAMED.len()];
+        self.both(|| format!("has {name}"), |s| s.has_property(at, name))?;
+        self.both(|| "family id".to_string(), |s| s.family_id(at)).map(|_| ())
     }
 }

@@ -342,23 +342,3 @@ pub fn weight(op: &Op) -> u64 {
         _ => 1,
     }
 }
-
-/// Reduces a failing script: leaves out parts of decreasing size while the script still fails and tries are left.
-pub fn reduce(mut ops: Vec<Op>, mut tries: usize, mut fails: impl FnMut(&[Op]) -> bool) -> Vec<Op> {
-    let mut size = ops.len() / 2;
-    while size > 0 {
-        let mut at = 0;
-        while at < ops.len() && tries > 0 {
-            tries -= 1;
-            let mut shorter = ops.clone();
-            shorter.drain(at..(at + size).min(ops.len()));
-            if fails(&shorter) {
-                ops = shorter;
-            } else {
-                at += size;
-            }
-        }
-        size /= 2;
-    }
-    ops
-}

@@ -138,11 +138,15 @@ pub fn worker(settings: &Settings, number: u64) -> ExitCode {
                     let sort =
                         |words: &str| words.split(|c: char| !c.is_alphabetic()).next().map(str::to_string);
                     let kind = sort(&failure.words);
-                    let shorter = script::reduce(ops[..failure.at.min(ops.len())].to_vec(), TRIES, |ops| {
-                        // Show the parent that this process is alive: the reduction takes longer than a run.
-                        tell("B");
-                        run(&sides, settings, seed, ops).err().is_some_and(|f| sort(&f.words) == kind)
-                    });
+                    let shorter = ironstone_sim::script::reduce(
+                        ops[..failure.at.min(ops.len())].to_vec(),
+                        TRIES,
+                        |ops| {
+                            // Show the parent that this process is alive: the reduction takes longer than a run.
+                            tell("B");
+                            run(&sides, settings, seed, ops).err().is_some_and(|f| sort(&f.words) == kind)
+                        },
+                    );
                     let last = run(&sides, settings, seed, &shorter).err();
                     words.push_str(&format!(
                         "cut down to {}: {}\n",
@@ -280,29 +284,7 @@ pub fn campaign(settings: &Settings) -> ExitCode {
                 }
                 Err(RecvTimeoutError::Timeout) if worker.beat.elapsed() < Duration::from_secs(HANG_S) => {}
                 Err(why) => {
-                    let hung = why == RecvTimeoutError::Timeout;
-                    if hung {
-                        let _ = worker.child.kill();
-                    }
-                    let status = worker.child.wait();
-                    worker.done = true;
-                    let bad = status.as_ref().is_ok_and(|s| !s.success());
-                    if hung || bad {
-                        let theirs = hung && worker.peer_hangs;
-                        let verdict = if theirs {
-                            counts.peer_hangs.push(worker.seed);
-                            "not compared"
-                        } else {
-                            counts.failures += 1;
-                            counts.failed_seeds.push(worker.seed);
-                            "FAILED"
-                        };
-                        let what = match (theirs, hung) {
-                            (true, _) => format!("a call of RocksDB has no end after {HANG_S} s"),
-                            (_, true) => format!("no end after {HANG_S} s"),
-                            _ => format!("ended with {status:?}"),
-                        };
-                        println!("{verdict} seed {}: {what}\n{}\n", worker.seed, replay(worker.seed));
+                    if end(worker, why, &mut counts, &replay) {
                         let more = if settings.seconds > 0 { left() > 0 } else { worker.share > 0 };
                         let seed = worker.seed + settings.threads;
                         if more && let Ok(next) = spawn(settings, number as u64, seed, left(), worker.share) {
@@ -319,7 +301,47 @@ pub fn campaign(settings: &Settings) -> ExitCode {
             let _ = worker.child.wait();
         }
     }
-    let spent = start.elapsed().as_secs_f64();
+    report(settings, counts, start.elapsed().as_secs_f64())
+}
+
+/// Ends a worker that does not answer or whose process has ended. Returns true if the worker failed: then another worker
+/// takes its share.
+fn end(
+    worker: &mut Worker,
+    why: RecvTimeoutError,
+    counts: &mut Counts,
+    replay: &dyn Fn(u64) -> String,
+) -> bool {
+    let hung = why == RecvTimeoutError::Timeout;
+    if hung {
+        let _ = worker.child.kill();
+    }
+    let status = worker.child.wait();
+    worker.done = true;
+    let bad = status.as_ref().is_ok_and(|s| !s.success());
+    if !hung && !bad {
+        return false;
+    }
+    let theirs = hung && worker.peer_hangs;
+    let verdict = if theirs {
+        counts.peer_hangs.push(worker.seed);
+        "not compared"
+    } else {
+        counts.failures += 1;
+        counts.failed_seeds.push(worker.seed);
+        "FAILED"
+    };
+    let what = match (theirs, hung) {
+        (true, _) => format!("a call of RocksDB has no end after {HANG_S} s"),
+        (_, true) => format!("no end after {HANG_S} s"),
+        _ => format!("ended with {status:?}"),
+    };
+    println!("{verdict} seed {}: {what}\n{}\n", worker.seed, replay(worker.seed));
+    true
+}
+
+/// Prints the report, as words and as JSON.
+fn report(settings: &Settings, counts: Counts, spent: f64) -> ExitCode {
     let Counts { seeds, operations, openings, mut failures, failed_seeds, peer_hangs } = counts;
     if peer_hangs.len() as u64 > PEER_HANGS_MAX.max(seeds / 20) {
         failures += 1;

@@ -1,7 +1,7 @@
 //! The list of campaigns: the request for each campaign, and the fields of its report that hold the
 //! results.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::Settings;
 
@@ -22,126 +22,139 @@ pub struct Campaign {
     pub missing: Option<&'static str>,
 }
 
+impl Campaign {
+    fn new(
+        name: &'static str,
+        program: &str,
+        text: &str,
+        (asked, unit): (u64, &'static str),
+        count: &'static str,
+        bad: &'static [&'static str],
+    ) -> Campaign {
+        let program = std::env::current_exe()
+            .map_or_else(|_| PathBuf::from(program), |path| path.with_file_name(program));
+        let arguments = text.split_whitespace().map(str::to_string).collect();
+        Campaign { name, unit, asked, count, bad, program, arguments, missing: None }
+    }
+
+    /// A campaign that needs the library of RocksDB.
+    fn compared(self, library: &Path) -> Campaign {
+        let missing = (!library.exists()).then_some("no library of RocksDB");
+        Campaign { missing, ..self }
+    }
+}
+
 /// Returns the campaigns, the longest first, so that the last campaign runs alone for a short time only.
 pub fn campaigns(settings: &Settings) -> Vec<Campaign> {
-    let beside = |name: &str| {
-        std::env::current_exe().map_or_else(|_| PathBuf::from(name), |path| path.with_file_name(name))
-    };
-    let campaign = |name, program: &str, text: String, asked, unit, count, bad| Campaign {
-        name,
-        unit,
-        asked,
-        count,
-        bad,
-        program: beside(program),
-        arguments: text.split_whitespace().map(str::to_string).collect(),
-        missing: None,
-    };
-    let Settings { seed, seconds, commit, .. } = settings;
+    let [compared, transactions, turns] = comparisons(settings);
+    let [crashes, calls, states] = simulations(settings);
+    let Settings { seed, seconds, .. } = settings;
+    let damaged = Campaign::new(
+        "damaged files",
+        "damage",
+        &format!("--minutes {} --threads 1 --cases {}", *seconds as f64 / 60.0, settings.cases),
+        (settings.cases, "cases"),
+        "cases",
+        &["bad"],
+    );
     let scratch = settings.scratch.display();
+    let killed = Campaign::new(
+        "killed processes",
+        "kills",
+        &format!(
+            "--seed {seed} --seconds {seconds} --kills {} --threads 1 --scratch {scratch}",
+            settings.kills
+        ),
+        (settings.kills, "kills"),
+        "kills",
+        &["failures"],
+    );
+    let inputs = Campaign::new(
+        "kept inputs of the fuzzer",
+        "ironstone-fuzz",
+        "corpus",
+        (1, "inputs"),
+        "inputs",
+        &["failures"],
+    );
+    vec![compared, transactions, crashes, calls, states, damaged, turns, killed, inputs]
+}
+
+/// Returns the campaigns that compare with RocksDB: operations, transactions, and databases that both engines open in turn.
+fn comparisons(settings: &Settings) -> [Campaign; 3] {
+    let Settings { seed, seconds, .. } = settings;
     let peer = settings.peer.clone().unwrap_or_default();
     let library = peer.join("librocksdb.so");
-    let compared = |mut campaign: Campaign| {
-        if !library.exists() {
-            campaign.missing = Some("no library of RocksDB");
-        }
-        campaign
-    };
     let tools = if peer.join("ldb").exists() && peer.join("sst_dump").exists() {
         format!("--tools {}", peer.display())
     } else {
         String::new()
     };
     let differ = format!(
-        "--peer {} --seed {seed} --seconds {seconds} --scratch {scratch} --threads 1",
-        library.display()
+        "--peer {} --seed {seed} --seconds {seconds} --scratch {} --threads 1",
+        library.display(),
+        settings.scratch.display()
     );
-    let transactions = (settings.operations / 100).max(1);
-    let simulate = format!("--seed {seed} --seconds {seconds} --commit {commit}");
-    vec![
-        compared(campaign(
+    let operations = settings.operations;
+    let transactions = (operations / 100).max(1);
+    let campaigns = [
+        Campaign::new(
             "compared with RocksDB",
             "differ",
-            format!("{differ} --operations {}", settings.operations),
-            settings.operations,
-            "operations",
+            &format!("{differ} --operations {operations}"),
+            (operations, "operations"),
             "operations",
             &["differences"],
-        )),
-        compared(campaign(
+        ),
+        Campaign::new(
             "transactions compared with RocksDB",
             "differ",
-            format!("{differ} --transactions --operations {transactions}"),
-            transactions,
-            "operations",
+            &format!("{differ} --transactions --operations {transactions}"),
+            (transactions, "operations"),
             "operations",
             &["differences"],
-        )),
-        campaign(
-            "simulated crashes and faults",
-            "simulate",
-            format!("--crash {simulate} --cycles {}", settings.cycles),
-            settings.cycles,
-            "cycles",
-            "cycles",
-            &["failures"],
         ),
-        campaign(
-            "calls compared with models",
-            "simulate",
-            format!("--calls {simulate} --cycles {}", (settings.cycles / 500).max(1)),
-            (settings.cycles / 500).max(1),
-            "runs",
-            "runs",
-            &["failures"],
-        ),
-        campaign(
-            "every crash and failing call",
-            "simulate",
-            format!("--exhaustive {simulate} --cycles {}", settings.states),
-            settings.states,
-            "states",
-            "states",
-            &["lost", "refused", "wrong", "panics", "hangs", "broken"],
-        ),
-        campaign(
-            "damaged files",
-            "damage",
-            format!("--minutes {} --threads 1 --cases {}", *seconds as f64 / 60.0, settings.cases),
-            settings.cases,
-            "cases",
-            "cases",
-            &["bad"],
-        ),
-        compared(campaign(
+        Campaign::new(
             "in turns with RocksDB",
             "differ",
-            format!("{differ} --turns {tools} --rounds {}", settings.turns),
-            settings.turns,
-            "turns",
+            &format!("{differ} --turns {tools} --rounds {}", settings.turns),
+            (settings.turns, "turns"),
             "rounds",
             &["failures"],
-        )),
-        campaign(
-            "killed processes",
-            "kills",
-            format!(
-                "--seed {seed} --seconds {seconds} --kills {} --threads 1 --scratch {scratch}",
-                settings.kills
-            ),
-            settings.kills,
-            "kills",
-            "kills",
+        ),
+    ];
+    campaigns.map(|campaign| campaign.compared(&library))
+}
+
+/// Returns the campaigns of `simulate`: crashes and faults, calls, and every crash of the scenes.
+fn simulations(settings: &Settings) -> [Campaign; 3] {
+    let Settings { seed, seconds, commit, cycles, states, .. } = settings;
+    let simulate = format!("--seed {seed} --seconds {seconds} --commit {commit}");
+    let runs = (cycles / 500).max(1);
+    [
+        Campaign::new(
+            "simulated crashes and faults",
+            "simulate",
+            &format!("--crash {simulate} --cycles {cycles}"),
+            (*cycles, "cycles"),
+            "cycles",
             &["failures"],
         ),
-        campaign(
-            "kept inputs of the fuzzer",
-            "ironstone-fuzz",
-            "corpus".to_string(),
-            1,
-            "inputs",
-            "inputs",
+        Campaign::new(
+            "calls compared with models",
+            "simulate",
+            &format!("--calls {simulate} --cycles {runs}"),
+            (runs, "runs"),
+            "runs",
             &["failures"],
+        ),
+        Campaign::new(
+            "every crash and failing call",
+            "simulate",
+            &format!("--exhaustive {simulate} --cycles {states}"),
+            (*states, "states"),
+            "states",
+            &["lost", "refused", "wrong", "panics", "hangs", "broken"],
         ),
     ]
 }

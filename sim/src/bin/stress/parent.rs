@@ -36,6 +36,32 @@ impl Counts {
         self.series.points.iter().map(|p| of(&p.gauge)).max().unwrap_or(0)
     }
 
+    /// Takes a report line of a child. Returns the operations of the child so far; they were `before` in its last line.
+    fn take(&mut self, line: &str, before: u64, elapsed: Duration) -> u64 {
+        let number = |name: &str| -> u64 {
+            let after = line.split(&format!("\"{name}\":")).nth(1).unwrap_or_default();
+            after.split([',', '}']).next().and_then(|n| n.parse().ok()).unwrap_or(0)
+        };
+        let operations = number("operations");
+        let rows = line.contains("\"rows\":").then(|| number("rows"));
+        self.epochs += u64::from(rows.is_none());
+        let gauge = Gauge {
+            heap_kb: number("heap_kb"),
+            rss_kb: number("rss_kb"),
+            handles: number("handles"),
+            threads: number("threads"),
+            disk_kb: number("disk_kb"),
+        };
+        self.series.points.push(Point {
+            seconds: elapsed.as_secs_f64(),
+            operations: operations.saturating_sub(before),
+            rows,
+            aside_kb: number("aside_kb"),
+            gauge,
+        });
+        operations
+    }
+
     /// Writes the series, and checks that the series is flat, if requested.
     fn finish(&self, settings: &Settings) -> Result<(), String> {
         let told = |e: std::io::Error| e.to_string();
@@ -173,28 +199,7 @@ fn child(
                     error = Some(words.to_string());
                     continue;
                 }
-                let number = |name: &str| -> u64 {
-                    let after = line.split(&format!("\"{name}\":")).nth(1).unwrap_or_default();
-                    after.split([',', '}']).next().and_then(|n| n.parse().ok()).unwrap_or(0)
-                };
-                let before = std::mem::replace(&mut operations, number("operations"));
-                let rows = line.contains("\"rows\":").then(|| number("rows"));
-                counts.epochs += u64::from(rows.is_none());
-                let gauge = Gauge {
-                    heap_kb: number("heap_kb"),
-                    rss_kb: number("rss_kb"),
-                    handles: number("handles"),
-                    threads: number("threads"),
-                    disk_kb: number("disk_kb"),
-                };
-                let operations = operations.saturating_sub(before);
-                counts.series.points.push(Point {
-                    seconds: start.elapsed().as_secs_f64(),
-                    operations,
-                    rows,
-                    aside_kb: number("aside_kb"),
-                    gauge,
-                });
+                operations = counts.take(&line, operations, start.elapsed());
                 if !settings.quiet {
                     println!("{line}");
                 }

@@ -4,7 +4,7 @@ use ironstone::{Kind, LockMode, ReadOptions, Validation};
 use testkit::chance::Chance;
 
 use super::super::overlay::{Change, Key};
-use super::super::{key, same};
+use super::super::same;
 use super::own::Use;
 use super::{Running, Transactions, agree};
 
@@ -14,7 +14,7 @@ impl Transactions {
         if self.running[at].own.prepared {
             return Ok(());
         }
-        let key: Key = (chance.below(2) as usize, key(chance));
+        let key = Key::draw(chance);
         if self.is_undecided(&key) {
             return Ok(());
         }
@@ -22,15 +22,15 @@ impl Transactions {
         let expected = self.track(at, &key, Use::Read, exclusive, checked);
         let mode = if exclusive { LockMode::Exclusive } else { LockMode::Shared };
         let validation = if checked { Validation::Check } else { Validation::Skip };
-        let (family, Running { handle, own }) = (&self.families[key.0], &self.running[at]);
+        let (family, Running { handle, own }) = (&self.families[key.family], &self.running[at]);
         let options = ReadOptions::default();
         let what = format!("read for update of {key:02x?}, {mode:?}, {validation:?}");
         if chance.percent(30) {
-            let done = handle.lock_for_update_in(family, &key.1, &options, mode, validation);
+            let done = handle.lock_for_update_in(family, &key.bytes, &options, mode, validation);
             return self.agree_tracked(at, &key, (Use::Read, exclusive), &what, done, expected).map(drop);
         }
         if chance.percent(15) {
-            let found = handle.get_entity_for_update_in(family, &key.1, &options, mode, validation);
+            let found = handle.get_entity_for_update_in(family, &key.bytes, &options, mode, validation);
             if let Ok(columns) = &found {
                 let found = columns.as_ref().map(|columns| columns.default_column().to_vec());
                 same(&what, &found, &own.overlay.read(&key, &self.state))?;
@@ -40,9 +40,9 @@ impl Transactions {
         }
         let found = match (exclusive && checked, chance.below(4)) {
             (true, 0) => handle
-                .multi_get_for_update_in(family, &[&key.1], &options)
+                .multi_get_for_update_in(family, &[&key.bytes], &options)
                 .and_then(|mut found| found.pop().unwrap_or(Ok(None))),
-            _ => handle.get_for_update_in(family, &key.1, &options, mode, validation),
+            _ => handle.get_for_update_in(family, &key.bytes, &options, mode, validation),
         };
         if let Ok(found) = &found {
             let found = found.as_ref().map(|v| v.to_vec());
@@ -53,13 +53,13 @@ impl Transactions {
 
     /// Replaces a key by its merged value.
     pub(super) fn collapse(&mut self, at: usize, chance: &mut Chance) -> Result<(), String> {
-        let key: Key = (chance.below(2) as usize, key(chance));
+        let key = Key::draw(chance);
         if self.is_undecided(&key) || self.running[at].own.prepared {
             return Ok(());
         }
         let options = ReadOptions::default();
         let call = |world: &Transactions| {
-            world.running[at].handle.collapse_key_in(&world.families[key.0], &key.1, &options)
+            world.running[at].handle.collapse_key_in(&world.families[key.family], &key.bytes, &options)
         };
         if !self.is_pessimistic() {
             return agree("collapse", call(self), Err(Kind::NotSupported));
@@ -89,7 +89,7 @@ impl Transactions {
         let reads = own.undoable();
         if !own.prepared && !reads.is_empty() {
             let key = chance.pick(&reads).clone();
-            handle.undo_get_for_update_in(&self.families[key.0], &key.1);
+            handle.undo_get_for_update_in(&self.families[key.family], &key.bytes);
             own.undo(&key);
         }
     }

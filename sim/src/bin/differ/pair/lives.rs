@@ -72,7 +72,7 @@ impl Pair {
         let dropped = self.both(|| "drop_family".to_string(), |s| s.drop_family(at))?;
         if dropped.is_ok() {
             let family = self.families.remove(at);
-            self.toggles.retain(|t| t.0 != family.name);
+            self.toggles.retain(|t| t.family != family.name);
             self.dropped = true;
         }
         Ok(())
