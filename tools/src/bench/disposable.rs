@@ -14,9 +14,9 @@ use base::{Error, Result};
 use ironstone::WriteBatch;
 
 use super::data::Random;
+use super::fill::{KeyNumbers, Order, fill_unique_random};
 use super::report::Op;
 use super::run::Thread;
-use super::writes::{KeyNumbers, Order, fill_unique_random};
 
 /// The next step, with the number of its key.
 enum Step {

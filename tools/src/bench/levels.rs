@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use base::{Error, Result};
 use ironstone::{CompactionOptions, Family, FileNumber};
 
+use super::fill::{Order, fill};
 use super::run::{Run, Thread};
-use super::writes::{Order, fill};
 
 /// Compacts level 0 into the first level below it that has data.
 pub fn compact0(run: &Run) -> Result<()> {

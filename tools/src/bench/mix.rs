@@ -197,69 +197,136 @@ impl<'a> Limits<'a> {
     }
 }
 
+/// The distributions of keys, values and scans.
+struct Shapes {
+    num: u64,
+    skew: f64,
+    key_a: f64,
+    key_b: f64,
+    ranges: Option<Ranges>,
+    value_max: i64,
+    scan_max: i64,
+    of_value: [f64; 3],
+    of_scan: [f64; 3],
+}
+
+impl Shapes {
+    fn new(run: &Run) -> Shapes {
+        let flags = &run.flags;
+        let num = run.keys.num.max(1);
+        let by_ranges = ["keyrange_dist_a", "keyrange_dist_b", "keyrange_dist_c", "keyrange_dist_d"]
+            .iter()
+            .any(|name| flags.double(name) != 0.0);
+        Shapes {
+            num,
+            skew: flags.double("read_random_exp_range"),
+            key_a: flags.double("key_dist_a"),
+            key_b: flags.double("key_dist_b"),
+            ranges: by_ranges.then(|| Ranges::new(flags, num)),
+            value_max: flags.int("mix_max_value_size").clamp(1, 1 << 20),
+            scan_max: flags.int("mix_max_scan_len").max(1),
+            of_value: ["value_theta", "value_k", "value_sigma"].map(|name| flags.double(name)),
+            of_scan: ["iter_theta", "iter_k", "iter_sigma"].map(|name| flags.double(name)),
+        }
+    }
+
+    /// Returns the number of the key for a drawn number.
+    fn key(&self, drawn: u64) -> u64 {
+        match &self.ranges {
+            _ if self.key_a == 0.0 || self.key_b == 0.0 => drawn,
+            Some(ranges) => ranges.key(drawn, self.key_a, self.key_b),
+            None => Dice::new(power(self.share(drawn), self.key_a, self.key_b) as u64).below(self.num),
+        }
+    }
+
+    fn value_len(&self, drawn: u64) -> i64 {
+        let [theta, k, sigma] = self.of_value;
+        match pareto(self.share(drawn), theta, k, sigma) {
+            size if size < 10 => 10,
+            size if size > self.value_max => size % self.value_max,
+            size => size,
+        }
+    }
+
+    /// Returns the number of entries of a scan.
+    fn scan_len(&self, drawn: u64) -> i64 {
+        let [theta, k, sigma] = self.of_scan;
+        pareto(self.share(drawn), theta, k, sigma) % self.scan_max
+    }
+
+    fn share(&self, drawn: u64) -> f64 {
+        drawn as f64 / self.num as f64
+    }
+}
+
+/// The counts of mixgraph.
+#[derive(Default)]
+struct Tally {
+    gets: u64,
+    puts: u64,
+    seeks: u64,
+    found: u64,
+    /// The bytes that were read.
+    bytes: u64,
+    /// The entries that scans read.
+    scanned: u64,
+    value_bytes: i64,
+}
+
+impl Tally {
+    fn message(&self) -> String {
+        format!(
+            "( Gets:{} Puts:{} Seek:{}, reads {} in {} found, avg size: {} value, {} scan)\n",
+            self.gets,
+            self.puts,
+            self.seeks,
+            self.found,
+            self.gets + self.seeks,
+            average(self.value_bytes as f64, self.puts),
+            average(self.scanned as f64, self.seeks),
+        )
+    }
+}
+
 /// Runs mixgraph. Ends after `--duration` seconds, or after `--reads` operations.
 pub fn mix_graph(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
-    let flags = &run.flags;
     let db = run.db()?.clone();
-    let num = run.keys.num.max(1);
-    let skew = flags.double("read_random_exp_range");
-    let (key_a, key_b) = (flags.double("key_dist_a"), flags.double("key_dist_b"));
-    let by_ranges = ["keyrange_dist_a", "keyrange_dist_b", "keyrange_dist_c", "keyrange_dist_d"]
-        .iter()
-        .any(|name| flags.double(name) != 0.0);
-    let uniform = key_a == 0.0 || key_b == 0.0;
-    let ranges = by_ranges.then(|| Ranges::new(flags, num));
-    let shares = Shares::new(flags);
-    let value_max = flags.int("mix_max_value_size").clamp(1, 1 << 20);
-    let scan_max = flags.int("mix_max_scan_len").max(1);
-    let of_value = ["value_theta", "value_k", "value_sigma"].map(|name| flags.double(name));
-    let of_scan = ["iter_theta", "iter_k", "iter_sigma"].map(|name| flags.double(name));
+    let shapes = Shapes::new(run);
+    let shares = Shares::new(&run.flags);
     let mut values = run.values();
     let mut key = run.keys.buffer();
     let mut copy = vec![0u8; 1 << 20];
-    let (mut gets, mut puts, mut seeks, mut found, mut bytes) = (0u64, 0u64, 0u64, 0u64, 0u64);
-    let (mut scanned, mut value_bytes) = (0u64, 0i64);
+    let mut tally = Tally::default();
     let mut limits = Limits::new(run);
     let mut span = thread.span(run.reads);
     while !span.over(1) {
         thread.dice.choose_db();
-        let drawn = random_key(run, &mut thread.dice, skew);
-        let u = drawn as f64 / num as f64;
-        let number = match &ranges {
-            _ if uniform => drawn,
-            Some(ranges) => ranges.key(drawn, key_a, key_b),
-            None => Dice::new(power(u, key_a, key_b) as u64).below(num),
-        };
+        let drawn = random_key(run, &mut thread.dice, shapes.skew);
+        let number = shapes.key(drawn);
         run.keys.write(number, &mut key);
         limits.follow_wave();
         match shares.of(drawn) {
             Query::Get => {
-                gets += 1;
+                tally.gets += 1;
                 if let Some(value) = run.family(number).get_with(&key, &run.read_options)? {
-                    found += 1;
-                    bytes += (key.len() + value.len()) as u64;
+                    tally.found += 1;
+                    tally.bytes += (key.len() + value.len()) as u64;
                 }
                 if let Some(limit) = limits.reads()
-                    && (gets + seeks) % 100 == 0
+                    && (tally.gets + tally.seeks).is_multiple_of(100)
                 {
                     limit.request(100);
                 }
                 thread.finished(1, Op::Read);
             }
             Query::Put => {
-                puts += 1;
-                let [theta, k, sigma] = of_value;
-                let mut size = pareto(u, theta, k, sigma);
-                if size < 10 {
-                    size = 10;
-                } else if size > value_max {
-                    size %= value_max;
-                }
-                value_bytes += size;
+                tally.puts += 1;
+                let size = shapes.value_len(drawn);
+                tally.value_bytes += size;
                 db.put_with(&key, values.take(size as usize), &run.write_options)?;
                 if let Some(limit) = limits.writes()
-                    && puts % 100 == 0
+                    && tally.puts.is_multiple_of(100)
                 {
                     limit.request(100);
                 }
@@ -268,17 +335,16 @@ pub fn mix_graph(thread: &mut Thread<'_>) -> Result<()> {
             Query::Seek => {
                 let mut iter = db.iter_with(run.read_options.clone())?;
                 iter.seek(&key);
-                seeks += 1;
-                found += u64::from(iter.valid() && iter.key() == key);
-                let [theta, k, sigma] = of_scan;
-                let mut left = pareto(u, theta, k, sigma) % scan_max;
+                tally.seeks += 1;
+                tally.found += u64::from(iter.valid() && iter.key() == key);
+                let mut left = shapes.scan_len(drawn);
                 while left > 0 && iter.valid() {
                     let value = iter.value();
                     let n = value.len().min(copy.len());
                     copy[..n].copy_from_slice(&value[..n]);
-                    bytes += (iter.key().len() + value.len()) as u64;
+                    tally.bytes += (iter.key().len() + value.len()) as u64;
                     iter.next();
-                    scanned += 1;
+                    tally.scanned += 1;
                     left -= 1;
                 }
                 iter.status()?;
@@ -287,14 +353,8 @@ pub fn mix_graph(thread: &mut Thread<'_>) -> Result<()> {
         }
     }
     std::hint::black_box(&copy);
-    thread.stats.bytes += bytes;
-    let text = format!(
-        "( Gets:{gets} Puts:{puts} Seek:{seeks}, reads {found} in {} found, avg size: {} value, {} scan)\n",
-        gets + seeks,
-        average(value_bytes as f64, puts),
-        average(scanned as f64, seeks),
-    );
-    thread.stats.message(&text);
+    thread.stats.bytes += tally.bytes;
+    thread.stats.message(&tally.message());
     Ok(())
 }
 

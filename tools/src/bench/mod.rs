@@ -13,6 +13,7 @@ mod data;
 mod dice;
 mod disposable;
 mod embedded;
+mod fill;
 mod flag_table;
 pub(crate) mod flags;
 mod levels;
@@ -137,9 +138,9 @@ enum Task {
 fn task(name: &str) -> Option<Task> {
     use Task::{Act, Threads};
     Some(match name {
-        "fillseq" | "fillbatch" => Threads(writes::fill_seq),
-        "fillrandom" | "overwrite" | "fillsync" | "fill100K" => Threads(writes::fill_random),
-        "filluniquerandom" => Threads(writes::fill_unique_random),
+        "fillseq" | "fillbatch" => Threads(fill::fill_seq),
+        "fillrandom" | "overwrite" | "fillsync" | "fill100K" => Threads(fill::fill_random),
+        "filluniquerandom" => Threads(fill::fill_unique_random),
         "fillanddeleteuniquerandom" => Threads(disposable::fill_and_delete),
         "fillseqdeterministic" => Threads(levels::fill_seq_deterministic),
         "filluniquerandomdeterministic" => Threads(levels::fill_unique_random_deterministic),
@@ -290,22 +291,10 @@ fn benchmarks(flags: Arc<Flags>) -> Result<()> {
     house.print_header()?;
     let mut threads_before = 0u64;
     for spec in &specs {
-        let (name, runs, warmups) = repeats(spec)?;
+        let (name, ..) = repeats(spec)?;
         let Some(task) = task(name) else { continue };
-        let deterministic = name.ends_with("deterministic");
-        if deterministic && !flags.bool("disable_auto_compactions") {
-            return Err(Error::invalid_argument(
-                "Please disable_auto_compactions in FillDeterministic benchmark",
-            ));
-        }
-        if name == "readtorowcache" && !(flags.bool("use_existing_keys") && flags.int("row_cache_size") != 0)
-        {
-            return Err(Error::invalid_argument(
-                "Please set use_existing_keys to true and specify a row cache size in readtorowcache benchmark",
-            ));
-        }
-        let fresh = deterministic || FRESH.contains(&name);
-        if fresh {
+        check_flags(&flags, name)?;
+        if is_deterministic(name) || FRESH.contains(&name) {
             if flags.bool("use_existing_db") {
                 println!("{name:<12} : skipped (--use_existing_db is true)");
                 continue;
@@ -313,18 +302,6 @@ fn benchmarks(flags: Arc<Flags>) -> Result<()> {
             house.start_fresh()?;
         }
         let run = house.run(name)?;
-        let mut threads = flags.count("threads").max(1) as usize;
-        match name {
-            "backup" | "restore" | "ingestexternalfile" | "fillembeddedblob" | "fillembeddedentity" => {
-                threads = 1;
-            }
-            "readtocache" | "filluniquerandom" | "fillanddeleteuniquerandom" | "getmergeoperands" => {
-                threads = 1
-            }
-            _ if deterministic => threads = 1,
-            _ if name.contains("while") => threads += 1,
-            _ => {}
-        }
         if name.starts_with("multiread") {
             eprintln!("entries_per_batch = {}", run.batch);
         }
@@ -337,36 +314,75 @@ fn benchmarks(flags: Arc<Flags>) -> Result<()> {
             Task::Act(act) => act(&run)?,
             Task::Threads(method) => {
                 println!("DB path: [{}]", house.path().display());
-                if matches!(name, "backup" | "restore") {
-                    println!("Backup path: [{}]", transfer::backup_dir(&run).display());
-                }
-                if name == "restore" {
-                    println!("Restore path: [{}]", transfer::restore_dir(&run).display());
-                }
-                traces::start(&run, name)?;
-                if warmups > 0 {
-                    println!("Warming up benchmark by running {warmups} times");
-                }
-                for _ in 0..warmups {
-                    let mut stats = run::run(&run, threads, &mut threads_before, method)?;
-                    print!("{}", stats.report(name));
-                }
-                if runs > 1 {
-                    println!("Running benchmark for {runs} times");
-                }
-                let mut combined = report::Runs::default();
-                for _ in 0..runs {
-                    let mut stats = run::run(&run, threads, &mut threads_before, method)?;
-                    print!("{}", stats.report(name));
-                    combined.add(&stats);
-                    print!("{}", combined.report(name, flags.bool("confidence_interval_only")));
-                }
-                if runs > 1 {
-                    print!("{}", combined.summary(name));
-                }
-                traces::end(&run, name)?;
+                repeat(&run, spec, method, &mut threads_before)?;
             }
         }
     }
     house.finish()
+}
+
+/// Runs a benchmark as often as its spec says, and prints the reports. `threads_before` is the number of threads of all
+/// earlier runs.
+fn repeat(run: &Run, spec: &str, method: Method, threads_before: &mut u64) -> Result<()> {
+    let (name, runs, warmups) = repeats(spec)?;
+    if matches!(name, "backup" | "restore") {
+        println!("Backup path: [{}]", transfer::backup_dir(run).display());
+    }
+    if name == "restore" {
+        println!("Restore path: [{}]", transfer::restore_dir(run).display());
+    }
+    let threads = threads_of(&run.flags, name);
+    traces::start(run, name)?;
+    if warmups > 0 {
+        println!("Warming up benchmark by running {warmups} times");
+    }
+    for _ in 0..warmups {
+        let mut stats = run::run(run, threads, threads_before, method)?;
+        print!("{}", stats.report(name));
+    }
+    if runs > 1 {
+        println!("Running benchmark for {runs} times");
+    }
+    let mut combined = report::Runs::default();
+    for _ in 0..runs {
+        let mut stats = run::run(run, threads, threads_before, method)?;
+        print!("{}", stats.report(name));
+        combined.add(&stats);
+        print!("{}", combined.report(name, run.flags.bool("confidence_interval_only")));
+    }
+    if runs > 1 {
+        print!("{}", combined.summary(name));
+    }
+    traces::end(run, name)
+}
+
+fn is_deterministic(name: &str) -> bool {
+    name.ends_with("deterministic")
+}
+
+/// Checks the flags that a benchmark needs before its database is opened.
+fn check_flags(flags: &Flags, name: &str) -> Result<()> {
+    if is_deterministic(name) && !flags.bool("disable_auto_compactions") {
+        return Err(Error::invalid_argument(
+            "Please disable_auto_compactions in FillDeterministic benchmark",
+        ));
+    }
+    if name == "readtorowcache" && !(flags.bool("use_existing_keys") && flags.int("row_cache_size") != 0) {
+        return Err(Error::invalid_argument(
+            "Please set use_existing_keys to true and specify a row cache size in readtorowcache benchmark",
+        ));
+    }
+    Ok(())
+}
+
+/// Returns the number of threads of a benchmark.
+fn threads_of(flags: &Flags, name: &str) -> usize {
+    let threads = flags.count("threads").max(1) as usize;
+    match name {
+        "backup" | "restore" | "ingestexternalfile" | "fillembeddedblob" | "fillembeddedentity" => 1,
+        "readtocache" | "filluniquerandom" | "fillanddeleteuniquerandom" | "getmergeoperands" => 1,
+        _ if is_deterministic(name) => 1,
+        _ if name.contains("while") => threads + 1,
+        _ => threads,
+    }
 }

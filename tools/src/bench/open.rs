@@ -195,53 +195,10 @@ impl House {
             }
         }
         let flags = &self.flags;
-        let total = self.keys.map_or(flags.count("num"), |keys| keys.len() as u64);
-        let or = |flag: &str, other: u64| if flags.int(flag) < 0 { other } else { flags.count(flag) };
-        let mut num = total;
-        let mut sizes = self.sizes;
-        let mut key_size = flags.count("key_size") as usize;
-        let mut batch = flags.count("batch_size").max(1);
-        let mut reads = or("reads", total);
-        let rate_limiter_priority = flags.bool("rate_limit_auto_wal_flush").then_some(IoPriority::User);
-        let mut write_options = WriteOptions {
-            sync: flags.bool("sync"),
-            disableWAL: flags.bool("disable_wal"),
-            rate_limiter_priority,
-            protection_bytes_per_key: flags.count("write_batch_protection_bytes_per_key") as usize,
-            ..WriteOptions::default()
-        };
-        match name {
-            "fillbatch" => batch = 1000,
-            "fillsync" => {
-                num /= 1000;
-                write_options.sync = true;
-            }
-            "fill100K" => {
-                num /= 1000;
-                sizes = Sizes::Fixed(100_000);
-            }
-            "readmissing" => key_size += 1,
-            "readrandomsmall" => reads /= 1000,
-            "readtocache" => reads = num,
-            _ => {}
-        }
-        let writes = or("writes", if num == total { total } else { num });
-        let prefix_size = flags.count("prefix_size") as usize;
-        let read_options = ReadOptions {
-            verify_checksums: flags.bool("verify_checksum"),
-            total_order_seek: flags.bool("total_order_seek"),
-            prefix_same_as_start: flags.bool("prefix_same_as_start"),
-            tailing: flags.bool("use_tailing_iterator"),
-            readahead_size: flags.count("readahead_size") as usize,
-            adaptive_readahead: flags.bool("adaptive_readahead"),
-            auto_readahead_size: flags.bool("auto_readahead_size"),
-            async_io: flags.bool("async_io"),
-            optimize_multiget_for_io: flags.bool("optimize_multiget_for_io"),
-            auto_refresh_iterator_with_snapshot: flags.bool("auto_refresh_iterator_with_snapshot"),
-            rate_limiter_priority: flags.bool("rate_limit_user_ops").then_some(IoPriority::User),
-            ..ReadOptions::default()
-        };
+        let amounts = self.amounts(name);
+        let or_total = |flag: &str| or(flags, flag, amounts.total);
         let limit = |flag: &str| (flags.int(flag) > 0).then(|| Limit::new(flags.count(flag)));
+        let families = self.open.as_ref().map(|(_, families)| families.clone());
         Ok(Run {
             ask: match name {
                 "readrandomoperands" => Ask::Operands,
@@ -255,27 +212,26 @@ impl House {
             shares: self.shares.clone(),
             db: self.open.as_ref().map(|(db, _)| db.clone()),
             transactions: self.transactions.clone(),
-            families: self.open.as_ref().map(|(_, families)| families.clone()).unwrap_or_default(),
             keys: Keys {
-                key_size,
-                prefix_size,
+                key_size: amounts.key_size,
+                prefix_size: flags.count("prefix_size") as usize,
                 keys_per_prefix: flags.count("keys_per_prefix"),
-                num: total,
+                num: amounts.total,
                 existing: self.keys,
             },
-            num,
-            reads,
-            writes,
-            deletes: or("deletes", total),
+            num: amounts.num,
+            reads: amounts.reads,
+            writes: or(flags, "writes", amounts.num),
+            deletes: or_total("deletes"),
             readwrites: match (flags.int("reads"), flags.int("writes")) {
-                (r, w) if r < 0 && w < 0 => total,
+                (r, w) if r < 0 && w < 0 => amounts.total,
                 (r, w) => r.max(w).max(0).unsigned_abs(),
             },
-            merge_keys: or("merge_keys", total).max(1),
-            batch,
-            sizes,
-            write_options,
-            read_options,
+            merge_keys: or_total("merge_keys").max(1),
+            batch: amounts.batch,
+            sizes: amounts.sizes,
+            write_options: write_options(flags, name),
+            read_options: read_options(flags),
             seed: self.seed,
             write_limit: if flags.bool("sine_write_rate") {
                 Some(Limit::new(super::mix::sine(flags, 0.0) as u64))
@@ -283,20 +239,36 @@ impl House {
                 limit("benchmark_write_rate_limit")
             },
             read_limit: limit("benchmark_read_rate_limit"),
-            style: Style {
-                histogram: flags.bool("histogram"),
-                progress: flags.bool("progress_reports")
-                    && (std::io::IsTerminal::is_terminal(&std::io::stderr())
-                        || flags.count("stats_interval") > 0),
-                slow: std::time::Duration::from_micros(flags.count("slow_usecs")),
-                interval: flags.count("stats_interval"),
-                interval_seconds: flags.count("stats_interval_seconds"),
-                per_interval: (flags.int("stats_per_interval") > 0)
-                    .then(|| self.open.as_ref().map(|(_, families)| families.clone()))
-                    .flatten(),
-                table_properties: flags.bool("show_table_properties"),
-            },
+            style: style(flags, families.as_ref()),
+            families: families.unwrap_or_default(),
         })
+    }
+
+    /// Returns the amounts of one benchmark. Some benchmarks have other amounts than the flags, as in RocksDB.
+    fn amounts(&self, name: &str) -> Amounts {
+        let flags = &self.flags;
+        let total = self.keys.map_or(flags.count("num"), |keys| keys.len() as u64);
+        let mut amounts = Amounts {
+            total,
+            num: total,
+            reads: or(flags, "reads", total),
+            batch: flags.count("batch_size").max(1),
+            key_size: flags.count("key_size") as usize,
+            sizes: self.sizes,
+        };
+        match name {
+            "fillbatch" => amounts.batch = 1000,
+            "fillsync" => amounts.num /= 1000,
+            "fill100K" => {
+                amounts.num /= 1000;
+                amounts.sizes = Sizes::Fixed(100_000);
+            }
+            "readmissing" => amounts.key_size += 1,
+            "readrandomsmall" => amounts.reads /= 1000,
+            "readtocache" => amounts.reads = amounts.num,
+            _ => {}
+        }
+        amounts
     }
 
     /// Prints the settings and the machine at the start of the program.
@@ -372,6 +344,64 @@ impl House {
         self.close()?;
         drop(self.cache);
         Ok(())
+    }
+}
+
+/// The amounts of one benchmark.
+struct Amounts {
+    /// The number of keys of the database.
+    total: u64,
+    /// The number of keys that this benchmark uses.
+    num: u64,
+    reads: u64,
+    batch: u64,
+    key_size: usize,
+    sizes: Sizes,
+}
+
+/// Returns the value of a flag, or `other` if the value is below 0.
+fn or(flags: &Flags, flag: &str, other: u64) -> u64 {
+    if flags.int(flag) < 0 { other } else { flags.count(flag) }
+}
+
+fn write_options(flags: &Flags, name: &str) -> WriteOptions {
+    WriteOptions {
+        sync: flags.bool("sync") || name == "fillsync",
+        disableWAL: flags.bool("disable_wal"),
+        rate_limiter_priority: flags.bool("rate_limit_auto_wal_flush").then_some(IoPriority::User),
+        protection_bytes_per_key: flags.count("write_batch_protection_bytes_per_key") as usize,
+        ..WriteOptions::default()
+    }
+}
+
+fn read_options(flags: &Flags) -> ReadOptions {
+    ReadOptions {
+        verify_checksums: flags.bool("verify_checksum"),
+        total_order_seek: flags.bool("total_order_seek"),
+        prefix_same_as_start: flags.bool("prefix_same_as_start"),
+        tailing: flags.bool("use_tailing_iterator"),
+        readahead_size: flags.count("readahead_size") as usize,
+        adaptive_readahead: flags.bool("adaptive_readahead"),
+        auto_readahead_size: flags.bool("auto_readahead_size"),
+        async_io: flags.bool("async_io"),
+        optimize_multiget_for_io: flags.bool("optimize_multiget_for_io"),
+        auto_refresh_iterator_with_snapshot: flags.bool("auto_refresh_iterator_with_snapshot"),
+        rate_limiter_priority: flags.bool("rate_limit_user_ops").then_some(IoPriority::User),
+        ..ReadOptions::default()
+    }
+}
+
+/// Returns the style of the report. `families` are the open column families.
+fn style(flags: &Flags, families: Option<&Vec<Family>>) -> Style {
+    Style {
+        histogram: flags.bool("histogram"),
+        progress: flags.bool("progress_reports")
+            && (std::io::IsTerminal::is_terminal(&std::io::stderr()) || flags.count("stats_interval") > 0),
+        slow: std::time::Duration::from_micros(flags.count("slow_usecs")),
+        interval: flags.count("stats_interval"),
+        interval_seconds: flags.count("stats_interval_seconds"),
+        per_interval: families.filter(|_| flags.int("stats_per_interval") > 0).cloned(),
+        table_properties: flags.bool("show_table_properties"),
     }
 }
 

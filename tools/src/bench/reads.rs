@@ -1,8 +1,9 @@
 //! Benchmarks that read: readseq, readreverse, readrandom, multireadrandom, seekrandom, and similar benchmarks.
 
 use base::{Error, Result};
-use ironstone::{Family, ReadOptions, WideColumns};
+use ironstone::{Family, Iter, ReadOptions, WideColumns};
 
+use super::data::Keys;
 use super::dice::Dice;
 use super::report::Op;
 use super::run::{Ask, Run, Thread};
@@ -289,6 +290,35 @@ pub fn new_iterator(thread: &mut Thread<'_>) -> Result<()> {
     Ok(())
 }
 
+/// The bounds of the seeks: `--max_scan_distance` keys, or with `--auto_prefix_mode` the keys of one prefix.
+struct Bounds {
+    reverse: bool,
+    distance: u64,
+    by_prefix: bool,
+    buffer: Vec<u8>,
+}
+
+impl Bounds {
+    /// Sets the bounds for a seek to the key with this number.
+    fn set(&mut self, options: &mut ReadOptions, keys: &Keys, number: u64, key: &[u8]) {
+        if self.distance != 0 {
+            if self.reverse {
+                keys.write(number.saturating_sub(self.distance), &mut self.buffer);
+                options.iterate_lower_bound = Some(self.buffer.clone());
+            } else {
+                keys.write((number + self.distance).min(keys.num), &mut self.buffer);
+                options.iterate_upper_bound = Some(self.buffer.clone());
+            }
+        } else if self.by_prefix {
+            let mut upper = key[..keys.prefix_size.min(key.len())].to_vec();
+            if let Some(last) = upper.last_mut() {
+                *last = last.wrapping_add(1);
+            }
+            options.iterate_upper_bound = Some(upper);
+        }
+    }
+}
+
 /// Seeks random keys and moves `--seek_nexts` times after each seek (seekrandom).
 pub fn seek_random(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
@@ -300,12 +330,17 @@ pub fn seek_random(thread: &mut Thread<'_>) -> Result<()> {
     let mut kept = if tailing { Some(db.iter_with(options.clone())?) } else { None };
     options.auto_prefix_mode = flags.bool("auto_prefix_mode");
     let reverse = flags.bool("reverse_iterator");
-    let distance = flags.count("max_scan_distance");
+    let mut bounds = Bounds {
+        reverse,
+        distance: flags.count("max_scan_distance"),
+        by_prefix: options.auto_prefix_mode && run.keys.prefix_size > 0 && !reverse,
+        buffer: run.keys.buffer(),
+    };
+    let step = |iter: &mut Iter| if reverse { iter.prev() } else { iter.next() };
     let nexts = flags.count("seek_nexts");
     let deletes = flags.count("seek_nexts_to_delete");
     let missing = flags.bool("seek_missing_prefix");
     let mut key = run.keys.buffer();
-    let mut bound = run.keys.buffer();
     let mut copy = [0u8; 256];
     let mut span = thread.span(run.reads);
     let (mut read, mut found, mut bytes) = (0u64, 0u64, 0u64);
@@ -315,21 +350,7 @@ pub fn seek_random(thread: &mut Thread<'_>) -> Result<()> {
         if missing && key.len() > 8 {
             key[8] = b'1';
         }
-        if distance != 0 {
-            if reverse {
-                run.keys.write(number.saturating_sub(distance), &mut bound);
-                options.iterate_lower_bound = Some(bound.clone());
-            } else {
-                run.keys.write((number + distance).min(run.keys.num), &mut bound);
-                options.iterate_upper_bound = Some(bound.clone());
-            }
-        } else if options.auto_prefix_mode && run.keys.prefix_size > 0 && !reverse {
-            let mut upper = key[..run.keys.prefix_size.min(key.len())].to_vec();
-            if let Some(last) = upper.last_mut() {
-                *last = last.wrapping_add(1);
-            }
-            options.iterate_upper_bound = Some(upper);
-        }
+        bounds.set(&mut options, &run.keys, number, &key);
         run.stamp_read(&mut options, &mut thread.dice);
         let mut own;
         let iter = match &mut kept {
@@ -350,21 +371,13 @@ pub fn seek_random(thread: &mut Thread<'_>) -> Result<()> {
             let n = value.len().min(copy.len());
             copy[..n].copy_from_slice(&value[..n]);
             bytes += (iter.key().len() + value.len()) as u64;
-            if reverse {
-                iter.prev()
-            } else {
-                iter.next()
-            }
+            step(iter);
             left -= 1;
         }
         let mut left = deletes;
         while left > 0 && iter.valid() {
             run.delete(&db, iter.key(), false)?;
-            if reverse {
-                iter.prev()
-            } else {
-                iter.next()
-            }
+            step(iter);
             left -= 1;
         }
         iter.status()?;
@@ -525,7 +538,7 @@ pub fn random_with_verify(thread: &mut Thread<'_>) -> Result<()> {
 
 /// Loads the keys in order, then seeks them in order with one iterator. The load does not count in the report.
 pub fn fill_seek_seq(thread: &mut Thread<'_>) -> Result<()> {
-    super::writes::fill_seq(thread)?;
+    super::fill::fill_seq(thread)?;
     thread.stats.restart();
     let run = thread.run;
     let mut options = scan_options(run)?;

@@ -7,7 +7,7 @@ use base::{FamilyId, FileNumber, Order};
 use engine::manifest::{FileSource, Recovered, read_current, recover, recover_file};
 use engine::options::FamilyOptions;
 use env::{Env, ReadHints};
-use format::edit::VersionEdit;
+use format::edit::{NewFile, VersionEdit};
 use format::names::{self, FileName};
 use format::wal::{Item, Reader, ReaderOptions};
 
@@ -211,7 +211,6 @@ fn edits(
 
 /// Formats one edit as an object with RocksDB's names.
 fn json(e: &VersionEdit, count: usize, hex: bool) -> String {
-    let key = |bytes: &[u8]| String::from_utf8_lossy(&tree::internal_key(bytes, hex)).into_owned();
     let mut out = Object::default();
     out.raw("EditNumber", count);
     if let Some(id) = &e.db_id {
@@ -227,67 +226,15 @@ fn json(e: &VersionEdit, count: usize, hex: bool) -> String {
         .maybe("MinLogNumberToKeep", e.min_log_number_to_keep)
         .maybe("LastSeq", e.last_sequence);
     if !e.deleted_files.is_empty() {
-        out.list(
-            "DeletedFiles",
-            e.deleted_files.iter().map(|(level, number)| {
-                numbers(&[("Level", u64::from(*level)), ("FileNumber", number.get())])
-            }),
-        );
+        let deleted = |(level, number): &(u32, FileNumber)| {
+            numbers(&[("Level", u64::from(*level)), ("FileNumber", number.get())])
+        };
+        out.list("DeletedFiles", e.deleted_files.iter().map(deleted));
     }
     if !e.new_files.is_empty() {
-        out.list(
-            "AddedFiles",
-            e.new_files.iter().map(|f| {
-                let mut file = numbers(&[
-                    ("Level", u64::from(f.level)),
-                    ("FileNumber", f.number.get()),
-                    ("FileSize", f.file_size),
-                ]);
-                file.text("SmallestIKey", &key(&f.smallest)).text("LargestIKey", &key(&f.largest));
-                file.raw("OldestAncesterTime", f.oldest_ancester_time)
-                    .raw("FileCreationTime", f.file_creation_time);
-                file.raw("EpochNumber", f.epoch_number)
-                    .text("FileChecksum", &table::dump::hex(&f.file_checksum));
-                file.text("FileChecksumFuncName", &f.file_checksum_func_name);
-                if f.temperature != 0 {
-                    file.text("temperature", &f.temperature.to_string());
-                }
-                file.maybe("OldestBlobFile", f.oldest_blob_file_number);
-                file.maybe("Temperature", Some(f.temperature).filter(|&t| t != 0));
-                file.raw("TailSize", f.tail_size);
-                file.raw("UserDefinedTimestampsPersisted", u8::from(f.user_defined_timestamps_persisted));
-                file.maybe("FileOpenMetadataSize", Some(f.file_open_metadata.len()).filter(|&n| n != 0));
-                file
-            }),
-        );
+        out.list("AddedFiles", e.new_files.iter().map(|file| added(file, hex)));
     }
-    if !e.blob_file_additions.is_empty() {
-        out.list(
-            "BlobFileAdditions",
-            e.blob_file_additions.iter().map(|b| {
-                let mut file = numbers(&[
-                    ("BlobFileNumber", b.blob_file_number.get()),
-                    ("TotalBlobCount", b.total_blob_count),
-                    ("TotalBlobBytes", b.total_blob_bytes),
-                ]);
-                file.text("ChecksumMethod", &String::from_utf8_lossy(&b.checksum_method));
-                file.text("ChecksumValue", &table::dump::hex(&b.checksum_value));
-                file
-            }),
-        );
-    }
-    if !e.blob_file_garbages.is_empty() {
-        out.list(
-            "BlobFileGarbages",
-            e.blob_file_garbages.iter().map(|g| {
-                numbers(&[
-                    ("BlobFileNumber", g.blob_file_number.get()),
-                    ("GarbageBlobCount", g.garbage_blob_count),
-                    ("GarbageBlobBytes", g.garbage_blob_bytes),
-                ])
-            }),
-        );
-    }
+    blob_files(&mut out, e);
     if !e.wal_additions.is_empty() {
         out.list(
             "WalAdditions",
@@ -316,6 +263,60 @@ fn json(e: &VersionEdit, count: usize, hex: bool) -> String {
     }
     out.maybe("LastCompactedManifestFileSize", e.last_compacted_manifest_file_size);
     out.finish()
+}
+
+/// Formats the record of a new SST file.
+fn added(f: &NewFile, hex: bool) -> Object {
+    let key = |bytes: &[u8]| String::from_utf8_lossy(&tree::internal_key(bytes, hex)).into_owned();
+    let mut file =
+        numbers(&[("Level", u64::from(f.level)), ("FileNumber", f.number.get()), ("FileSize", f.file_size)]);
+    file.text("SmallestIKey", &key(&f.smallest))
+        .text("LargestIKey", &key(&f.largest))
+        .raw("OldestAncesterTime", f.oldest_ancester_time)
+        .raw("FileCreationTime", f.file_creation_time)
+        .raw("EpochNumber", f.epoch_number)
+        .text("FileChecksum", &table::dump::hex(&f.file_checksum))
+        .text("FileChecksumFuncName", &f.file_checksum_func_name);
+    if f.temperature != 0 {
+        file.text("temperature", &f.temperature.to_string());
+    }
+    file.maybe("OldestBlobFile", f.oldest_blob_file_number)
+        .maybe("Temperature", Some(f.temperature).filter(|&t| t != 0))
+        .raw("TailSize", f.tail_size)
+        .raw("UserDefinedTimestampsPersisted", u8::from(f.user_defined_timestamps_persisted))
+        .maybe("FileOpenMetadataSize", Some(f.file_open_metadata.len()).filter(|&n| n != 0));
+    file
+}
+
+/// Adds the new blob files of an edit, and the garbage in older blob files.
+fn blob_files(out: &mut Object, e: &VersionEdit) {
+    if !e.blob_file_additions.is_empty() {
+        out.list(
+            "BlobFileAdditions",
+            e.blob_file_additions.iter().map(|b| {
+                let mut file = numbers(&[
+                    ("BlobFileNumber", b.blob_file_number.get()),
+                    ("TotalBlobCount", b.total_blob_count),
+                    ("TotalBlobBytes", b.total_blob_bytes),
+                ]);
+                file.text("ChecksumMethod", &String::from_utf8_lossy(&b.checksum_method));
+                file.text("ChecksumValue", &table::dump::hex(&b.checksum_value));
+                file
+            }),
+        );
+    }
+    if !e.blob_file_garbages.is_empty() {
+        out.list(
+            "BlobFileGarbages",
+            e.blob_file_garbages.iter().map(|g| {
+                numbers(&[
+                    ("BlobFileNumber", g.blob_file_number.get()),
+                    ("GarbageBlobCount", g.garbage_blob_count),
+                    ("GarbageBlobBytes", g.garbage_blob_bytes),
+                ])
+            }),
+        );
+    }
 }
 
 fn numbers(fields: &[(&str, u64)]) -> Object {

@@ -7,7 +7,6 @@
 //! The messages are those of RocksDB's `ldb`, so the primary or the worker can be RocksDB's. Both programs wait for a file
 //! for 120 seconds.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -189,7 +188,7 @@ fn shown_key(key: &[u8]) -> String {
     if key.is_empty() {
         return String::new();
     }
-    let Ok(parsed) = base::key::parse(key) else { return format!("raw={}", hex(key)) };
+    let Ok(parsed) = base::key::parse(key) else { return format!("raw={}", table::dump::hex(key)) };
     let seq = match parsed.seq {
         MAX_SEQUENCE => "kMaxSequenceNumber".to_string(),
         seq => seq.to_string(),
@@ -198,14 +197,7 @@ fn shown_key(key: &[u8]) -> String {
         SEEK_TYPE => "kValueTypeForSeek".to_string(),
         value_type => value_type.to_string(),
     };
-    format!("user_key(hex)={}, seq={seq}, type={value_type}", hex(parsed.user_key))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02X}");
-        text
-    })
+    format!("user_key(hex)={}, seq={seq}, type={value_type}", table::dump::hex(parsed.user_key))
 }
 
 #[cfg(test)]

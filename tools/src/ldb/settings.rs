@@ -153,6 +153,27 @@ const NUMBERS: &[(&str, i32, &str)] = &[
 ];
 
 fn apply_to_family(args: &Args, o: &mut FamilyOptions) -> Outcome {
+    apply_numbers(args, o)?;
+    for (flag, option) in
+        [("compression_type", "compression"), ("blob_compression_type", "blob_compression_type")]
+    {
+        if let Some(kind) = compression(args, flag)? {
+            o.set(option, kind.option_name())?;
+        }
+    }
+    if let Some(on) = args.boolean("auto_compaction")? {
+        o.disable_auto_compactions = !on;
+    }
+    if args.flag("disable_consistency_checks")? {
+        o.force_consistency_checks = false;
+    }
+    o.enable_blob_files |= args.flag("enable_blob_files")?;
+    o.enable_blob_garbage_collection |= args.flag("enable_blob_garbage_collection")?;
+    Ok(())
+}
+
+/// Sets the options of a column family that are numbers.
+fn apply_numbers(args: &Args, o: &mut FamilyOptions) -> Outcome {
     for &(name, least, words) in NUMBERS {
         number::<i32>(args, name, |n| n >= least, words, |n| o.set(name, &n.to_string()))?;
     }
@@ -216,23 +237,7 @@ fn apply_to_family(args: &Args, o: &mut FamilyOptions) -> Outcome {
             o.compression_opts.max_dict_bytes = n;
             Ok(())
         },
-    )?;
-    for (flag, option) in
-        [("compression_type", "compression"), ("blob_compression_type", "blob_compression_type")]
-    {
-        if let Some(kind) = compression(args, flag)? {
-            o.set(option, kind.option_name())?;
-        }
-    }
-    if let Some(on) = args.boolean("auto_compaction")? {
-        o.disable_auto_compactions = !on;
-    }
-    if args.flag("disable_consistency_checks")? {
-        o.force_consistency_checks = false;
-    }
-    o.enable_blob_files |= args.flag("enable_blob_files")?;
-    o.enable_blob_garbage_collection |= args.flag("enable_blob_garbage_collection")?;
-    Ok(())
+    )
 }
 
 fn number<N: Copy + std::str::FromStr>(

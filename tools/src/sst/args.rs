@@ -61,11 +61,42 @@ const REFUSED: &[(&str, &str)] = &[
     ("--compression_manager=", "compression managers by name"),
 ];
 
-impl Args {
-    /// # Errors
-    /// An unknown option: the error lists all options. An option whose feature is not built. A wrong value.
-    pub fn parse(args: &[Vec<u8>]) -> Result<Args, Failure> {
-        let mut out = Args {
+/// Options whose meaning depends on other options.
+#[derive(Default)]
+struct Partial {
+    from: Option<Vec<u8>>,
+    prefix: Option<Vec<u8>>,
+    /// True if the keys of `--from`, `--to` and `--prefix` are in hexadecimal.
+    input_hex: bool,
+    levels_from: Option<i32>,
+    levels_to: Option<i32>,
+}
+
+impl Partial {
+    /// Combines the options.
+    fn finish(self, out: &mut Args) -> Result<(), Failure> {
+        out.recompress.levels = match (self.levels_from, self.levels_to) {
+            (None, None) => None,
+            (Some(from), Some(to)) => Some((from, to)),
+            _ => {
+                let words = "Specify both --compression_level_from and --compression_level_to.\n";
+                return Err(Failure::new(words));
+            }
+        };
+        if self.from.is_some() && self.prefix.is_some() {
+            return Err(Failure::new("Cannot specify --prefix and --from\n"));
+        }
+        out.prefix = self.prefix.is_some();
+        let key = |text: Option<Vec<u8>>| text.map(|text| show::parse(&text, self.input_hex)).transpose();
+        out.from = key(self.from.or(self.prefix))?;
+        out.to = key(out.to.take())?;
+        Ok(())
+    }
+}
+
+impl Default for Args {
+    fn default() -> Args {
+        Args {
             command: Command::Check,
             paths: Vec::new(),
             hex: false,
@@ -84,69 +115,73 @@ impl Args {
             require_property: None,
             exclude_property: None,
             recompress: How::default(),
-        };
-        let (mut levels_from, mut levels_to) = (None, None);
-        let (mut from, mut prefix, mut input_hex, mut rest) = (None, None, false, false);
+        }
+    }
+}
+
+impl Args {
+    /// # Errors
+    /// An unknown option: the error lists all options. An option whose feature is not built. A wrong value.
+    pub fn parse(args: &[Vec<u8>]) -> Result<Args, Failure> {
+        let mut out = Args::default();
+        let mut partial = Partial::default();
+        let mut rest = false;
         for arg in args {
-            let shown = String::from_utf8_lossy(arg).into_owned();
-            let (name, value) = match arg.iter().position(|&b| b == b'=') {
-                Some(at) => (&shown[..shown.find('=').map_or(0, |at| at + 1)], &arg[at + 1..]),
-                None => (&shown[..], &[][..]),
-            };
-            match name {
-                _ if rest || !arg.starts_with(b"-") => out.paths.push(PathBuf::from(OsStr::from_bytes(arg))),
-                "--" => rest = true,
-                "--file=" => out.paths.push(PathBuf::from(OsStr::from_bytes(value))),
-                "--command=" => out.command = command(value)?,
-                "--output_hex" => out.hex = true,
-                "--decode_blob_index" => out.decode_blobs = true,
-                "--show_sequence_number_type" => out.show_sequence = true,
-                "--input_key_hex" => input_hex = true,
-                "--verify_checksum" => out.verify_checksum = true,
-                "--show_properties" => out.show_properties = true,
-                "--show_summary" => out.show_summary = true,
-                "--list_meta_blocks" => out.list_meta_blocks = true,
-                "--from=" => from = Some(value.to_vec()),
-                "--to=" => out.to = Some(value.to_vec()),
-                "--prefix=" => prefix = Some(value.to_vec()),
-                "--read_num=" => out.read_num = Some(number(name, value)?),
-                "--readahead_size=" => out.readahead = number(name, value)? as usize,
-                "--parse_internal_key=" => out.parse_internal_key = Some(value.to_vec()),
-                "--require_property_regex=" => out.require_property = Some(regex(name, value)?),
-                "--exclude_property_regex=" => out.exclude_property = Some(regex(name, value)?),
-                "--compression_level=" => {
-                    let level = signed(name, value)?;
-                    (levels_from, levels_to) = (Some(level), Some(level));
-                }
-                "--compression_level_from=" => levels_from = Some(signed(name, value)?),
-                "--compression_level_to=" => levels_to = Some(signed(name, value)?),
-                "--help" => out.command = Command::Help,
-                "--version" => out.command = Command::Version,
-                _ if out.recompress.take(name, value)? => {}
-                _ => return Err(unknown(&shown)),
+            if rest || !arg.starts_with(b"-") {
+                out.paths.push(PathBuf::from(OsStr::from_bytes(arg)));
+            } else if arg == b"--" {
+                rest = true;
+            } else {
+                out.take(arg, &mut partial)?;
             }
         }
-        out.recompress.levels = match (levels_from, levels_to) {
-            (None, None) => None,
-            (Some(from), Some(to)) => Some((from, to)),
-            _ => {
-                let words = "Specify both --compression_level_from and --compression_level_to.\n";
-                return Err(Failure::new(words));
-            }
-        };
-        if from.is_some() && prefix.is_some() {
-            return Err(Failure::new("Cannot specify --prefix and --from\n"));
-        }
-        out.prefix = prefix.is_some();
-        let key = |text: Option<Vec<u8>>| text.map(|text| show::parse(&text, input_hex)).transpose();
-        out.from = key(from.or(prefix))?;
-        out.to = key(out.to)?;
+        partial.finish(&mut out)?;
         let alone =
             matches!(out.command, Command::Help | Command::Version) || out.parse_internal_key.is_some();
         if out.paths.is_empty() && !alone {
             return Err(Failure::new(format!("file or directory must be specified.\n\n{HELP}")));
         }
         Ok(out)
+    }
+
+    /// Takes one option.
+    fn take(&mut self, arg: &[u8], partial: &mut Partial) -> Result<(), Failure> {
+        let shown = String::from_utf8_lossy(arg).into_owned();
+        let (name, value) = match arg.iter().position(|&b| b == b'=') {
+            Some(at) => (&shown[..shown.find('=').map_or(0, |at| at + 1)], &arg[at + 1..]),
+            None => (&shown[..], &[][..]),
+        };
+        match name {
+            "--file=" => self.paths.push(PathBuf::from(OsStr::from_bytes(value))),
+            "--command=" => self.command = command(value)?,
+            "--output_hex" => self.hex = true,
+            "--decode_blob_index" => self.decode_blobs = true,
+            "--show_sequence_number_type" => self.show_sequence = true,
+            "--input_key_hex" => partial.input_hex = true,
+            "--verify_checksum" => self.verify_checksum = true,
+            "--show_properties" => self.show_properties = true,
+            "--show_summary" => self.show_summary = true,
+            "--list_meta_blocks" => self.list_meta_blocks = true,
+            "--from=" => partial.from = Some(value.to_vec()),
+            "--to=" => self.to = Some(value.to_vec()),
+            "--prefix=" => partial.prefix = Some(value.to_vec()),
+            "--read_num=" => self.read_num = Some(number(name, value)?),
+            "--readahead_size=" => self.readahead = number(name, value)? as usize,
+            "--parse_internal_key=" => self.parse_internal_key = Some(value.to_vec()),
+            "--require_property_regex=" => self.require_property = Some(regex(name, value)?),
+            "--exclude_property_regex=" => self.exclude_property = Some(regex(name, value)?),
+            "--compression_level=" => {
+                let level = signed(name, value)?;
+                (partial.levels_from, partial.levels_to) = (Some(level), Some(level));
+            }
+            "--compression_level_from=" => partial.levels_from = Some(signed(name, value)?),
+            "--compression_level_to=" => partial.levels_to = Some(signed(name, value)?),
+            "--help" => self.command = Command::Help,
+            "--version" => self.command = Command::Version,
+            _ if self.recompress.take(name, value)? => {}
+            _ => return Err(unknown(&shown)),
+        }
+        Ok(())
     }
 }
 

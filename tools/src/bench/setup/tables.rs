@@ -1,0 +1,130 @@
+//! The options of SST files, from the flags.
+
+use base::{Error, Result};
+use ironstone::{Charged, CuckooTableOptions, PlainTableOptions, TableFactory};
+
+use super::by_number;
+use crate::bench::flags::Flags;
+
+/// Options of block-based tables that have the name of their flag.
+const TABLE: &[&str] = &[
+    "decouple_partitioned_filters",
+    "metadata_block_size",
+    "optimize_filters_for_memory",
+    "cache_index_and_filter_blocks",
+    "pin_l0_filter_and_index_blocks_in_cache",
+    "pin_top_level_index_and_filter",
+    "block_size",
+    "block_restart_interval",
+    "index_block_restart_interval",
+    "format_version",
+    "enable_index_compression",
+    "block_align",
+    "super_block_alignment_size",
+    "super_block_alignment_space_overhead_ratio",
+    "separate_key_value_in_data_block",
+    "whole_key_filtering",
+    "max_auto_readahead_size",
+    "initial_auto_readahead_size",
+    "num_file_reads_for_auto_readahead",
+    "data_block_hash_table_util_ratio",
+    "uniform_cv_threshold",
+    "verify_compression",
+];
+
+/// Sets the options of the table format.
+pub(super) fn table(flags: &Flags, family: &mut ironstone::FamilyOptions) -> Result<()> {
+    if let Some(factory) = other_table(flags)? {
+        family.table_factory = factory;
+        return Ok(());
+    }
+    let Some(table) = family.table_factory.block_based_mut() else {
+        return Err(Error::not_supported("db_bench needs block-based tables"));
+    };
+    for name in TABLE {
+        table.set(name, &flags.printed(name))?;
+    }
+    table.set(
+        "checksum",
+        by_number(flags, "checksum_type", &["kNoChecksum", "kCRC32c", "kxxHash", "kxxHash64", "kXXH3"])?,
+    )?;
+    table.set("index_type", index_type(flags)?)?;
+    table.set("partition_filters", &flags.bool("partition_index_and_filters").to_string())?;
+    // The values of the flag: 0 none, 1 separators, 2 separators and successor. For 2, RocksDB uses the default of
+    // the option.
+    table.set(
+        "index_shortening",
+        by_number(
+            flags,
+            "index_shortening_mode",
+            &["kNoShortening", "kShortenSeparators", "kShortenSeparatorsAndSuccessor"],
+        )?,
+    )?;
+    table.set(
+        "prepopulate_block_cache",
+        by_number(flags, "prepopulate_block_cache", &["kDisable", "kFlushOnly", "kFlushAndCompaction"])?,
+    )?;
+    let charged = |flag: &str| if flags.bool(flag) { Charged::Enabled } else { Charged::Disabled };
+    table.cache_usage_options.compression_dictionary_building_buffer =
+        charged("charge_compression_dictionary_building_buffer");
+    table.cache_usage_options.filter_construction = charged("charge_filter_construction");
+    let block_index = if flags.bool("use_data_block_hash_index") {
+        "kDataBlockBinaryAndHash"
+    } else {
+        "kDataBlockBinarySearch"
+    };
+    table.set("data_block_index_type", block_index)?;
+    let bits = flags.int("bloom_bits");
+    if bits > 0 {
+        let kind = if flags.bool("use_ribbon_filter") { "ribbonfilter" } else { "bloomfilter" };
+        let rest = if flags.bool("use_ribbon_filter") { "0" } else { "false" };
+        table.set("filter_policy", &format!("{kind}:{bits}:{rest}"))?;
+    }
+    Ok(())
+}
+
+/// Returns the index type that the flags ask for.
+fn index_type(flags: &Flags) -> Result<&'static str> {
+    let partitioned = flags.bool("partition_index_and_filters") || flags.bool("partition_index");
+    Ok(if partitioned {
+        if flags.bool("use_hash_search") {
+            return Err(Error::invalid_argument("use_hash_search is incompatible with partition index"));
+        }
+        "kTwoLevelIndexSearch"
+    } else if flags.bool("use_hash_search") {
+        if flags.int("prefix_size") == 0 {
+            return Err(Error::invalid_argument("prefix_size not assigned when enable use_hash_search"));
+        }
+        "kHashSearch"
+    } else if flags.bool("index_with_first_key") {
+        "kBinarySearchWithFirstKey"
+    } else {
+        "kBinarySearch"
+    })
+}
+
+/// Returns the table factory of `--use_plain_table` or `--use_cuckoo_table`.
+fn other_table(flags: &Flags) -> Result<Option<TableFactory>> {
+    if flags.bool("use_plain_table") {
+        let bits = match flags.int("bloom_bits") {
+            bits if bits < 0 => PlainTableOptions::default().bloom_bits_per_key,
+            bits => i32::try_from(bits).unwrap_or(i32::MAX),
+        };
+        let user_key_len = u32::try_from(flags.count("key_size")).unwrap_or(u32::MAX);
+        let table =
+            PlainTableOptions { user_key_len, bloom_bits_per_key: bits, ..PlainTableOptions::default() };
+        return Ok(Some(TableFactory::Plain(table)));
+    }
+    if flags.bool("use_cuckoo_table") {
+        let ratio = flags.double("cuckoo_hash_ratio");
+        if !(0.0..=1.0).contains(&ratio) {
+            return Err(Error::invalid_argument("Invalid cuckoo_hash_ratio"));
+        }
+        return Ok(Some(TableFactory::Cuckoo(CuckooTableOptions {
+            hash_table_ratio: ratio,
+            identity_as_first_hash: flags.bool("identity_as_first_hash"),
+            ..CuckooTableOptions::default()
+        })));
+    }
+    Ok(None)
+}
