@@ -20,12 +20,14 @@
 //!   too long and is not in `long_files.txt` ([`text`]).
 //! - More than 3 % of the long sentences of a module are mostly pronouns ([`prose`]).
 //! - A type has too many methods or fields ([`sizes`]).
+//! - A function is too long ([`functions`]).
 //! - Files of a crate import each other in a circle ([`circles`]).
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
 
 mod circles;
 mod coverage;
+mod functions;
 mod header;
 mod install;
 mod layers;
@@ -88,6 +90,7 @@ fn main() -> ExitCode {
         text::check(root, &mut faults);
         prose::check(root, &mut faults);
         sizes::check(root, &mut faults);
+        functions::check(root, &mut faults);
         circles::check(root, &mut faults);
     }
     for fault in &faults {

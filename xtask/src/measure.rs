@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::sizes::{is_function, product_lines};
-use crate::{circles, prose, sizes, text};
+use crate::{circles, functions, prose, sizes, text};
 
 /// The counts of one crate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,6 +34,13 @@ pub fn report(root: &Path, as_json: bool) {
     for (name, size) in value["largest_types"].as_object().into_iter().flatten() {
         println!("largest type, {name}: {} methods, {} fields", size["methods"], size["fields"]);
     }
+    println!(
+        "functions above 80 lines: {}, longest {} lines; files above 650 lines: {}, longest {} lines",
+        value["functions"]["long"],
+        value["functions"]["longest"],
+        value["files"]["long"],
+        value["files"]["longest"]
+    );
     println!(
         "\n{:<12} {:>10} {:>11} {:>10} {:>12} {:>9} {:>6}",
         "crate", "functions", "assertions", "per fn", "documented", "examples", ".0"
@@ -90,15 +97,25 @@ fn measure(root: &Path) -> Value {
         );
     }
     let pages = page_lines(root);
+    let long = functions::long(root);
+    let files: Vec<usize> = text::CRATES.iter().flat_map(|name| line_counts(&root.join(name))).collect();
     let percent: BTreeMap<String, f64> =
         prose::rooms(root).into_iter().map(|(name, room)| (name, room.percent())).collect();
     json!({
         "circles": circle_count,
+        "functions": { "long": long.len(), "longest": long.first().map_or(80, |function| function.lines) },
+        "files": { "long": files.iter().filter(|lines| **lines > text::RED_LINE).count(), "longest": files.iter().max() },
         "largest_types": largest,
         "crates": crates,
         "text_tests": { "lines": pages, "code_lines": code_lines, "ratio": ratio(pages, code_lines) },
         "pronoun_percent": percent,
     })
+}
+
+/// Returns the number of lines of each source file below `dir`.
+fn line_counts(dir: &Path) -> Vec<usize> {
+    let read = |path| std::fs::read_to_string(path).ok();
+    crate::rust_files(dir).into_iter().filter_map(read).map(|text| text.lines().count()).collect()
 }
 
 fn ratio(part: usize, whole: usize) -> f64 {

@@ -31,7 +31,7 @@ pub const CRATES: [&str; 21] = [
 ];
 
 /// A file with more lines must be in `xtask/long_files.txt` with a reason.
-const RED_LINE: usize = 800;
+pub const RED_LINE: usize = 650;
 
 /// Words that no committed source may contain. The table has each word in two halves. A whole word would
 /// be a fault of this file.

@@ -1,0 +1,120 @@
+//! The lengths of functions: at most 80 lines.
+//!
+//! A function is counted from its `fn` line to the brace that ends it. Tests are not counted. [`LONG`] lists each longer
+//! function with its present length. The function may shrink, but it may not grow.
+
+use std::path::Path;
+
+/// The largest number of lines of a function.
+const LINES_MAX: usize = 80;
+
+/// The functions above the limit: file, function, most lines. Do not add a function to this list.
+const LONG: [(&str, &str, usize); 26] = [
+    ("engine/src/recovery/wals.rs", "replay_wal", 136),
+    ("engine/src/iter/walk/forward.rs", "find_forward", 135),
+    ("engine/src/family/resolve.rs", "pick_options", 112),
+    ("engine/src/iter/walk/backward.rs", "newest_seen_backward", 107),
+    ("engine/src/write/steps.rs", "log", 103),
+    ("engine/src/recovery/wals.rs", "record", 103),
+    ("engine/src/opening/begin.rs", "begin_logs", 103),
+    ("table/src/sst/open.rs", "open", 102),
+    ("engine/src/opening/begin.rs", "begin_writing", 101),
+    ("engine/src/compaction/piece.rs", "run", 94),
+    ("engine/src/manifest/recover.rs", "read_all", 93),
+    ("engine/src/compaction/finish.rs", "count", 93),
+    ("engine/src/commit/mod.rs", "commit", 93),
+    ("engine/src/read/get.rs", "walk_tables", 91),
+    ("engine/src/output/memtables.rs", "write_memtables", 91),
+    ("engine/src/opening/recover.rs", "recover_all", 91),
+    ("engine/src/family/resolve.rs", "resolve", 90),
+    ("engine/src/schedule/mod.rs", "reconsider", 85),
+    ("engine/src/read/multi_get.rs", "from_tables", 85),
+    ("engine/src/read/multi_get.rs", "multi_get_as", 85),
+    ("format/src/edit/decode.rs", "read", 84),
+    ("format/src/block/point.rs", "run", 83),
+    ("lsm/src/range_del/compaction.rs", "for_output", 82),
+    ("fuzz/src/main.rs", "seed_file", 82),
+    ("table/src/sst/multi_get.rs", "read_groups", 81),
+    ("engine/src/repair/wals.rs", "read_wal", 81),
+];
+
+/// A function: its file, name, first line and number of lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    pub file: String,
+    pub name: String,
+    pub line: usize,
+    pub lines: usize,
+}
+
+/// Adds a fault for each function that is too long.
+pub fn check(root: &Path, faults: &mut Vec<String>) {
+    for function in long(root) {
+        let limit = LONG
+            .iter()
+            .find(|(file, name, _)| *file == function.file && *name == function.name)
+            .map_or(LINES_MAX, |(.., lines)| *lines);
+        if function.lines > limit {
+            faults.push(format!(
+                "{}:{}: {} has {} lines (limit {limit}): split the function",
+                function.file, function.line, function.name, function.lines
+            ));
+        }
+    }
+}
+
+/// Returns the functions with more than 80 lines, the longest first.
+pub fn long(root: &Path) -> Vec<Function> {
+    let mut found = Vec::new();
+    for name in crate::text::CRATES {
+        for path in crate::rust_files(&root.join(name).join("src")) {
+            let file = crate::shown(root, &path);
+            if file.contains("tests") || file.contains("schedules") {
+                continue;
+            }
+            let Ok(text) = std::fs::read_to_string(&path) else { continue };
+            found.extend(of_file(&file, &text).into_iter().filter(|function| function.lines > LINES_MAX));
+        }
+    }
+    found.sort_by(|a, b| b.lines.cmp(&a.lines).then_with(|| a.file.cmp(&b.file)));
+    found
+}
+
+/// Returns the functions of a file that have a body of several lines.
+fn of_file(file: &str, text: &str) -> Vec<Function> {
+    let lines: Vec<&str> = crate::sizes::product_lines(text).collect();
+    let mut found = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let code = line.trim_start();
+        let margin = &line[..line.len() - code.len()];
+        if code.starts_with("//") || !crate::sizes::is_function(line) || line.trim_end().ends_with(['}', ';'])
+        {
+            continue;
+        }
+        // The declaration of a trait has no body.
+        let head = lines[at..].iter().find(|line| line.ends_with(['{', ';']));
+        if head.is_none_or(|line| line.ends_with(';')) {
+            continue;
+        }
+        let Some(end) = lines[at..].iter().position(|line| line.strip_prefix(margin) == Some("}")) else {
+            continue;
+        };
+        let name = code.split("fn ").nth(1).unwrap_or_default();
+        let name = name.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+        found.push(Function { file: file.to_string(), name, line: at + 1, lines: end + 1 });
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_function_ends_at_its_brace() {
+        let text = "impl A {\n    pub(crate) fn f(\n        a: u64,\n    ) -> u64 {\n        if a > 1 {\n        }\n        a\n    }\n}\n\ntrait T {\n    fn g(\n        a: u64,\n    );\n\n    fn h<A>(a: A)\n    where\n        A: B;\n}\n\nfn one() {}\n\nfn last() {\n}\n";
+        let found: Vec<(String, usize, usize)> =
+            of_file("a.rs", text).into_iter().map(|f| (f.name, f.line, f.lines)).collect();
+        assert_eq!(found, [("f".to_string(), 2, 7), ("last".to_string(), 23, 2)]);
+    }
+}
