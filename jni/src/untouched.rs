@@ -50,7 +50,7 @@ const TOUCHED: u64 = 2;
 const NOT_ISSUED: u64 = 3;
 
 const CHUNK: usize = 1 << 12;
-const CHUNKS: usize = 1 << 12;
+const CHUNKS: usize = 1 << 10;
 
 static TABLE: Table = Table {
     chunks: [const { OnceLock::new() }; CHUNKS],
@@ -120,7 +120,7 @@ pub fn is_compact(handle: Handle) -> bool {
 /// Makes a handle without an object.
 ///
 /// # Panics
-/// If 2^24 words have a handle that is not closed. The frame of the native converts the panic to an exception.
+/// If 2^22 words have a handle that is not closed. The frame of the native converts the panic to an exception.
 pub fn new() -> Handle {
     let place = NEXT.try_with(|next| next.0.take()).ok().flatten();
     let place = place.unwrap_or_else(|| TABLE.free.lock().take());
@@ -258,7 +258,7 @@ impl Free {
             return place;
         }
         let number = self.used;
-        let chunk = TABLE.chunks.get(number as usize / CHUNK).expect("2^24 words of handles are in use");
+        let chunk = TABLE.chunks.get(number as usize / CHUNK).expect("2^22 words of handles are in use");
         chunk.get_or_init(|| (0..CHUNK).map(|_| AtomicU64::new(1 << GENERATION_SHIFT | STATES)).collect());
         self.used += 1;
         Place { word: number, place: 0 }
