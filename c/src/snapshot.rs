@@ -49,7 +49,7 @@ fn counted(handle: *const rocksdb_snapshot_t) -> Option<*const Snapshot> {
 pub(crate) unsafe fn release(handle: *const rocksdb_snapshot_t) {
     if let Some(snapshot) = counted(handle) {
         // SAFETY: the address comes from `Arc::into_raw` in `take`, and by the contract its reference is released once.
-        drop(unsafe { Arc::from_raw(snapshot) });
+        Snapshot::release(unsafe { Arc::from_raw(snapshot) });
     }
 }
 

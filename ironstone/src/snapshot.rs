@@ -1,5 +1,6 @@
 //! Snapshots: read the database at a fixed sequence number.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use base::{Pinned, Result, SequenceNumber};
@@ -23,12 +24,34 @@ use crate::{Db, Family, Iter, ReadOptions};
 #[derive(Clone)]
 pub struct Snapshot {
     db: Db,
-    held: Arc<Held>,
+    held: Reference,
+}
+
+/// A reference to the engine's snapshot. `None` only during its drop, which gives the memory of the last reference to the next
+/// snapshot of the thread.
+#[derive(Clone)]
+struct Reference(Option<Arc<Held>>);
+
+impl Deref for Reference {
+    type Target = Arc<Held>;
+
+    #[inline]
+    fn deref(&self) -> &Arc<Held> {
+        self.0.as_ref().expect("the reference is not dropped")
+    }
+}
+
+impl Drop for Reference {
+    fn drop(&mut self) {
+        if let Some(held) = self.0.take() {
+            Held::release(held);
+        }
+    }
 }
 
 impl Snapshot {
     pub(crate) fn new(db: Db, held: Arc<Held>) -> Self {
-        Snapshot { db, held }
+        Snapshot { db, held: Reference(Some(held)) }
     }
 
     /// Returns the sequence number of the snapshot. Reads see entries up to this sequence number.
@@ -53,7 +76,7 @@ impl Snapshot {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn options(&self) -> ReadOptions {
-        ReadOptions { snapshot: Some(self.held.clone()), ..ReadOptions::default() }
+        ReadOptions { snapshot: Some(self.held()), ..ReadOptions::default() }
     }
 
     /// Returns the snapshot in the form of the field `ReadOptions::snapshot`.
@@ -67,7 +90,7 @@ impl Snapshot {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn held(&self) -> Arc<Held> {
-        self.held.clone()
+        Arc::clone(&self.held)
     }
 
     /// Returns the value that a key of the default column family has in the snapshot.

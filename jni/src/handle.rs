@@ -321,26 +321,40 @@ impl Handle {
     /// Closes the handle of an object of any type. A handle that is already closed is accepted. Does not wait: if running calls
     /// use the object, the last of these calls drops the object.
     pub fn close(self) {
-        self.close_if(|_| true);
+        if let Some(ended) = self.end_if(|_| true) {
+            ended.free();
+        }
     }
 
     /// Closes the handle if its object has this type. Accepts a handle that is already closed, and does not wait, as
     /// [`Self::close`].
     pub fn close_as<T: 'static>(self) {
-        self.close_if(Slot::is_of_type::<T>);
+        if let Some(ended) = self.end_if(Slot::is_of_type::<T>) {
+            ended.free();
+        }
     }
 
+    /// Closes the handle as [`Self::close_as`]. Returns the object. `None` if running calls use the object: the last of these calls
+    /// drops the object.
+    pub fn close_into<T: 'static>(self) -> Option<T> {
+        let ended = self.end_if(Slot::is_of_type::<T>)?;
+        // SAFETY: the slot has no users, so no other thread reads or writes the object.
+        let place = unsafe { *ended.slot.object.get() };
+        // SAFETY: `end_if` checked the type of the object. `reuse` lets the slot get another object, so the place is not used again.
+        let object = unsafe { take_place::<T>(place) };
+        ended.reuse();
+        Some(object)
+    }
+
+    /// Ends the slot of the handle. Returns the slot if it has no users.
     #[inline]
-    fn close_if(self, is_right: impl Fn(&Slot) -> bool) {
+    fn end_if(self, is_right: impl Fn(&Slot) -> bool) -> Option<Ended> {
         let number = self.slot_number();
-        let Some(slot) = slot(number) else { return };
+        let slot = slot(number)?;
         // The change fails if the slot has another generation than during the check of the type.
         let ended = |seen| (self.is_live_in(seen) && is_right(slot)).then_some(seen & !LIVE);
-        if let Ok(before) = slot.word.fetch_update(Ordering::AcqRel, Ordering::Acquire, ended)
-            && before & USERS == 0
-        {
-            free(slot, number, before & !LIVE);
-        }
+        let before = slot.word.fetch_update(Ordering::AcqRel, Ordering::Acquire, ended).ok()?;
+        (before & USERS == 0).then_some(Ended { slot, number, word: before & !LIVE })
     }
 
     fn is_live_in(self, word: u64) -> bool {
@@ -496,26 +510,39 @@ fn wait_turn(slot: &Slot, seen: u64, is_exclusive: bool, turns: u32) -> Result<(
 fn leave(slot: &'static Slot, number: u32, change: u64) {
     let after = slot.word.fetch_sub(change, Ordering::AcqRel) - change;
     if after & (LIVE | USERS) == 0 {
-        free(slot, number, after);
+        Ended { slot, number, word: after }.free();
     }
 }
 
-/// Drops the object of a dying slot and frees the slot. The caller was the last user: no user enters a slot that is not
-/// live, so the word no longer changes.
-#[cold]
-fn free(slot: &'static Slot, number: u32, word: u64) {
-    // SAFETY: this thread left the slot last, so no other thread reads or writes the object.
-    let place = unsafe { *slot.object.get() };
-    // SAFETY: the slot was live, so the pointer came from `Kind::of`, which returns static references.
-    let kind = unsafe { &*slot.kind.load(Ordering::Relaxed) };
-    // SAFETY: the place has an object of the type of `drop`, and is dropped once for each generation.
-    unsafe { (kind.drop)(place) };
-    let generation = word >> GENERATION_SHIFT;
-    if generation < GENERATION_MAX {
-        slot.word.store((generation + 1) << GENERATION_SHIFT, Ordering::Release);
-        let spare = SPARE.try_with(|spare| spare.0.replace(Some(number)));
-        if let Some(number) = spare.unwrap_or(Some(number)) {
-            TABLE.free.lock().slots.push(number);
+/// A slot that is not live and has no users: no user enters the slot, so its word no longer changes. One thread has it.
+struct Ended {
+    slot: &'static Slot,
+    number: u32,
+    word: u64,
+}
+
+impl Ended {
+    /// Drops the object and frees the slot.
+    #[cold]
+    fn free(self) {
+        // SAFETY: the slot has no users, so no other thread reads or writes the object.
+        let place = unsafe { *self.slot.object.get() };
+        // SAFETY: the slot was live, so the pointer came from `Kind::of`, which returns static references.
+        let kind = unsafe { &*self.slot.kind.load(Ordering::Relaxed) };
+        // SAFETY: the place has an object of the type of `drop`, and is dropped once for each generation.
+        unsafe { (kind.drop)(place) };
+        self.reuse();
+    }
+
+    /// Frees the slot, whose object is gone.
+    fn reuse(self) {
+        let generation = self.word >> GENERATION_SHIFT;
+        if generation < GENERATION_MAX {
+            self.slot.word.store((generation + 1) << GENERATION_SHIFT, Ordering::Release);
+            let spare = SPARE.try_with(|spare| spare.0.replace(Some(self.number)));
+            if let Some(number) = spare.unwrap_or(Some(self.number)) {
+                TABLE.free.lock().slots.push(number);
+            }
         }
     }
 }
@@ -570,17 +597,26 @@ fn slot(number: u32) -> Option<&'static Slot> {
     Some(unsafe { &*chunk.add(number as usize % CHUNK) })
 }
 
-/// Drops an object.
+/// Returns an object.
 ///
 /// # Safety
 /// The place has an object of the type `T`, as [`Handle::new_in`] wrote it. The place is not used again.
-unsafe fn drop_place<T>(place: Place) {
+unsafe fn take_place<T>(place: Place) -> T {
     match is_inline::<T>() {
         // SAFETY: the place has an object of this type.
-        true => drop(unsafe { place.as_ptr().cast::<T>().read() }),
+        true => unsafe { place.as_ptr().cast::<T>().read() },
         // SAFETY: the place has the pointer of a box of this type.
-        false => drop(unsafe { Box::from_raw(place.assume_init().cast::<T>()) }),
+        false => *unsafe { Box::from_raw(place.assume_init().cast::<T>()) },
     }
+}
+
+/// Drops an object.
+///
+/// # Safety
+/// The contract of [`take_place`].
+unsafe fn drop_place<T>(place: Place) {
+    // SAFETY: the contract is the same.
+    drop(unsafe { take_place::<T>(place) });
 }
 
 /// Returns the number of live objects. For tests of leaks.

@@ -21,11 +21,24 @@ fn check(code: libc::c_int) -> io::Result<()> {
 }
 
 /// Returns the wall time in seconds since 1970, as the last tick of the system saw it. 0 if the system has no such clock.
-/// Cost: a quarter of a read of the exact clock.
+/// Cost: a tenth of a read of the exact clock. With glibc, `time` takes a third of the coarse clock's instructions.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn wall_seconds() -> u64 {
+    // SAFETY: with a null pointer, the call only returns the time.
+    let seconds = unsafe { libc::time(std::ptr::null_mut()) };
+    seconds.max(0) as u64
+}
+
+/// Returns the wall time in seconds since 1970, as the last tick of the system saw it. 0 if the system has no such clock.
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub fn wall_seconds() -> u64 {
+    #[cfg(target_os = "linux")]
+    const CLOCK: libc::clockid_t = libc::CLOCK_REALTIME_COARSE;
+    #[cfg(not(target_os = "linux"))]
+    const CLOCK: libc::clockid_t = libc::CLOCK_REALTIME;
     let mut t = MaybeUninit::<libc::timespec>::uninit();
     // SAFETY: the call writes one timespec to the pointer and keeps nothing.
-    let code = unsafe { libc::clock_gettime(COARSE_WALL_CLOCK, t.as_mut_ptr()) };
+    let code = unsafe { libc::clock_gettime(CLOCK, t.as_mut_ptr()) };
     if code != 0 {
         return 0;
     }
@@ -33,11 +46,6 @@ pub fn wall_seconds() -> u64 {
     let t = unsafe { t.assume_init() };
     t.tv_sec.max(0) as u64
 }
-
-#[cfg(target_os = "linux")]
-const COARSE_WALL_CLOCK: libc::clockid_t = libc::CLOCK_REALTIME_COARSE;
-#[cfg(not(target_os = "linux"))]
-const COARSE_WALL_CLOCK: libc::clockid_t = libc::CLOCK_REALTIME;
 
 /// Returns the processor time of this thread, in nanoseconds.
 pub fn thread_cpu_nanos() -> u64 {

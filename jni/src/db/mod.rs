@@ -323,7 +323,9 @@ natives! {
     /// Closes the handle of a snapshot. Iterators that use the snapshot keep it alive. A read with read options that have the closed
     /// handle fails.
     fn RocksDB_releaseSnapshot[_](_db: Handle, snapshot: Handle) {
-        snapshot.close_as::<Arc<Snapshot>>();
+        if let Some(snapshot) = snapshot.close_into::<Arc<Snapshot>>() {
+            Snapshot::release(snapshot);
+        }
     }
 
     fn Snapshot_getSequenceNumber[_](snapshot: Handle) -> i64 {

@@ -79,6 +79,22 @@ fn a_running_call_keeps_the_object() {
 }
 
 #[test]
+fn a_close_returns_an_object_that_no_call_uses() {
+    let object = Arc::new(5_u64);
+    let handles = [Handle::new(object.clone()), Handle::new(object.clone())];
+    assert!(handles[0].close_into::<Arc<String>>().is_none() && handles[0].is_live());
+    assert!(handles[0].close_into::<Arc<u64>>().is_some_and(|closed| Arc::ptr_eq(&closed, &object)));
+    assert!(handles[0].close_into::<Arc<u64>>().is_none());
+    let running = handles[1].shared::<Arc<u64>>().unwrap();
+    assert!(handles[1].close_into::<Arc<u64>>().is_none() && !handles[1].is_live());
+    assert_eq!(Arc::strong_count(&object), 2, "the running call still uses the object");
+    drop(running);
+    assert_eq!(Arc::strong_count(&object), 1);
+    let large = Handle::new([7_u64; 9]);
+    assert_eq!(large.close_into::<[u64; 9]>(), Some([7; 9]), "an object in a box");
+}
+
+#[test]
 fn a_close_in_a_callback_ends_an_object_that_a_running_call_uses_exclusively() {
     let object = Arc::new(());
     let handle = Handle::new(object.clone());
