@@ -10,7 +10,7 @@ use ironstone::ttl::TtlDb;
 use ironstone::{BaseDeltaIter, WriteBatchWithIndex};
 use std::sync::Arc;
 
-use crate::abi::{Flag, Owned, Return, Text, arguments};
+use crate::abi::{Flag, Owned, OwnedBox, Return, Text, arguments};
 use crate::db::{FamilyView, Following, Open, rocksdb_column_family_handle_t, rocksdb_t};
 use crate::read_options::rocksdb_readoptions_t;
 
@@ -39,18 +39,18 @@ impl Again {
     /// NotFound if the primary instance dropped the column family; the errors of a new iterator.
     fn make(&self) -> Result<Kind> {
         let open = self.following.view();
-        let iter = open.db.boxed_iter(&self.following.family(&self.family)?, &self.options)?;
+        let iter = open.db.iter(&self.following.family(&self.family)?, self.options.clone())?;
         Ok(Kind::over(&open, iter))
     }
 }
 
-/// The source of an iterator.
+/// The source of an iterator. Most iterators have the variant `Family`, so it is not in a box.
 enum Kind {
     /// A column family.
-    Family(Box<DbIterator>),
+    Family(DbIterator),
     /// A column family of a database with a time to live. Stored values end with their write time. An iterator of a batch over
     /// this iterator needs the database.
-    Ttl { iter: Box<DbIterator>, db: TtlDb },
+    Ttl { iter: DbIterator, db: TtlDb },
     /// A column family under a batch or a transaction.
     Batch(Box<BaseDeltaIter>),
     /// A column family of a database with a time to live, under a batch. The values end with their write time.
@@ -59,7 +59,8 @@ enum Kind {
 
 impl Kind {
     /// Returns the source for an iterator over a column family of a database.
-    fn over(open: &Open, iter: Box<DbIterator>) -> Self {
+    #[inline]
+    fn over(open: &Open, iter: DbIterator) -> Self {
         match &open.ttl {
             None => Kind::Family(iter),
             Some(ttl) => Kind::Ttl { iter, db: ttl.clone() },
@@ -106,24 +107,22 @@ impl Return for rocksdb_slice_t {
 }
 
 impl rocksdb_iterator_t {
+    /// Creates the iterator in one allocation. If the iterator cannot be created, it reports the error.
     pub(crate) fn new(
         db: &rocksdb_t,
         family: Result<FamilyView<'_>>,
         options: &rocksdb_readoptions_t,
-    ) -> Self {
-        let mut again = None;
+    ) -> OwnedBox<Self> {
         let create = || {
-            let (family, options) = (family?, options.get()?);
-            again = Again::of(db, &family, &options);
-            Self::create(db, &family, &options)
+            let (open, family, options) = (db.get()?, family?, options.get()?);
+            open.db.boxed_iter(&family, &options, |iter| rocksdb_iterator_t {
+                iter: Ok(Kind::over(&open, iter)),
+                again: Again::of(db, &family, &options),
+            })
         };
-        let iter = create();
-        rocksdb_iterator_t { iter, again }
-    }
-
-    fn create(db: &rocksdb_t, family: &Arc<Family>, options: &ReadOptions) -> Result<Kind> {
-        let open = db.get()?;
-        Ok(Kind::over(&open, open.db.boxed_iter(family, options)?))
+        OwnedBox(
+            create().unwrap_or_else(|error| Box::new(rocksdb_iterator_t { iter: Err(error), again: None })),
+        )
     }
 
     pub(crate) fn of_transaction(iter: Result<BaseDeltaIter>) -> Self {
@@ -145,11 +144,11 @@ impl rocksdb_iterator_t {
             Kind::Family(iter) => {
                 let default = ironstone::Db::from_engine(iter.db().clone())?;
                 let family = family.unwrap_or(&default);
-                Ok(Kind::Batch(Box::new(batch.iter_over_base(family, *iter, lower, upper))))
+                Ok(Kind::Batch(Box::new(batch.iter_over_base(family, iter, lower, upper))))
             }
             Kind::Ttl { iter, db } => {
                 let family = db.family_of(family.unwrap_or(db.plain()))?;
-                let iter = family.iter_over_base(batch, *iter, lower, upper);
+                let iter = family.iter_over_base(batch, iter, lower, upper);
                 Ok(Kind::TtlBatch(Box::new(iter)))
             }
             Kind::Batch(_) | Kind::TtlBatch(_) => {
@@ -210,14 +209,14 @@ impl rocksdb_iterator_t {
 
 c_api! {
     /// Creates an iterator over the default column family. The iterator is not valid until it is positioned.
-    fn rocksdb_create_iterator(db: at rocksdb_t, options: in rocksdb_readoptions_t) -> Owned<rocksdb_iterator_t> {
-        Owned(rocksdb_iterator_t::new(db, db.default_family(), options))
+    fn rocksdb_create_iterator(db: at rocksdb_t, options: in rocksdb_readoptions_t) -> OwnedBox<rocksdb_iterator_t> {
+        rocksdb_iterator_t::new(db, db.default_family(), options)
     }
 
     fn rocksdb_create_iterator_cf(
         db: at rocksdb_t, options: in rocksdb_readoptions_t, column_family: at rocksdb_column_family_handle_t
-    ) -> Owned<rocksdb_iterator_t> {
-        Owned(rocksdb_iterator_t::new(db, db.family(column_family), options))
+    ) -> OwnedBox<rocksdb_iterator_t> {
+        rocksdb_iterator_t::new(db, db.family(column_family), options)
     }
 
     /// Creates iterators over several column families. All iterators read at the same sequence number, except tailing iterators
@@ -241,7 +240,7 @@ c_api! {
         let (open, read) = (db.get()?, &*options.get()?);
         let created = open.db.iterators(&families, read)?;
         for ((place, iter), family) in places.iter_mut().zip(created).zip(&families) {
-            let kind = Kind::over(&open, Box::new(iter));
+            let kind = Kind::over(&open, iter);
             let again = Again::of(db, family, read);
             place.write(Owned(rocksdb_iterator_t { iter: Ok(kind), again }).into_c());
         }

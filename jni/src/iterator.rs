@@ -38,7 +38,7 @@ impl Again {
         let family = view.engine().family(&self.family);
         let family = family.ok_or_else(|| Error::not_found(format!("column family {}", self.family)))?;
         let options = ReadOptions { snapshot, ..self.options.clone() };
-        view.engine().boxed_iter(&family, &options).map(Kind::Family)
+        view.engine().boxed_iter(&family, &options, |iter| iter).map(Kind::Family)
     }
 }
 

@@ -29,4 +29,4 @@ pub use callback::State;
 pub use guard::{Report, guard};
 pub use place::Place;
 pub use rejected::{HasRejected, Rejected};
-pub use returns::{Buffer, ConstOwned, Flag, Owned, Ref, Return, Success, Text};
+pub use returns::{Buffer, ConstOwned, Flag, Owned, OwnedBox, Ref, Return, Success, Text};

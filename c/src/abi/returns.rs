@@ -80,6 +80,21 @@ impl<T> Return for Owned<T> {
     }
 }
 
+/// A handle that the caller destroys, and whose memory exists already. For large objects, which are made in their place.
+pub struct OwnedBox<T>(pub Box<T>);
+
+impl<T> Return for OwnedBox<T> {
+    type C = *mut T;
+
+    fn into_c(self) -> *mut T {
+        Box::into_raw(self.0)
+    }
+
+    fn neutral() -> *mut T {
+        std::ptr::null_mut()
+    }
+}
+
 /// A handle that the caller destroys and cannot change.
 pub struct ConstOwned<T>(pub T);
 

@@ -10,7 +10,7 @@ use super::Families;
 use super::transaction::rocksdb_transaction_t;
 use crate::abi::guard::needed;
 use crate::abi::returns::malloc_array;
-use crate::abi::{Buffer, HasRejected, Owned, Return, Success, arguments};
+use crate::abi::{Buffer, HasRejected, Owned, OwnedBox, Return, Success, arguments};
 use crate::batch::rocksdb_writebatch_t;
 use crate::checkpoint::rocksdb_checkpoint_t;
 use crate::db::{
@@ -357,15 +357,15 @@ c_api! {
 
     fn rocksdb_transactiondb_create_iterator(
         txn_db: at rocksdb_transactiondb_t, options: in rocksdb_readoptions_t
-    ) -> Owned<rocksdb_iterator_t> {
-        Owned(rocksdb_iterator_t::new(&txn_db.base, txn_db.base.default_family(), options))
+    ) -> OwnedBox<rocksdb_iterator_t> {
+        rocksdb_iterator_t::new(&txn_db.base, txn_db.base.default_family(), options)
     }
 
     fn rocksdb_transactiondb_create_iterator_cf(
         txn_db: at rocksdb_transactiondb_t, options: in rocksdb_readoptions_t,
         column_family: at rocksdb_column_family_handle_t
-    ) -> Owned<rocksdb_iterator_t> {
-        Owned(rocksdb_iterator_t::new(&txn_db.base, txn_db.base.family(column_family), options))
+    ) -> OwnedBox<rocksdb_iterator_t> {
+        rocksdb_iterator_t::new(&txn_db.base, txn_db.base.family(column_family), options)
     }
 
     fn rocksdb_transactiondb_checkpoint_object_create(

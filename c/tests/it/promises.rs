@@ -84,7 +84,7 @@ fn calls_allocate_only_what_the_caller_frees() {
     let (include, libs) = (format!("-I{}", include.display()), format!("-L{}", lib.display()));
     let arguments = [include.as_str(), libs.as_str(), "-lrocksdb"];
     if let Some(text) = compile_and_run(dir.path(), &program("allocations.c"), &arguments, &lib) {
-        let expected = "get: 1\nget of an absent key: 0\nget_pinned: 1\nget_into_buffer: 0\nsnapshot: 1\nseek: 0\n\
+        let expected = "get: 1\nget of an absent key: 0\nget_pinned: 1\nget_into_buffer: 0\nsnapshot: 0\niterator: 2\nseek: 0\n\
                         next: 0\nwrite of a batch: 0\nput: 0\n";
         assert_eq!(text, expected);
     }

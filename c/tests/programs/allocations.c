@@ -113,6 +113,11 @@ int main(int argc, char** argv) {
     rocksdb_release_snapshot(db, rocksdb_create_snapshot(db));
   }
   report("snapshot", before);
+  before = allocations;
+  for (int i = 0; i < CALLS; i++) {
+    rocksdb_iter_destroy(rocksdb_create_iterator(db, read));
+  }
+  report("iterator", before);
 
   rocksdb_iterator_t* iterator = rocksdb_create_iterator(db, read);
   rocksdb_iter_seek_to_first(iterator);

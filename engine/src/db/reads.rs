@@ -84,18 +84,24 @@ impl Db {
         Ok(DbIterator::new(Iter::new(self.iterator_context(family), &options)?, self.clone()))
     }
 
-    /// Returns the iterator of [`Self::iter`] on the heap. An iterator is a large struct, and each move of the struct takes
-    /// a hundredth of its creation.
+    /// Returns an object on the heap that holds the iterator of [`Self::iter`]: `wrap` makes the object of the iterator. An iterator
+    /// is a large struct, and each move of the struct takes a hundredth of its creation.
     ///
     /// # Errors
     /// The errors of [`Self::iter`].
-    pub fn boxed_iter(&self, family: &Arc<Family>, options: &ReadOptions) -> Result<Box<DbIterator>> {
+    #[inline]
+    pub fn boxed_iter<T>(
+        &self,
+        family: &Arc<Family>,
+        options: &ReadOptions,
+        wrap: impl FnOnce(DbIterator) -> T,
+    ) -> Result<Box<T>> {
         self.own(family)?;
         check_iterator(self, options)?;
         // The allocation comes first, so that the iterator is made in its place.
         let place = Box::new_uninit();
         let iter = Iter::new(self.iterator_context(family), options)?;
-        Ok(Box::write(place, DbIterator::new(iter, self.clone())))
+        Ok(Box::write(place, wrap(DbIterator::new(iter, self.clone()))))
     }
 
     /// Returns every entry in the memtables and SST files of the column family, for tools that inspect a database.

@@ -125,7 +125,7 @@ impl DatabaseObject {
 
     /// Makes an iterator over a column family.
     pub fn iterator(&self, family: &Arc<Family>, options: &ReadOptions) -> IteratorObject {
-        self.iterator_of(self.db.boxed_iter(family, options), family, options)
+        self.iterator_of(self.db.boxed_iter(family, options, |iter| iter), family, options)
     }
 
     /// Makes the object of an iterator of the engine over a column family.

@@ -15,7 +15,7 @@ pub fn c_type(rust: &str) -> String {
     if let Some(inner) = between(rust, "Option<") {
         return c_type(inner);
     }
-    if let Some(inner) = between(rust, "Owned<") {
+    if let Some(inner) = between(rust, "Owned<").or_else(|| between(rust, "OwnedBox<")) {
         return format!("{inner}*");
     }
     if let Some(inner) = between(rust, "ConstOwned<").or_else(|| between(rust, "Ref<")) {
