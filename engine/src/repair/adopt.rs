@@ -88,6 +88,13 @@ impl OrphanFile {
         (!name.is_empty()).then_some(name)
     }
 
+    /// Returns true if the keys of the SST file have timestamps. Returns `None` if the file has no properties, or was written
+    /// with another comparator.
+    pub(super) fn has_timestamps(&self, order: &Order) -> Option<bool> {
+        let properties = self.properties.as_ref().filter(|_| self.comparator() == Some(order.name()))?;
+        Some(properties.user_defined_timestamps_persisted != 0)
+    }
+
     /// Returns true if the SST file is older than an open that turned the timestamps of the column family on or off. The
     /// keys of such a file have no timestamps.
     fn is_before_change(&self, family: &FamilyRecord) -> bool {

@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Unbounded};
 
 use base::key::user_key;
-use base::{Error, FamilyId, FileNumber, Result, SequenceNumber};
+use base::{FamilyId, FileNumber, Result, SequenceNumber};
 use format::batch::{Batch, Record};
 use format::names::{self};
 use format::properties::COLUMN_FAMILY_ID_UNKNOWN;
@@ -186,21 +186,37 @@ impl Survey {
             found.family = Some(name.to_string());
             self.report.problems.push(found);
         }
+        let stated = recovered.families.values().filter(|f| f.comparator.is_some()).map(|f| f.id).collect();
         for family in recovered.families.values_mut().filter(|f| f.comparator.is_none()) {
             let own = own_word.iter().rev().filter(|orphan| orphan.is_of(family));
             family.comparator = own.filter_map(|orphan| orphan.comparator()).next().map(str::to_string);
-            let cut = |orphan: &&OrphanFile| {
-                orphan.properties.as_ref().is_some_and(|p| p.user_defined_timestamps_persisted == 0)
-            };
-            let order = descriptor_of(scope, &family.name, family.comparator.as_deref())?.options.comparator;
-            if order.timestamp_size() > 0 && own_word.iter().any(|orphan| orphan.is_of(family) && cut(orphan))
-            {
-                let what =
-                    format!("persist_user_defined_timestamps=false, which column family {} has", family.name);
-                return Err(Error::not_supported(what));
-            }
         }
-        if self.rebuilt { self.families_by_name(scope) } else { Ok(()) }
+        if self.rebuilt {
+            self.families_by_name(scope)?;
+        }
+        self.stored_timestamps(scope, &own_word, &stated)
+    }
+
+    /// Finds out whether the SST files have timestamps, for each column family that is not in `stated`. The newest SST file of the
+    /// column family decides. Without an SST file, all entries are in WALs, and the options decide.
+    fn stored_timestamps(
+        &mut self,
+        scope: &Scope,
+        own_word: &[&OrphanFile],
+        stated: &BTreeSet<FamilyId>,
+    ) -> Result<()> {
+        let families = self.manifest.recovered.families.values_mut();
+        for family in families.filter(|family| !stated.contains(&family.id)) {
+            let options = descriptor_of(scope, &family.name, family.comparator.as_deref())?.options;
+            if options.comparator.timestamp_size() == 0 {
+                continue;
+            }
+            let newest = own_word.iter().rev().filter(|orphan| orphan.is_of(family));
+            let stored = newest.filter_map(|orphan| orphan.has_timestamps(&options.comparator)).next();
+            family.persist_user_defined_timestamps =
+                Some(stored.unwrap_or(options.persist_user_defined_timestamps));
+        }
+        Ok(())
     }
 
     /// Adds column families without SST files that the OPTIONS file or the caller names. Reports the column families

@@ -31,6 +31,7 @@ mod secondary;
 mod sst_reader;
 mod timestamps;
 mod timestamps_in_memory;
+mod timestamps_rebuilt;
 mod timestamps_switched;
 mod timestamps_toggled;
 mod together;
