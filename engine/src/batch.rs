@@ -574,6 +574,8 @@ impl WriteBatch {
             self.count()
         );
         self.bytes.truncate(save.len);
+        // The removed records include the end of the WAL part. A record that is added now is after this end.
+        self.limit_wal_part(save.len, save.count);
         encoding::set_count(&mut self.bytes, save.count);
         self.contents = save.contents;
         self.timestamps = save.timestamps;

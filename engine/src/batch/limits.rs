@@ -48,6 +48,13 @@ impl WriteBatch {
         self.wal_end.as_ref().map(|end| (end.len, end.count))
     }
 
+    /// Moves the WAL termination point to this place if the point is after it.
+    pub(super) fn limit_wal_part(&mut self, len: usize, count: u32) {
+        if let Some(end) = self.wal_end.as_mut().filter(|end| end.len > len) {
+            *end = WalEnd { len, count };
+        }
+    }
+
     /// Returns true if the WAL gets only a part of the batch.
     #[inline]
     pub(crate) fn has_wal_end(&self) -> bool {
@@ -58,7 +65,6 @@ impl WriteBatch {
     pub(crate) fn wal_part(&self) -> Vec<u8> {
         let mut part = self.bytes.clone();
         if let Some(end) = &self.wal_end {
-            // A rollback to a save point may have removed records before the end.
             if end.len < part.len() {
                 base::invariant!(
                     end.len >= HEADER_LEN && end.count <= self.count(),

@@ -183,3 +183,25 @@ fn records_after_the_wal_termination_point_are_in_memtables_alone() {
     let keys: Vec<_> = db.rows().map(|row| row.unwrap().0).collect();
     assert_eq!(keys, [b"a", b"d"]);
 }
+
+#[test]
+fn a_rollback_below_the_wal_termination_point_moves_the_point_to_the_save_point() {
+    let mut options = Options::in_memory();
+    options.db.avoid_flush_during_shutdown = true;
+    let db = Db::open("data", options.clone()).unwrap();
+    let mut batch = WriteBatch::new();
+    batch.put(b"a", b"1");
+    batch.set_save_point();
+    batch.put(b"b", b"2");
+    batch.mark_wal_termination_point();
+    batch.rollback_to_save_point().unwrap();
+    assert_eq!(batch.wal_termination_point(), Some((batch.data_size(), 1)));
+    // This record is longer than the removed record.
+    batch.put(b"c", &[b'3'; 100]);
+    db.write(&mut batch).unwrap();
+    db.put(b"d", b"4").unwrap();
+    db.close().unwrap();
+    let db = Db::open("data", options).unwrap();
+    let keys: Vec<_> = db.rows().map(|row| row.unwrap().0).collect();
+    assert_eq!(keys, [b"a", b"d"]);
+}
