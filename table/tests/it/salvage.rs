@@ -129,6 +129,18 @@ fn a_sound_table_reads_whole() {
 
 /// The bytes between the blocks are padding, and padding is not lost data.
 #[test]
+fn a_sound_table_of_range_tombstones_reads_whole() {
+    for (what, options) in kinds() {
+        let (bytes, _) = write(options, |writer| {
+            writer.add_range_tombstone(b"a", b"b", SequenceNumber::new(5)).unwrap();
+        });
+        let (found, out) = read(bytes);
+        assert!(found.is_empty() && out.losses.is_empty() && out.is_whole(), "{what}: {:?}", out.losses);
+        assert_eq!(out.tombstones.len(), 1, "{what}");
+    }
+}
+
+#[test]
 fn a_sound_table_with_aligned_blocks_reads_whole() {
     let aligned = BlockBasedTableOptions { block_align: true, ..BlockBasedTableOptions::default() };
     let super_blocks = BlockBasedTableOptions {

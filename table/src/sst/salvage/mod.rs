@@ -343,12 +343,11 @@ impl Run<'_> {
 
     /// Returns the data blocks that the index names. Corrupt partitions are omitted.
     fn index(&mut self, handle: Option<BlockHandle>) -> Result<Plan> {
-        let end = self
-            .out
-            .properties
-            .as_ref()
-            .map(|p| p.tail_start_offset)
-            .filter(|&at| at > 0 && at <= self.source.size);
+        let end = self.out.properties.as_ref().and_then(|p| match p.tail_start_offset {
+            // A file without the property, or a file that has range tombstones only.
+            0 => (p.num_data_blocks == 0 && p.data_size == 0).then_some(0),
+            at => (at <= self.source.size).then_some(at),
+        });
         let Some(handle) = handle else { return Ok(Plan { end, ..Plan::default() }) };
         let partitioned = self.out.properties.as_ref().and_then(|p| p.index_type()) == Some(2);
         let end = end.or_else(|| {
