@@ -43,7 +43,8 @@ impl Db {
 fn database(db: &Db) -> DatabaseMetrics {
     let stats = db.engine().stats();
     let count = |counter| stats.database.get(counter);
-    let property = |name: &str| db.aggregated_int_property(name).unwrap_or(0);
+    // Each column family reports these numbers of the whole database.
+    let property = |name: &str| db.int_property(name).unwrap_or(0);
     DatabaseMetrics {
         uptime: Duration::from_secs_f64(stats.uptime_s()),
         wal_bytes: count(DatabaseCounter::WalBytes),

@@ -322,3 +322,13 @@ mod spans {
         assert_eq!(counts.1["closed"], counts.0);
     }
 }
+
+#[test]
+fn metrics_count_each_snapshot_once() {
+    let db = Db::open("data", Options::in_memory()).unwrap();
+    db.create_family(FamilyDescriptor::new("second", Options::in_memory().family)).unwrap();
+    let snapshot = db.snapshot();
+    assert_eq!(db.metrics().database.snapshots, 1);
+    drop(snapshot);
+    assert_eq!(db.metrics().database.snapshots, 0);
+}
