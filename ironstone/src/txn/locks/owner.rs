@@ -67,7 +67,8 @@ impl TransactionState {
 /// The lock for which a transaction waits. RocksDB: `Transaction::GetWaitingTxns`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WaitingFor {
-    /// The transactions that hold the lock; empty if the transaction does not wait.
+    /// The transactions that hold the lock; empty if the transaction does not wait. With `use_per_key_point_lock_mgr` also the
+    /// transactions that wait before this transaction.
     pub transactions: Vec<TransactionId>,
     /// The column family of the key.
     pub family: FamilyId,
