@@ -11,7 +11,7 @@ use ironstone::{
 use testkit::chance::Chance;
 use testkit::model::Model;
 
-use crate::sample::{self, Fixed};
+use crate::sample::{self, Fixed, Timestamps};
 use crate::stamp::{self, Stamp};
 
 /// The column families of these databases. All use the merge operator `stringappend`.
@@ -132,7 +132,7 @@ pub fn toggled(
 }
 
 /// The options that stay the same for the life of such a database.
-pub const FIXED: Fixed = Fixed { reverse: false, levels: 7, stamped: false, plain: false };
+pub const FIXED: Fixed = Fixed { reverse: false, levels: 7, timestamps: Timestamps::None, plain: false };
 
 /// Returns the options of an open.
 pub fn options(seed: u64) -> String {
@@ -149,16 +149,26 @@ pub fn gathers(options: &str) -> bool {
 /// The index of the column family with timestamps in [`FAMILIES`].
 const STAMPED: usize = 1;
 
-/// Opens a database of [`FAMILIES`]. The second family has timestamps of 64 bits.
+/// Opens a database of [`FAMILIES`]. `timestamps` are those of the second family.
 ///
 /// # Errors
 /// The error of the engine.
-pub fn open(path: &std::path::Path, text: &str, env: env::Env) -> ironstone::Result<(Db, Vec<Family>)> {
+pub fn open(
+    path: &std::path::Path,
+    text: &str,
+    timestamps: Timestamps,
+    env: env::Env,
+) -> ironstone::Result<(Db, Vec<Family>)> {
     let mut options = Options::default();
     options.update(text)?;
-    options.db.env = env;
     let mut stamped = options.clone();
-    stamped.update("comparator=leveldb.BytewiseComparator.u64ts")?;
+    stamped.update(timestamps.text())?;
+    // The options of the database are those of the second family, so that it can have these timestamps.
+    options.db = stamped.db.clone();
+    options.db.env = env;
+    if timestamps.are_on() {
+        stamped.update("comparator=leveldb.BytewiseComparator.u64ts")?;
+    }
     let own = |place: usize| if place == STAMPED { &stamped.family } else { &options.family };
     let descriptor = |(place, name): (usize, &&str)| FamilyDescriptor::new(*name, own(place).clone());
     let families = FAMILIES.iter().enumerate().map(descriptor).collect();
@@ -166,9 +176,10 @@ pub fn open(path: &std::path::Path, text: &str, env: env::Env) -> ironstone::Res
     let families = FAMILIES.iter().map(|name| db.family(name)).collect::<ironstone::Result<Vec<_>>>()?;
     // Reads see only the newest entries. Raise the low mark, so that compactions drop older history and the database
     // stays small.
-    let low = db.latest_sequence().get().to_le_bytes();
-    if families[STAMPED].full_history_ts_low().is_none_or(|now| now != low) {
-        families[STAMPED].increase_full_history_ts_low(&low)?;
+    let low = db.latest_sequence().get();
+    let number = |low: Vec<u8>| low.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
+    if timestamps.are_on() && families[STAMPED].full_history_ts_low().is_none_or(|now| number(now) < low) {
+        families[STAMPED].increase_full_history_ts_low(&low.to_le_bytes())?;
     }
     Ok((db, families))
 }

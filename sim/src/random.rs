@@ -68,6 +68,7 @@ pub fn run(seed: u64, place: Place, ops: &[Op]) -> Result<Ran, Failure> {
     let fixed = Fixed::draw(chance);
     let mut run = Run {
         env,
+        place,
         path,
         fixed,
         sample: Sample { text: String::new(), reverse: fixed.reverse, prefix: None },
@@ -97,6 +98,7 @@ pub fn run(seed: u64, place: Place, ops: &[Op]) -> Result<Ran, Failure> {
 
 struct Run {
     env: Env,
+    place: Place,
     path: PathBuf,
     fixed: Fixed,
     sample: Sample,
@@ -121,6 +123,12 @@ fn told(what: &str) -> impl Fn(ironstone::Error) -> String + '_ {
 
 impl Run {
     fn open(&mut self, seed: u64) -> Result<(), String> {
+        let before = self.fixed.timestamps;
+        self.fixed.timestamps = before.next(&mut Chance::new(seed ^ 0x746f_6767));
+        if before != self.fixed.timestamps {
+            self.moments.clear();
+            self.lows.clear();
+        }
         let (sample, mut options) = sample::options(&mut Chance::new(seed), self.fixed);
         self.sample = sample;
         let mut rare = sample::rare::draw(seed, self.fixed.plain);
@@ -287,7 +295,7 @@ impl Run {
 
     /// Keeps the current state, to be read at its timestamp later.
     fn remember_moment(&mut self) {
-        if !self.fixed.stamped {
+        if !self.fixed.timestamps.are_on() {
             return;
         }
         if self.moments.len() == 6 {
@@ -296,8 +304,33 @@ impl Run {
         self.moments.push_back((self.db().latest_sequence().get(), self.state.clone()));
     }
 
-    /// Reads at the timestamp of a remembered moment.
-    fn look_back(&self, seed: u64) -> Result<(), String> {
+    /// Takes the low marks from the database, if flushes raise them. A flush raises the mark above the timestamps that it drops.
+    fn follow_lows(&mut self) -> Result<(), String> {
+        if !self.fixed.timestamps.are_in_memory() {
+            return Ok(());
+        }
+        let newest = self.db().latest_sequence().get();
+        for family in self.families() {
+            let Some(low) = family.full_history_ts_low() else { continue };
+            let low = low.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
+            let before = self.lows.insert(family.name().to_string(), low).unwrap_or(0);
+            if low < before || low > newest + 1 {
+                return Err(format!(
+                    "full_history_ts_low of {} is {low}, after {before}, newest timestamp {newest}",
+                    family.name()
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads at the timestamp of a remembered moment. If a flush drops timestamps, a flush of another thread could raise the low mark
+    /// before the read.
+    fn look_back(&mut self, seed: u64) -> Result<(), String> {
+        if self.fixed.timestamps.are_in_memory() && self.place == Place::Disk {
+            return Ok(());
+        }
+        self.follow_lows()?;
         let Some((timestamp, state)) = self.moments.get(seed.rotate_left(11) as usize % 6) else {
             return Ok(());
         };
@@ -312,6 +345,7 @@ impl Run {
         if !stamp::is_stamped(&family) {
             return Ok(());
         }
+        self.follow_lows()?;
         let now = self.lows.get(family.name()).copied().unwrap_or(0);
         let newest = self.db().latest_sequence().get();
         let low = now + Chance::new(n).below(newest.saturating_sub(now) + 1);

@@ -26,19 +26,69 @@ impl Sample {
 pub struct Fixed {
     pub reverse: bool,
     pub levels: u64,
-    /// True if the column families have timestamps of 64 bits.
-    pub stamped: bool,
+    pub timestamps: Timestamps,
     /// True if new SST files are plain tables.
     pub plain: bool,
+}
+
+/// Where the timestamps of a database are. They have 64 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timestamps {
+    /// The keys have no timestamps.
+    None,
+    Persisted,
+    /// Memtables and WALs have the timestamps, SST files have none (`persist_user_defined_timestamps=false`).
+    InMemory,
+    /// As `InMemory`. The next open may turn the timestamps off. No value is in a blob file, so that no such open is refused.
+    On,
+    /// The keys have no timestamps. The next open may turn the timestamps on.
+    Off,
+}
+
+impl Timestamps {
+    /// Returns true if the keys have timestamps.
+    pub fn are_on(self) -> bool {
+        matches!(self, Timestamps::Persisted | Timestamps::InMemory | Timestamps::On)
+    }
+
+    /// Returns true if a flush drops the timestamps.
+    pub fn are_in_memory(self) -> bool {
+        matches!(self, Timestamps::InMemory | Timestamps::On)
+    }
+
+    /// Draws the timestamps of the next open.
+    pub fn next(self, chance: &mut Chance) -> Timestamps {
+        match self {
+            Timestamps::On | Timestamps::Off => *chance.pick(&[Timestamps::On, Timestamps::Off]),
+            fixed => fixed,
+        }
+    }
+
+    /// Returns the option text after all other options. The comparator is another option.
+    pub fn text(self) -> &'static str {
+        // RocksDB keeps WALs with and without timestamps if it does not flush them, and an older entry can then hide a newer entry.
+        match self {
+            Timestamps::None | Timestamps::Persisted => "",
+            Timestamps::InMemory => {
+                "persist_user_defined_timestamps=false;atomic_flush=false;allow_concurrent_memtable_write=false;"
+            }
+            Timestamps::On | Timestamps::Off => {
+                "persist_user_defined_timestamps=false;atomic_flush=false;allow_concurrent_memtable_write=false;\
+                 avoid_flush_during_recovery=false;enable_blob_files=false;"
+            }
+        }
+    }
 }
 
 impl Fixed {
     /// Draws the options of one database. The draws of timestamps and of plain tables do not move `chance`
     /// forward.
     pub fn draw(chance: &mut Chance) -> Fixed {
-        let stamped = Chance::new(chance.clone().next() ^ 0x7374_616d).percent(25);
-        let plain = !stamped && Chance::new(chance.clone().next() ^ 0x706c_6169).percent(15);
-        Fixed { reverse: chance.percent(20), levels: *chance.pick(&[2, 4, 7]), stamped, plain }
+        let stamps = &mut Chance::new(chance.clone().next() ^ 0x7374_616d);
+        let all = [Timestamps::Persisted, Timestamps::Persisted, Timestamps::InMemory, Timestamps::On];
+        let timestamps = if stamps.percent(25) { *stamps.pick(&all) } else { Timestamps::None };
+        let plain = !timestamps.are_on() && Chance::new(chance.clone().next() ^ 0x706c_6169).percent(15);
+        Fixed { reverse: chance.percent(20), levels: *chance.pick(&[2, 4, 7]), timestamps, plain }
     }
 }
 
@@ -238,8 +288,8 @@ pub fn draw(chance: &mut Chance, fixed: Fixed) -> Sample {
     }
     let comparator =
         if fixed.reverse { "rocksdb.ReverseBytewiseComparator" } else { "leveldb.BytewiseComparator" };
-    let timestamps = if fixed.stamped { ".u64ts" } else { "" };
-    text.push_str(&format!("comparator={comparator}{timestamps};"));
+    let timestamps = if fixed.timestamps.are_on() { ".u64ts" } else { "" };
+    text.push_str(&format!("comparator={comparator}{timestamps};{}", fixed.timestamps.text()));
     Sample { text, reverse: fixed.reverse, prefix }
 }
 
@@ -251,11 +301,26 @@ const PLAIN: &[Row] = &[
     ("bloom_bits_per_key", &["", "0", "3"]),
 ];
 
-/// Draws options of plain tables, and memtables of all kinds.
+/// Entries that a cuckoo table cannot hold are in block-based tables.
+const CUCKOO: &[Row] = &[
+    ("hash_table_ratio", &["", "0.5"]),
+    ("max_search_depth", &["", "3", "200"]),
+    ("cuckoo_block_size", &["", "1", "9"]),
+    ("identity_as_first_hash", &["", "", "true"]),
+    ("use_module_hash", &["", "false"]),
+];
+
+/// Draws options of plain and cuckoo tables, and memtables of all kinds.
 fn plain(text: &mut String, chance: &mut Chance) {
     let mut table = String::new();
     rows(&mut table, PLAIN, chance);
-    text.push_str(&format!("table_factory={{id=PlainTable;{table}}};ttl=0;"));
+    if chance.percent(30) {
+        table.clear();
+        rows(&mut table, CUCKOO, chance);
+        text.push_str(&format!("table_factory={{id=CuckooTable;{table}}};ttl=0;"));
+    } else {
+        text.push_str(&format!("table_factory={{id=PlainTable;{table}}};ttl=0;"));
+    }
     if chance.percent(30) {
         let name = chance.pick(&["prefix_hash:10", "hash_linkedlist:10"]);
         text.push_str(&format!("allow_concurrent_memtable_write=false;memtable_factory={name};"));

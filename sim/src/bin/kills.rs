@@ -25,6 +25,7 @@ use std::time::{Duration, Instant};
 use env::Env;
 use env::hook::{Call, Hook, Hooked, Op, Verdict};
 use ironstone_sim::life::{self, Step, World};
+use ironstone_sim::sample::Timestamps;
 use parking_lot::Mutex;
 use testkit::chance::Chance;
 
@@ -170,7 +171,8 @@ fn live(child: &Child) -> ExitCode {
         let _ = writeln!(out, "{line}").and_then(|()| out.flush());
     };
     let done = (|| {
-        let (db, families) = life::open(&child.dir, &life::options(child.options), env)?;
+        let (db, families) =
+            life::open(&child.dir, &life::options(child.options), Timestamps::Persisted, env)?;
         say("O".to_string());
         for (i, step) in life::steps(child.seed, child.steps).iter().enumerate() {
             life::take(&db, &families, step)?;
@@ -295,8 +297,8 @@ fn directory(dir: &Path, seed: u64, counts: &Counts, more: &dyn Fn() -> bool) ->
             }
         }
         let text = life::options(chance.next());
-        let (db, families) =
-            life::open(dir, &text, Env::posix()).map_err(|e| told(format!("refused: {e}")))?;
+        let (db, families) = life::open(dir, &text, Timestamps::Persisted, Env::posix())
+            .map_err(|e| told(format!("refused: {e}")))?;
         counts.openings.fetch_add(1, Ordering::Relaxed);
         let found = life::read(&families).map_err(&told)?;
         let kept = life::settle(&world, &steps, durable, attempted, &found)

@@ -30,6 +30,7 @@ impl Setup {
         if let Some(options) = self.options.clone().filter(|_| is_branch && chance.percent(88)) {
             return options;
         }
+        self.fixed.timestamps = self.fixed.timestamps.next(chance);
         let (sample, options) = sample::small(chance, self.fixed);
         (self.text, self.prefix) = (sample.text, sample.prefix);
         self.options = Some(options.clone());

@@ -7,7 +7,7 @@ mod reading;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use ironstone_sim::sample::Fixed;
+use ironstone_sim::sample::{Fixed, Timestamps};
 use ironstone_sim::state::Key;
 use testkit::chance::Chance;
 
@@ -187,7 +187,8 @@ impl Pair {
         let chance = &mut Chance::new(seed ^ 0x6f70_7469);
         let drawn = Fixed::draw(chance);
         // RocksDB's iterators over plain tables go forward only.
-        let fixed = Fixed { stamped: drawn.stamped && timestamps, plain: false, ..drawn };
+        let own = if timestamps { drawn.timestamps } else { Timestamps::None };
+        let fixed = Fixed { timestamps: own, plain: false, ..drawn };
         let mut pair = Pair {
             sides,
             dirs: [dir.join("ours"), dir.join("theirs")],
@@ -221,7 +222,7 @@ impl Pair {
     /// With timestamps and merges: without blob files. RocksDB's iterators look for the base value of a merge with the
     /// timestamp of another version, and answer Corruption: `DBIter::FindValueForCurrentKey`.
     fn plain(&self, opening: Opening) -> Opening {
-        Opening { plain: self.fixed.stamped && self.merges, ..opening }
+        Opening { plain: self.fixed.timestamps.are_on() && self.merges, ..opening }
     }
 
     /// Returns the options of the present open as text: a line for the database, and a line for each column
@@ -250,19 +251,21 @@ impl Pair {
         Ok(ours)
     }
 
-    /// With timestamps: sets the timestamps of the next step. Most reads use the newest timestamp.
+    /// With timestamps: sets the timestamps of the next step. Most reads use the newest timestamp. If a flush drops the timestamps, all
+    /// reads do: the engines flush at different times.
     fn advance(&mut self) {
-        if !self.fixed.stamped {
+        if !self.fixed.timestamps.are_on() {
             return;
         }
         self.clock += STEP_RECORDS_MAX;
         let chance = &mut Chance::new(self.clock);
-        let read = if chance.percent(30) { chance.below(self.clock) } else { u64::MAX };
+        let older = !self.fixed.timestamps.are_in_memory() && chance.percent(30);
+        let read = if older { chance.below(self.clock) } else { u64::MAX };
         self.set_times(read);
     }
 
     fn set_times(&mut self, read: u64) {
-        if self.fixed.stamped {
+        if self.fixed.timestamps.are_on() {
             let times = Times { write: self.clock, read };
             self.open.iter_mut().flatten().for_each(|store| store.set_times(times));
         }
@@ -281,7 +284,7 @@ impl Pair {
     fn item(&mut self, change: &Change) -> Option<Item> {
         Some(match change {
             Change::Put(f, key, value) => Item::Put(self.at(*f), key.clone(), value.clone()),
-            Change::Entity(f, key, columns) => match self.fixed.stamped {
+            Change::Entity(f, key, columns) => match self.fixed.timestamps.are_on() {
                 true => Item::Put(self.at(*f), key.clone(), Vec::new()),
                 false => Item::Entity(self.at(*f), key.clone(), columns.clone()),
             },
@@ -289,8 +292,8 @@ impl Pair {
             Change::Merge(f, key, serial) => {
                 let at = self.at(*f);
                 // With timestamps a single merge is a batch, and `batch` says why such a merge is left out.
-                if self.fixed.stamped && (!self.merges || rows::operator(&self.families[at].name).is_empty())
-                {
+                let stamped = self.fixed.timestamps.are_on();
+                if stamped && (!self.merges || rows::operator(&self.families[at].name).is_empty()) {
                     return None;
                 }
                 Item::Merge(at, key.clone(), rows::operand(&self.families[at].name, *serial))
@@ -299,7 +302,7 @@ impl Pair {
                 let (low, high) = if a <= b { (a, b) } else { (b, a) };
                 let beyond = TOGGLES + 1;
                 let reaches = low.as_slice() < [beyond].as_slice() && high.as_slice() > [TOGGLES].as_slice();
-                if reaches || (self.fixed.stamped && self.merges) {
+                if reaches || (self.fixed.timestamps.are_on() && self.merges) {
                     return None;
                 }
                 self.ranged = true;

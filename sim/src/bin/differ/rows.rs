@@ -156,7 +156,7 @@ impl Opening {
             ]);
             // RocksDB's hash index takes the timestamp into the prefix of a transform that keeps the whole key:
             // `BlockPrefixIndex::GetBlocks` applies the transform to the key with its timestamp.
-            let whole = kind == Prefix::Noop && self.fixed.stamped;
+            let whole = kind == Prefix::Noop && self.fixed.timestamps.are_on();
             let (kind, words) = if whole { (Prefix::Fixed(2), "fixed:2") } else { (kind, words) };
             prefix = kind;
             text = text.replace("prefix_extractor=fixed:2", &format!("prefix_extractor={words}"));

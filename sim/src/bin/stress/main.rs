@@ -18,7 +18,7 @@
 //! quarter of the run may exceed those of the quarter before by at most this percentage. `--csv` and `--chart` write
 //! the series minute by minute (`series`).
 //!
-//! `--kind` is the kind of the databases: `plain`, or with transactions `optimistic`, `committed`, `prepared`,
+//! `--kind` is the kind of the databases: `plain`, `toggled` (timestamps that an open turns on or off), or with transactions `optimistic`, `committed`, `prepared`,
 //! `unprepared`. Without `--kind`, each process draws a kind; with `--flat`, the kind is `plain`.
 
 #![forbid(unsafe_code)]

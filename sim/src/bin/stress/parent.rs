@@ -169,7 +169,7 @@ fn child(
     counts: &mut Counts,
 ) -> Result<(), String> {
     let Process { kind, seed, life, kill_after } = *process;
-    counts.with_transactions += u64::from(kind != Kind::Plain);
+    counts.with_transactions += u64::from(kind.has_transactions());
     let program = std::env::current_exe().map_err(|e| e.to_string())?;
     let mut command = Command::new(program);
     command.arg("--child").arg(kind.dir(campaign)).args(["--kind", kind.name()]);

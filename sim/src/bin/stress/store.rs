@@ -1,7 +1,8 @@
 //! The database of an epoch: without transactions, or with transactions of one kind.
 //!
 //! Each kind has its own directory, because a WAL with prepared sections can be opened only with the write policy that
-//! wrote the sections. Column families of a database with transactions have no timestamps.
+//! wrote the sections. Column families of a database with transactions have no timestamps. A database of the kind `toggled` keeps its
+//! timestamps out of SST files, and an open may turn the timestamps on or off.
 
 use std::path::{Path, PathBuf};
 
@@ -12,6 +13,7 @@ use ironstone::{
     TransactionOptions, TxnDbWritePolicy, WriteOptions,
 };
 use ironstone_sim::life;
+use ironstone_sim::sample::Timestamps;
 use testkit::chance::Chance;
 
 /// The kind of a database.
@@ -19,6 +21,7 @@ use testkit::chance::Chance;
 pub enum Kind {
     #[default]
     Plain,
+    Toggled,
     Optimistic,
     Committed,
     Prepared,
@@ -26,8 +29,9 @@ pub enum Kind {
 }
 
 impl Kind {
-    const NAMES: [(Kind, &str); 5] = [
+    const NAMES: [(Kind, &str); 6] = [
         (Kind::Plain, "plain"),
+        (Kind::Toggled, "toggled"),
         (Kind::Optimistic, "optimistic"),
         (Kind::Committed, "committed"),
         (Kind::Prepared, "prepared"),
@@ -46,7 +50,15 @@ impl Kind {
 
     /// Draws a kind. Half of the databases have no transactions.
     pub fn draw(chance: &mut Chance) -> Kind {
-        if chance.percent(50) { Kind::Plain } else { Self::NAMES[1 + chance.below(4) as usize].0 }
+        match chance.percent(50) {
+            true => *chance.pick(&[Kind::Plain, Kind::Plain, Kind::Toggled]),
+            false => Self::NAMES[2 + chance.below(4) as usize].0,
+        }
+    }
+
+    /// Returns true if the database has transactions.
+    pub fn has_transactions(self) -> bool {
+        !matches!(self, Kind::Plain | Kind::Toggled)
     }
 
     /// Returns the directory of the database below the directory of the campaign.
@@ -95,8 +107,13 @@ impl Store {
         env: Env,
         seed: u64,
     ) -> ironstone::Result<(Store, Vec<Family>)> {
-        if kind == Kind::Plain {
-            return life::open(dir, text, env).map(|(db, families)| (Store::Plain(db), families));
+        if !kind.has_transactions() {
+            let timestamps = match kind {
+                Kind::Toggled => Timestamps::Off.next(&mut Chance::new(seed)),
+                _ => Timestamps::Persisted,
+            };
+            let opened = life::open(dir, text, timestamps, env);
+            return opened.map(|(db, families)| (Store::Plain(db), families));
         }
         let mut options = Options::default();
         options.update(text)?;

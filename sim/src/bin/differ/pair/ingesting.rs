@@ -13,7 +13,7 @@ impl Pair {
     /// of each key, and the range deletions.
     pub(super) fn ingest(&mut self, at: usize, by_ours: bool, changes: &[Change]) -> Differs {
         let entries = self.entries(at, changes);
-        if entries.is_empty() || self.fixed.stamped {
+        if entries.is_empty() || self.fixed.timestamps.are_on() {
             return Ok(());
         }
         self.ingested += 1;

@@ -1,6 +1,6 @@
 //! Opens, column families that come and go, calls that both engines must reject, and the end of a life.
 
-use ironstone_sim::sample::Fixed;
+use ironstone_sim::sample::{Fixed, Timestamps};
 use testkit::chance::Chance;
 
 use super::{Differs, EXACT, FAMILIES_MAX, Family, NAMED, Pair, same};
@@ -94,6 +94,8 @@ impl Pair {
         let [mut ours, mut theirs] = lists;
         [&mut ours, &mut theirs].into_iter().flatten().for_each(|names| names.sort());
         same(|| "families on disk".to_string(), &ours, &theirs)?;
+        let before_open = self.fixed.timestamps;
+        self.fixed.timestamps = self.fixed.timestamps.next(&mut Chance::new(seed ^ 0x746f_6767));
         let next = self.plain(Opening::draw(chance.next(), self.fixed));
         match chance.below(12) {
             0 => self.refused(&format!("{}error_if_exists=true;", next.db), &next, |_| {}),
@@ -107,6 +109,15 @@ impl Pair {
             3 => {
                 let other = Fixed { reverse: !self.fixed.reverse, ..self.fixed };
                 let other = Opening::draw(chance.next(), other);
+                self.refused(&other.db.clone(), &other, |_| {})
+            }
+            4 => {
+                // Timestamps appear in a database whose SST files would have them, or only the option changes.
+                let wrong = match before_open {
+                    Timestamps::Persisted => Timestamps::InMemory,
+                    _ => Timestamps::Persisted,
+                };
+                let other = Opening::draw(chance.next(), Fixed { timestamps: wrong, ..self.fixed });
                 self.refused(&other.db.clone(), &other, |_| {})
             }
             _ => Ok(()),
