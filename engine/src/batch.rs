@@ -575,7 +575,7 @@ impl WriteBatch {
         );
         self.bytes.truncate(save.len);
         // The removed records include the end of the WAL part. A record that is added now is after this end.
-        self.limit_wal_part(save.len, save.count);
+        self.wal_end.iter_mut().for_each(|end| end.limit(save.len, save.count));
         encoding::set_count(&mut self.bytes, save.count);
         self.contents = save.contents;
         self.timestamps = save.timestamps;

@@ -13,6 +13,15 @@ pub(super) struct WalEnd {
     count: u32,
 }
 
+impl WalEnd {
+    /// Moves the end of the WAL part to this place if the end is after it.
+    pub(super) fn limit(&mut self, len: usize, count: u32) {
+        if self.len > len {
+            *self = WalEnd { len, count };
+        }
+    }
+}
+
 impl WriteBatch {
     /// Makes a batch with a limit for its bytes, header included. 0 means no limit. If a record exceeds the limit,
     /// [`WriteBatch::status`] and the write of the batch return Aborted with the subcode `MemoryLimit`.
@@ -48,13 +57,6 @@ impl WriteBatch {
         self.wal_end.as_ref().map(|end| (end.len, end.count))
     }
 
-    /// Moves the WAL termination point to this place if the point is after it.
-    pub(super) fn limit_wal_part(&mut self, len: usize, count: u32) {
-        if let Some(end) = self.wal_end.as_mut().filter(|end| end.len > len) {
-            *end = WalEnd { len, count };
-        }
-    }
-
     /// Returns true if the WAL gets only a part of the batch.
     #[inline]
     pub(crate) fn has_wal_end(&self) -> bool {
@@ -64,18 +66,16 @@ impl WriteBatch {
     /// Returns the part of the batch that goes to the WAL, with its own count.
     pub(crate) fn wal_part(&self) -> Vec<u8> {
         let mut part = self.bytes.clone();
-        if let Some(end) = &self.wal_end {
-            if end.len < part.len() {
-                base::invariant!(
-                    end.len >= HEADER_LEN && end.count <= self.count(),
-                    "the WAL part of a batch has {} bytes and {} of {} entries",
-                    end.len,
-                    end.count,
-                    self.count()
-                );
-                part.truncate(end.len.max(HEADER_LEN));
-                encoding::set_count(&mut part, end.count);
-            }
+        if let Some(end) = self.wal_end.as_ref().filter(|end| end.len < part.len()) {
+            base::invariant!(
+                end.len >= HEADER_LEN && end.count <= self.count(),
+                "the WAL part of a batch has {} bytes and {} of {} entries",
+                end.len,
+                end.count,
+                self.count()
+            );
+            part.truncate(end.len.max(HEADER_LEN));
+            encoding::set_count(&mut part, end.count);
         }
         part
     }
