@@ -241,3 +241,22 @@ fn a_foreign_comparator_and_a_flipped_byte_are_reported_with_the_file() {
     }
     assert!(found * 10 > size / 7 * 9, "{found} of {}", size / 7);
 }
+
+/// The iterator has seen a deletion before the merge operand.
+#[test]
+fn the_value_type_of_a_merged_value_is_that_of_its_newest_operand() {
+    let mut options = Options::in_memory();
+    options.update("merge_operator=stringappend").unwrap();
+    let mut file = SstFileWriter::create("1.sst", &options.db, &options.family).unwrap();
+    file.delete(b"a").unwrap();
+    file.merge(b"b", b"1").unwrap();
+    file.put(b"c", b"1").unwrap();
+    file.finish().unwrap();
+    let mut iter = SstFileReader::open("1.sst", &options).unwrap().iter(ReadOptions::default()).unwrap();
+    iter.seek_for_prev(b"a");
+    assert_eq!(iter.value_type(), None);
+    iter.seek_to_first();
+    assert_eq!((iter.key(), iter.value_type()), (&b"b"[..], Some(ValueType::Merge)));
+    iter.next();
+    assert_eq!((iter.key(), iter.value_type()), (&b"c"[..], Some(ValueType::Value)));
+}

@@ -261,6 +261,7 @@ impl<I: InternalIterator> Search<I> {
     pub(super) fn merge_forward(&mut self) {
         self.saved_key.clear();
         self.saved_key.extend_from_slice(key::user_key(self.source.key()));
+        self.saved_trailer = key::trailer(self.source.key());
         // An error drops this memory; the next merge allocates again.
         let mut operands = std::mem::take(&mut self.operands);
         base::invariant!(operands.is_empty(), "{} merge operands of another key are left", operands.len());
