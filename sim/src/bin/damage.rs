@@ -1,8 +1,8 @@
-//! `damage [--minutes N] [--cases N] [--threads N] [--writing N]`: the damage sweep, as JSON.
+//! `damage [--minutes N] [--cases N] [--threads N] [--writing N] [--repairing N]`: the damage sweep, as JSON.
 //!
 //! Runs every case of every fixture, or at least the given number of cases that change a file. The order of the cases
 //! is random. A run that ends early then covers all fixtures evenly. One case in `--writing` (default 16) is opened
-//! for writing, to check that no file is deleted. A case that takes longer than thirty seconds is a hang: the program
+//! for writing, to check that no file is deleted. One case in `--repairing` (default 16) is repaired. A case that takes longer than thirty seconds is a hang: the program
 //! reports the case and ends.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use ironstone_sim::damage::cases::{self, Case, kind_of};
 use ironstone_sim::damage::fixture::{Fixture, World};
+use ironstone_sim::damage::judge::How;
 use ironstone_sim::damage::{Class, Tally, judge};
 
 /// A case counts as hung after this number of checks without progress. The number of checks is not a time: if the
@@ -30,6 +31,7 @@ struct Sweep {
     judged: AtomicUsize,
     wanted: usize,
     writing: usize,
+    repairing: usize,
     deadline: Instant,
 }
 
@@ -39,17 +41,20 @@ struct Settings {
     cases: usize,
     threads: Option<usize>,
     writing: usize,
+    repairing: usize,
 }
 
 fn parse(mut arguments: lexopt::Parser) -> Result<Settings, lexopt::Error> {
     use lexopt::prelude::*;
-    let mut settings = Settings { minutes: 1.0, cases: usize::MAX, threads: None, writing: 16 };
+    let mut settings =
+        Settings { minutes: 1.0, cases: usize::MAX, threads: None, writing: 16, repairing: 16 };
     while let Some(argument) = arguments.next()? {
         match argument {
             Long("minutes") => settings.minutes = arguments.value()?.parse()?,
             Long("cases") => settings.cases = arguments.value()?.parse()?,
             Long("threads") => settings.threads = Some(arguments.value()?.parse()?),
             Long("writing") => settings.writing = arguments.value()?.parse::<usize>()?.max(1),
+            Long("repairing") => settings.repairing = arguments.value()?.parse::<usize>()?.max(1),
             _ => return Err(argument.unexpected()),
         }
     }
@@ -57,10 +62,12 @@ fn parse(mut arguments: lexopt::Parser) -> Result<Settings, lexopt::Error> {
 }
 
 fn main() -> ExitCode {
-    let Settings { minutes, cases, threads, writing } = match parse(lexopt::Parser::from_env()) {
+    let Settings { minutes, cases, threads, writing, repairing } = match parse(lexopt::Parser::from_env()) {
         Ok(settings) => settings,
         Err(error) => {
-            eprintln!("{error}\nusage: damage [--minutes N] [--cases N] [--threads N] [--writing N]");
+            eprintln!(
+                "{error}\nusage: damage [--minutes N] [--cases N] [--threads N] [--writing N] [--repairing N]"
+            );
             return ExitCode::from(2);
         }
     };
@@ -89,6 +96,7 @@ fn main() -> ExitCode {
         judged: AtomicUsize::new(0),
         wanted,
         writing,
+        repairing,
         deadline,
     });
     let threads =
@@ -145,12 +153,17 @@ fn work(sweep: &Sweep, beat: &AtomicU64) -> Tally {
         beat.store(index as u64, Ordering::Relaxed);
         let (fixture, cases) = &sweep.fixtures[f];
         let case = &cases[c];
-        let read_only = !index.is_multiple_of(sweep.writing);
-        let Some(judged) = judge::case(fixture, &mut worlds[f], case, read_only) else { continue };
+        let how = match (index.is_multiple_of(sweep.writing), index % sweep.repairing == sweep.repairing / 2)
+        {
+            (true, _) => How::Writing,
+            (false, true) => How::Repairing,
+            (false, false) => How::Reading,
+        };
+        let Some(judged) = judge::case(fixture, &mut worlds[f], case, how) else { continue };
         sweep.judged.fetch_add(1, Ordering::Relaxed);
         tally.add(fixture.name, case.damage.kind(), kind_of(&case.file), judged.class);
         if judged.class.is_bad() {
-            let how = if read_only { "reading" } else { "writing" };
+            let how = how.name();
             let words = format!(
                 "{} {} {:?} ({how}): {}: {}",
                 fixture.name,

@@ -9,7 +9,9 @@ use env::clock::ManualClock;
 use env::executor::Inline;
 use env::memory::{MemoryFs, Survivors};
 use env::rng::SeededRng;
-use ironstone::{CompactRangeOptions, Db, Family, FamilyDescriptor, Options, WriteBatch, WriteOptions};
+use ironstone::{
+    CompactRangeOptions, Db, Family, FamilyDescriptor, Options, Report, WriteBatch, WriteOptions,
+};
 use testkit::chance::Chance;
 
 use crate::state::Key;
@@ -122,6 +124,20 @@ impl Fixture {
         &self.states[self.states.len() - 1]
     }
 
+    /// Returns true if some state has this row.
+    pub fn had(&self, row: &(String, Vec<u8>), value: &[u8]) -> bool {
+        self.states.iter().any(|state| state.get(row).is_some_and(|own| own == value))
+    }
+
+    /// Repairs a copy of the fixture.
+    ///
+    /// # Errors
+    /// The error of the repair.
+    pub fn repair(&self, world: &World) -> ironstone::Result<Report> {
+        let (options, families) = settings(world, &self.options, &self.families)?;
+        ironstone::repair(DIR, options, families)
+    }
+
     /// Opens a copy of the fixture.
     ///
     /// # Errors
@@ -131,12 +147,21 @@ impl Fixture {
     }
 }
 
-fn open(world: &World, text: &str, families: &[String], read_only: bool) -> ironstone::Result<Db> {
+fn settings(
+    world: &World,
+    text: &str,
+    families: &[String],
+) -> ironstone::Result<(Options, Vec<FamilyDescriptor>)> {
     let mut options = Options::default();
     options.update(text)?;
     options.db.env = world.env.clone();
     let descriptor = |name: &String| FamilyDescriptor::new(name.as_str(), options.family.clone());
     let families = families.iter().map(descriptor).collect();
+    Ok((options, families))
+}
+
+fn open(world: &World, text: &str, families: &[String], read_only: bool) -> ironstone::Result<Db> {
+    let (options, families) = settings(world, text, families)?;
     if read_only {
         Db::open_read_only_with_families(DIR, options, families)
     } else {

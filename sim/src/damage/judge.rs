@@ -1,10 +1,13 @@
 //! Runs one case: damages a file, opens the database, reads every way, and classifies the result.
+//!
+//! A case can also be repaired. A repair may lose rows, and may bring back older values and deleted rows, if its report has a loss.
+//! Each row after the repair is a row of some state.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use engine::options::file::{self, ReadConfig};
-use ironstone::{Db, Error, ReadOptions};
+use ironstone::{Db, Error, Family, ReadOptions, Weight};
 
 use super::Class;
 use super::cases::{Case, Damage, kind_of};
@@ -21,9 +24,31 @@ fn verdict(class: Class, why: impl Into<String>) -> Verdict {
     Verdict { class, why: why.into() }
 }
 
+/// What happens to the damaged database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// It is opened for reading.
+    Reading,
+    /// It is opened for writing.
+    Writing,
+    /// It is repaired, and then opened for writing.
+    Repairing,
+}
+
+impl How {
+    /// Returns the word for the report.
+    pub fn name(self) -> &'static str {
+        match self {
+            How::Reading => "reading",
+            How::Writing => "writing",
+            How::Repairing => "repairing",
+        }
+    }
+}
+
 /// Damages a file of the fixture in `world`, judges the result, and restores the file. Returns `None` if the damage
 /// changes nothing. After an open for writing, the world is made again.
-pub fn case(fixture: &Fixture, world: &mut World, case: &Case, read_only: bool) -> Option<Verdict> {
+pub fn case(fixture: &Fixture, world: &mut World, case: &Case, how: How) -> Option<Verdict> {
     let original = fixture.files.get(&case.file)?;
     let damaged = case.damage.apply(&case.file, fixture);
     if damaged.as_ref() == Some(original) {
@@ -37,9 +62,12 @@ pub fn case(fixture: &Fixture, world: &mut World, case: &Case, read_only: bool) 
         None => drop(world.env.fs.unlink(&place)),
         Some(bytes) => drop(world.disk.damage(&place, |content| *content = bytes)),
     }
-    let judged = catch_unwind(AssertUnwindSafe(|| judge(fixture, world, case, read_only)));
+    let judged = catch_unwind(AssertUnwindSafe(|| match how {
+        How::Repairing => repaired(fixture, world),
+        _ => judge(fixture, world, case, how == How::Reading),
+    }));
     let judged = judged.unwrap_or_else(|_| verdict(Class::Crash, "a panic"));
-    if !read_only || judged.class == Class::Crash {
+    if how != How::Reading || judged.class == Class::Crash {
         *world = World::new(&fixture.files);
     } else if case.damage == Damage::Missing {
         world.write(&std::iter::once((case.file.clone(), original.clone())).collect());
@@ -75,6 +103,51 @@ fn judge(fixture: &Fixture, world: &World, case: &Case, read_only: bool) -> Verd
         Some(name) => verdict(Class::Deleted, format!("{name} is gone; {}", judged.why)),
         None => judged,
     }
+}
+
+/// Repairs the damaged database, and judges the report and the rows. A refused repair is an error like that of an open.
+fn repaired(fixture: &Fixture, world: &World) -> Verdict {
+    let report = match fixture.repair(world) {
+        Ok(report) => report,
+        // The error of a repair can concern a whole database, which has no offset.
+        Err(error) => return verdict(Class::Detected, error.to_string()),
+    };
+    let says_loss = report.weight() == Some(Weight::Loss);
+    let what = || {
+        report.problems.iter().map(|p| format!("{:?} {}", p.weight, p.what)).collect::<Vec<_>>().join("; ")
+    };
+    let db = match fixture.open(world, false) {
+        Ok(db) => db,
+        Err(error) => return verdict(Class::Wrong, format!("after a repair: {error}; {}", what())),
+    };
+    let found = match db.families().iter().try_fold(Rows::new(), scan) {
+        Ok(found) => found,
+        Err(error) => return verdict(Class::Wrong, format!("after a repair: {error}; {}", what())),
+    };
+    // Ignore the result of the close: nothing was written.
+    let _ = db.close();
+    if let Some((row, _)) = found.iter().find(|(row, value)| !fixture.had(row, value)) {
+        let key = row.1.escape_ascii();
+        return verdict(Class::Wrong, format!("a repair made the row {key}; {}", what()));
+    }
+    if found == *fixture.base() {
+        return verdict(Class::Harmless, "");
+    }
+    match says_loss {
+        true => verdict(Class::Detected, what()),
+        false => verdict(Class::Rollback, format!("a repair lost rows without a word: {}", what())),
+    }
+}
+
+/// Adds all rows of a column family.
+fn scan(mut rows: Rows, family: &Family) -> ironstone::Result<Rows> {
+    let mut iter = family.iter_with(options_for_reading())?;
+    iter.seek_to_first();
+    while iter.valid() {
+        rows.insert((family.name().to_string(), iter.key().to_vec()), iter.value().to_vec());
+        iter.next();
+    }
+    iter.status().map(|()| rows)
 }
 
 /// Judges the OPTIONS file: it must read as before, or the error must name file and offset.

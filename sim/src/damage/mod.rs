@@ -5,6 +5,8 @@
 //!  cases     every bit of every byte, sectors, cuts at every byte, missing files, swapped files, older files
 //!  judge     opens the database, reads it in every way, compares with every state that the database ever had
 //! ```
+//! A part of the cases is repaired instead.
+//!
 //! The rules: no damage may be silent, no case may panic or hang, an open that fails may delete no file, and an error
 //! must name file and offset.
 
@@ -147,6 +149,7 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::cases::{Damage, all};
+    use super::judge::How;
     use super::{fixture, judge};
 
     #[test]
@@ -155,8 +158,8 @@ mod tests {
         for fixture in fixture::Fixture::all() {
             let mut world = fixture::World::new(&fixture.files);
             let others = all(&fixture).into_iter().filter(|case| matches!(case.damage, Damage::Other { .. }));
-            for (case, read_only) in others.flat_map(|case| [(case.clone(), true), (case, false)]) {
-                let Some(judged) = judge::case(&fixture, &mut world, &case, read_only) else { continue };
+            for (case, how) in others.flat_map(|case| [(case.clone(), How::Reading), (case, How::Writing)]) {
+                let Some(judged) = judge::case(&fixture, &mut world, &case, how) else { continue };
                 if judged.class.is_bad() {
                     bad.push(format!("{} {case:?}: {}: {}", fixture.name, judged.class.name(), judged.why));
                 }
