@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use env::clock::ManualClock;
-use ironstone::ttl::{TtlDb, TtlFamily};
+use ironstone::ttl::{self, TtlDb, TtlFamily};
 use ironstone::{FamilyDescriptor, Options, ReadOptions, WriteBatch, WriteOptions};
 use testkit::chance::Chance;
 
@@ -145,6 +145,11 @@ impl Aging {
         self.agree("get", at, &key, found.as_deref())?;
         let found = family.get_with(&key, &options).map_err(told("get_with"))?;
         self.agree("get_with", at, &key, found.as_deref())?;
+        let same_family = self.db().family_of(family.plain_family()).map_err(told("family_of"))?;
+        same("ttl of the same family", &same_family.ttl(), &self.ttls[at])?;
+        let stored = family.plain_family().get(&key).map_err(told("plain get"))?;
+        let plain = stored.as_ref().map(|stored| ttl::value_of(stored)).transpose();
+        same("value_of", &plain.map_err(told("value_of"))?, &found.as_deref())?;
         let keys: Vec<Vec<u8>> = (0..chance.below(10)).map(|_| super::key(chance)).collect();
         let wanted: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
         for (key, found) in keys.iter().zip(family.multi_get_with(&wanted, &options)) {

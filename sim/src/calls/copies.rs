@@ -195,6 +195,14 @@ impl Copies {
             }
             2 => self.engine.garbage_collect().map_err(told("garbage_collect"))?,
             _ => {
+                if chance.percent(50) {
+                    // Without metadata and without options.
+                    let id = self.engine.create_new_backup(&self.db).map_err(told("create_new_backup"))?;
+                    self.kept.push(Kept { id, state: self.state.clone(), words: Vec::new() });
+                    self.engine.stop_backup();
+                    let stopped = self.engine.create_new_backup(&self.db).map_err(|error| error.kind());
+                    same("backup of a stopped engine", &stopped.is_err(), &true)?;
+                }
                 let backups = BackupEngineOptions::new("/backups");
                 let opened = BackupEngine::open(backups, &self.options.db.env);
                 self.engine = opened.map_err(told("open of the backups"))?;

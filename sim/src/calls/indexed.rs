@@ -1,7 +1,10 @@
 //! Write batches with an index, over a database.
 
+use std::collections::BTreeMap;
+
 use ironstone::{
-    Db, Family, Kind, Order, ReadOptions, WriteBatchWithIndex, WriteBatchWithIndexOptions, WriteOptions,
+    Db, Family, Kind, Order, ReadOptions, Subcode, WideColumns, WriteBatchWithIndex,
+    WriteBatchWithIndexOptions, WriteOptions, WriteType,
 };
 use testkit::chance::Chance;
 
@@ -15,7 +18,9 @@ pub(super) struct Indexed {
     state: State,
     batch: WriteBatchWithIndex,
     overlay: Overlay,
-    saves: Vec<(Overlay, u32)>,
+    /// The type of the newest record of each key.
+    types: BTreeMap<Key, WriteType>,
+    saves: Vec<(Overlay, BTreeMap<Key, WriteType>, u32)>,
     count: u32,
 }
 
@@ -30,9 +35,9 @@ impl Indexed {
         let families: Result<Vec<_>, _> = FAMILIES.iter().map(|name| db.family(name)).collect();
         let families = families.map_err(told("family"))?;
         let state = vec![Default::default(); FAMILIES.len()];
-        let (overlay, saves) = Default::default();
+        let (overlay, types, saves) = Default::default();
         let batch = batch(true);
-        Ok(Indexed { db, families, state, batch, overlay, saves, count: 0 })
+        Ok(Indexed { db, families, state, batch, overlay, types, saves, count: 0 })
     }
 
     fn change(&mut self, chance: &mut Chance) -> Result<(), String> {
@@ -50,6 +55,13 @@ impl Indexed {
         };
         done.map_err(told("change of a batch"))?;
         self.overlay.change(&key, &change);
+        let kind = match change {
+            Change::Put(_) => WriteType::Put,
+            Change::Entity(_) => WriteType::PutEntity,
+            Change::Delete => WriteType::Delete,
+            Change::Merge(_) => WriteType::Merge,
+        };
+        self.types.insert(key, kind);
         self.count += 1;
         Ok(())
     }
@@ -67,6 +79,7 @@ impl Indexed {
             (Ok(found), Some(expected)) => same("get_from_batch", &found, &expected)?,
             (found, expected) => return Err(format!("get_from_batch: {found:?} and not {expected:?}")),
         }
+        self.read_entity(family, &at, &options, &expected)?;
         let keys: Vec<Vec<u8>> = (0..chance.below(12)).map(|_| key(chance)).collect();
         let borrowed: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
         let found = self.batch.multi_get_from_batch_and_db(family, &borrowed, &options);
@@ -81,12 +94,53 @@ impl Indexed {
         Ok(())
     }
 
+    /// Compares reads of a key as an entity with its value. The value of a key is the default column.
+    fn read_entity(
+        &self,
+        family: &Family,
+        at: &Key,
+        options: &ReadOptions,
+        expected: &Option<Vec<u8>>,
+    ) -> Result<(), String> {
+        let value = |columns: Option<WideColumns>| columns.map(|columns| columns.default_column().to_vec());
+        let both = self.batch.get_entity_from_batch_and_db(family, &at.bytes, options);
+        same("get_entity_from_batch_and_db", &value(both.map_err(told("entity"))?), expected)?;
+        for both in self.batch.multi_get_entity_from_batch_and_db(family, &[&at.bytes, &at.bytes], options) {
+            let found = value(both.map_err(told("entities"))?);
+            same("multi_get_entity_from_batch_and_db", &found, expected)?;
+        }
+        let alone = self.batch.get_entity_from_batch_in(family, &at.bytes).map(value);
+        match (alone, self.overlay.alone(at)) {
+            (Err(error), None) if error.kind() == Kind::MergeInProgress => Ok(()),
+            (Ok(found), Some(expected)) => same("get_entity_from_batch", &found, &expected),
+            (found, expected) => Err(format!("get_entity_from_batch: {found:?} and not {expected:?}")),
+        }
+    }
+
+    /// Adds a record that the limit of the batch rejects. The batch does not change.
+    fn exceed(&mut self) -> Result<(), String> {
+        let (count, size) = (self.batch.count(), self.batch.data_size());
+        same("size", &size, &self.batch.to_batch().data_size())?;
+        self.batch.set_max_bytes(size);
+        let done = self.batch.put_in(&self.families[1], b"key", b"too much");
+        let done = done.map_err(|error| (error.kind(), error.subcode()));
+        same("put above the limit", &done, &Err((Kind::Aborted, Subcode::MemoryLimit)))?;
+        self.batch.set_max_bytes(0);
+        same("batch after a rejection", &(self.batch.count(), self.batch.data_size()), &(count, size))
+    }
+
     fn iterate(&mut self, chance: &mut Chance) -> Result<(), String> {
         let at = chance.below(2) as usize;
         let options = ReadOptions { total_order_seek: true, ..ReadOptions::default() };
         let iter = self.batch.iter_with_base(&self.families[at], options.clone());
         let rows = self.overlay.rows(at, &self.state);
-        walk("iter_with_base", &mut iter.map_err(told("iter_with_base"))?, &rows, chance)?;
+        let mut iter = iter.map_err(told("iter_with_base"))?;
+        walk("iter_with_base", &mut iter, &rows, chance)?;
+        if iter.valid() {
+            let (value, pinned) = (iter.value().to_vec(), iter.pinned_value());
+            iter.next();
+            same("a pinned value after a move", &pinned.to_vec(), &value)?;
+        }
         let (a, b) = (key(chance), key(chance));
         let (lower, upper) = (a.clone().min(b.clone()), a.max(b));
         // The base iterator needs the same bounds, because an iterator over a batch limits only the records of the
@@ -108,9 +162,12 @@ impl Indexed {
     fn records(&self, at: usize) -> Result<(), String> {
         let mut iter = self.batch.iter_in(&self.families[at]);
         let mut keys: Vec<Vec<u8>> = Vec::new();
+        // The first record of a key is its newest record.
+        let mut newest = BTreeMap::new();
         iter.seek_to_first();
         while iter.valid() {
             keys.push(iter.key().to_vec());
+            newest.entry(iter.key().to_vec()).or_insert(iter.write_type());
             iter.next();
         }
         if !keys.is_sorted() {
@@ -127,17 +184,26 @@ impl Indexed {
         keys.dedup();
         let expected: Vec<_> =
             self.overlay.keys().filter(|k| k.family == at).map(|k| k.bytes.clone()).collect();
-        same("keys of the records", &keys, &expected)
+        same("keys of the records", &keys, &expected)?;
+        for (bytes, found) in newest {
+            let key = Key { family: at, bytes };
+            same(
+                &format!("type of the newest record of {key:02x?}"),
+                &found,
+                &self.types.get(&key).copied(),
+            )?;
+        }
+        Ok(())
     }
 
     fn save_points(&mut self, chance: &mut Chance) -> Result<(), String> {
         match chance.below(3) {
             0 => {
                 self.batch.set_save_point();
-                self.saves.push((self.overlay.clone(), self.count));
+                self.saves.push((self.overlay.clone(), self.types.clone(), self.count));
             }
             1 => match (self.batch.rollback_to_save_point(), self.saves.pop()) {
-                (Ok(()), Some(save)) => (self.overlay, self.count) = save,
+                (Ok(()), Some(save)) => (self.overlay, self.types, self.count) = save,
                 (Err(error), None) if error.kind() == Kind::NotFound => {}
                 (done, save) => return Err(format!("rollback: {done:?} with the save point {save:?}")),
             },
@@ -160,7 +226,7 @@ impl Indexed {
             }
             self.overlay.apply(&mut self.state);
         }
-        (self.overlay, self.saves, self.count) = Default::default();
+        (self.overlay, self.types, self.saves, self.count) = Default::default();
         if chance.percent(50) {
             self.batch.clear();
         } else {
@@ -187,6 +253,7 @@ impl World for Indexed {
             70..82 => self.iterate(chance),
             82..90 => self.save_points(chance),
             90..96 => self.finish(chance),
+            96 if chance.percent(50) => self.exceed(),
             96 => {
                 self.batch.put_log_data(b"words for the WAL").map_err(|e| e.to_string())?;
                 Ok(())

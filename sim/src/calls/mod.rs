@@ -8,18 +8,26 @@
 //!           aging         databases with a time to live
 //!           copies        checkpoints, backups, exports, SST files, secondaries, the WAL as a stream
 //!           stamped       column families with timestamps
+//!           batches       write batches: records, sizes, save points, limits, the part for the WAL
+//!           shaped        ingestion behind, compaction filters, WAL filters, column families without memtables
+//!           observed      metrics, history of statistics, traces of blocks and files, derived options
+//!           waits         transactions on threads that wait for each other's locks
 //!           control       deletion of files, background work, destruction, embedded blobs, traces
 //! ```
-//! A world runs on a disk in memory without faults. Not here: crashes (`crash`, `prepared`, `crate::copies`).
+//! A world runs on a disk in memory without faults, and in one thread, except `waits`. Not here: crashes (`crash`, `prepared`, `crate::copies`).
 
 mod aging;
+mod batches;
 mod control;
 mod copies;
 mod entities;
 mod indexed;
+mod observed;
 mod overlay;
+mod shaped;
 mod stamped;
 mod transactions;
+mod waits;
 
 use std::sync::Arc;
 
@@ -32,10 +40,10 @@ use ironstone::{FamilyDescriptor, Options};
 use testkit::chance::Chance;
 
 use crate::random::Ran;
-use crate::sample::{self, Fixed};
+use crate::sample::{self, Fixed, Timestamps};
 
 /// The number of worlds. The transactions have four of them.
-const WORLDS: u64 = 10;
+const WORLDS: u64 = 14;
 
 /// The column families of each world.
 const FAMILIES: [&str; 2] = ["default", "second"];
@@ -75,6 +83,10 @@ fn run(seed: u64, len: usize) -> Result<Ran, String> {
         6 => Box::new(aging::Aging::new(&setting).map_err(|w| failed(0, w))?),
         7 => Box::new(copies::Copies::new(&setting).map_err(|w| failed(0, w))?),
         8 => Box::new(stamped::Stamped::new(&setting).map_err(|w| failed(0, w))?),
+        9 => Box::new(batches::Batches::new(&setting).map_err(|w| failed(0, w))?),
+        10 => Box::new(waits::Waits::new(seed, &setting).map_err(|w| failed(0, w))?),
+        11 => Box::new(observed::Observed::new(&setting).map_err(|w| failed(0, w))?),
+        12 => Box::new(shaped::Shaped::new(seed, &setting).map_err(|w| failed(0, w))?),
         _ => Box::new(control::Control::new(&setting).map_err(|w| failed(0, w))?),
     };
     for at in 1..=len {
@@ -95,7 +107,7 @@ struct Setting {
 
 impl Setting {
     fn draw(seed: u64, chance: &mut Chance) -> Setting {
-        let fixed = Fixed { reverse: false, levels: 7, stamped: false, plain: false };
+        let fixed = Fixed { reverse: false, levels: 7, timestamps: Timestamps::None, plain: false };
         let (sample, mut options) = sample::options(&mut Chance::new(chance.next()), fixed);
         let clock = Arc::new(ManualClock::new(1_700_000_000_000_000));
         options.db.env = Env {

@@ -6,9 +6,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use format::wide::{self, Column};
 use ironstone::{
     Db, Family, FamilyDescriptor, FlushOptions, IngestExternalFileOptions, Kind, Options, ReadOptions,
-    Snapshot, SstFileWriter, WriteBatch, WriteOptions,
+    Snapshot, SstFileWriter, WriteBatch, WriteBatchWithIndex, WriteOptions,
 };
 use testkit::chance::Chance;
 
@@ -170,11 +171,7 @@ impl Stamped {
                 history.delete_range(&begin, &end, now);
             }
             8 => {
-                let mut batch = WriteBatch::new();
-                for family in &self.families {
-                    batch.put_at(family.id(), &key, &ts, b"in a batch");
-                }
-                self.db().write(batch).map_err(told("write"))?;
+                self.write_batch(&key, &ts, chance)?;
                 let all = self.state.iter_mut();
                 all.for_each(|history| history.set(&key, now, Some(b"in a batch".to_vec())));
             }
@@ -185,6 +182,47 @@ impl Stamped {
             }
         }
         Ok(())
+    }
+
+    /// Writes the key to each column family, with one batch. The batch can get its timestamps last.
+    fn write_batch(&self, key: &[u8], ts: &[u8], chance: &mut Chance) -> Result<(), String> {
+        let (db, value, mut batch) = (self.db(), &b"in a batch"[..], WriteBatch::new());
+        match chance.below(3) {
+            0 => {
+                let (mut entity, is_entity) = (Vec::new(), chance.percent(50));
+                let columns = [Column::inline(b"", value), Column::inline(b"other", b"column")];
+                wide::encode(&columns, &mut entity).map_err(told("an entity"))?;
+                for family in &self.families {
+                    match is_entity {
+                        true => batch.put_encoded_entity_at(family.id(), key, ts, &entity),
+                        false => batch.put_at(family.id(), key, ts, value),
+                    };
+                }
+            }
+            1 => {
+                for family in &self.families {
+                    batch.put_at(family.id(), key, &[0; 8], value);
+                    batch.expect_timestamp(family.id(), 8);
+                }
+                rejected("a batch without timestamps", Kind::InvalidArgument, db.write(&mut batch))?;
+                let short = batch.update_timestamps(b"short", |_| 8);
+                rejected("short timestamps of a batch", Kind::InvalidArgument, short)?;
+                batch.update_timestamps(ts, |_| 8).map_err(told("update_timestamps"))?;
+            }
+            _ => {
+                let mut indexed = WriteBatchWithIndex::new();
+                for family in &self.families {
+                    indexed.put_in(family, key, value).map_err(told("put_in of an indexed batch"))?;
+                }
+                let early = indexed.write(db, &WriteOptions::default());
+                rejected("an indexed batch without timestamps", Kind::InvalidArgument, early)?;
+                indexed.update_timestamps(ts, |_| 8).map_err(told("update_timestamps"))?;
+                return indexed
+                    .write(db, &WriteOptions::default())
+                    .map_err(told("write of an indexed batch"));
+            }
+        }
+        db.write(batch).map_err(told("write"))
     }
 
     /// Draws a time at which column family `at` can be read.

@@ -10,15 +10,17 @@
 //! The model counts commits. A snapshot and a tracked key each store the count at their creation.
 
 mod facts;
+mod more;
 mod own;
 mod reads;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use ironstone::{
-    Db, Family, Kind, OccValidationPolicy, OptimisticTransactionDb, OptimisticTransactionDbOptions,
-    OptimisticTransactionOptions, Options, ReadOptions, Snapshot, Transaction, TransactionDb,
-    TransactionDbOptions, TransactionOptions, TransactionState, TxnDbWritePolicy, WriteBatch, WriteOptions,
+    Db, Family, Kind, OccLockBuckets, OccValidationPolicy, OptimisticTransactionDb,
+    OptimisticTransactionDbOptions, OptimisticTransactionOptions, Options, ReadOptions, Snapshot,
+    Transaction, TransactionDb, TransactionDbOptions, TransactionOptions, TransactionState, TxnDbWritePolicy,
+    WriteBatch, WriteOptions,
 };
 use testkit::chance::Chance;
 
@@ -133,7 +135,15 @@ impl Transactions {
                 Base::Pessimistic(opened.map_err(told("open"))?)
             }
             Flavor::Optimistic(validate_policy) => {
-                let transactions = OptimisticTransactionDbOptions { validate_policy, ..Default::default() };
+                // With few locks, different keys share a lock.
+                let shared = OccLockBuckets::new(100);
+                same("memory of 100 locks", &(shared.approximate_memory_usage() >= 100), &true)?;
+                let shared_lock_buckets = Some(shared);
+                let transactions = OptimisticTransactionDbOptions {
+                    validate_policy,
+                    shared_lock_buckets,
+                    ..Default::default()
+                };
                 let opened =
                     OptimisticTransactionDb::open_with("/db", self.options.clone(), transactions, families);
                 Base::Optimistic(opened.map_err(told("open"))?)
@@ -183,7 +193,11 @@ impl Transactions {
             }
         };
         same("detects deadlocks", &handle.is_deadlock_detect(), &(detects && self.is_pessimistic()))?;
-        let own = Own { snapshot: set_snapshot.then_some(self.commits), ..Own::default() };
+        let own = Own {
+            snapshot: set_snapshot.then_some(self.commits),
+            began: Some(self.options.db.env.clock.now_micros()),
+            ..Own::default()
+        };
         self.running.push(Running { handle, own });
         Ok(())
     }
@@ -422,7 +436,8 @@ impl Transactions {
             return handle.rollback().map_err(told("rollback"));
         }
         let conflict = own.tracked.iter().any(|(key, used)| self.changed_at(key) > used.at);
-        let stamped = self.flavor == Flavor::Policy(TxnDbWritePolicy::WriteCommitted) && chance.percent(15);
+        let committed = self.flavor == Flavor::Policy(TxnDbWritePolicy::WriteCommitted);
+        let stamped = committed && own.commit_timestamp.is_none() && chance.percent(15);
         let timestamp = stamped.then(|| self.stamped.next(chance));
         let committed = match timestamp {
             None => handle.commit(),
@@ -440,6 +455,11 @@ impl Transactions {
                 return Ok(());
             }
             other => return Err(format!("commit: {other:?}, conflict {conflict}")),
+        }
+        let number = handle.committed_sequence();
+        if own.overlay.keys().next().is_some() && (number.is_zero() || number > self.base().latest_sequence())
+        {
+            return Err(format!("a commit has the sequence number {number}"));
         }
         self.commits += 1;
         own.overlay.apply(&mut self.state);
@@ -557,6 +577,9 @@ impl World for Transactions {
             return self.begin(chance);
         }
         let at = chance.below(self.running.len() as u64) as usize;
+        if chance.percent(10) {
+            return self.more(at, chance);
+        }
         match chance.below(100) {
             0..35 => self.write(at, chance),
             35..50 => self.read(at, chance),

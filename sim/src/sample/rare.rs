@@ -8,16 +8,15 @@
 //!
 //! | option | reason |
 //! |---|---|
-//! | `enable_blob_direct_write`, `use_udi_as_primary_index`, `user_defined_index_factory` | any other value is refused |
+//! | `enable_blob_direct_write`, `use_udi_as_primary_index`, `user_defined_index_factory` | any other value is refused; [`crate::calls`] checks the refusals |
 //! | `use_direct_io_for_compaction_reads`, `use_direct_io_for_flush_and_compaction` | campaigns create their databases in a directory in memory, where the system can refuse direct I/O |
-//! | `statistics`, `wal_filter`, `compaction_filter_factory` | objects without a text; `statistics` is an object of each campaign, filters change results |
-//! | `allow_ingest_behind`, `cf_allow_ingest_behind` | must stay on once they are on; the tests of `ingest` and `differ` ingest behind |
-//! | `disallow_memtable_writes` | refuses every write |
-//! | `persist_user_defined_timestamps` | needs a family with timestamps; the tests of `timestamps_toggled` draw lives with both values |
+//! | `statistics`, `wal_filter`, `compaction_filter_factory` | objects without a text; worlds of [`crate::calls`] have them |
+//! | `allow_ingest_behind`, `cf_allow_ingest_behind`, `disallow_memtable_writes` | change what a database holds; a world of [`crate::calls`] has them |
+//! | `persist_user_defined_timestamps` | belongs to the whole life of a database: [`super::Timestamps`] |
 //! | `compat` | lowers formats; the tests of `releases` open such databases with the named release |
 //! | `memory_budget_bytes` | [`memory_budget`] draws the same limit as an object |
 //! | `huge_page_tlb_size` | neither engine reads it from a text |
-//! | `user_key_len`, `full_scan_mode`, `cuckoo_block_size`, `identity_as_first_hash`, `max_search_depth`, `use_module_hash` | options of plain and cuckoo tables that refuse keys or seeks |
+//! | `user_key_len`, `full_scan_mode` | options of plain tables that refuse keys or seeks |
 
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
 //! Ingestion and export of SST files, and the metadata of files.
 
 use ironstone::{
-    Checkpoint, CompactionOptions, FamilyDescriptor, FlushOptions, IngestExternalFileArg,
-    IngestExternalFileOptions, Kind, LiveFilesStorageInfoOptions, ReadOptions, SstFileReader, SstFileWriter,
-    WaitForCompactOptions,
+    Checkpoint, CompactionOptions, FamilyDescriptor, FileIngestionHandle, FlushOptions,
+    IngestExternalFileArg, IngestExternalFileOptions, Kind, LiveFilesStorageInfoOptions, ReadOptions,
+    SstFileReader, SstFileWriter, ValueType, WaitForCompactOptions,
 };
 use testkit::chance::Chance;
 use testkit::model::Model;
@@ -57,9 +57,13 @@ impl Copies {
             ..IngestExternalFileOptions::default()
         };
         let given = IngestExternalFileArg::new(family, [&path], &options);
-        let done = match chance.below(3) {
+        let done = match chance.below(4) {
             0 => family.ingest_external_files([&path], &options),
             1 => self.db.ingest_external_files_with(vec![given]),
+            2 => {
+                let prepared = self.db.prepare_file_ingestion(vec![given]);
+                prepared.and_then(|handle| FileIngestionHandle::commit_together(vec![handle]))
+            }
             _ => self.db.prepare_file_ingestion(vec![given]).and_then(|handle| handle.commit()),
         };
         done.map_err(told("ingestion"))?;
@@ -84,6 +88,17 @@ impl Copies {
         reader.verify_num_entries(&options).map_err(told("verify_num_entries"))?;
         let mut iter = reader.iter(options.clone()).map_err(told("iter of an SST file"))?;
         walk("an SST file", &mut iter, &rows.rows(), chance)?;
+        iter.seek_to_first();
+        if iter.valid() {
+            let (value, pinned) = (iter.value().to_vec(), iter.pinned_value());
+            // The iterator merges operands, and skips deletions.
+            let types = [Some(ValueType::Value), Some(ValueType::Merge)];
+            if !types.contains(&iter.value_type()) {
+                return Err(format!("type of an entry: {:?}", iter.value_type()));
+            }
+            iter.next();
+            same("a pinned value after a move", &pinned.to_vec(), &value)?;
+        }
         let keys: Vec<Vec<u8>> = (0..6).map(|_| key(chance)).collect();
         let wanted: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
         for (key, found) in keys.iter().zip(reader.multi_get(&wanted, &options)) {

@@ -49,6 +49,10 @@ pub(super) struct Own {
     /// True after a recovery: the transaction holds no locks. The program must commit the transaction or roll it back
     /// before the next write of these keys.
     pub is_recovered: bool,
+    /// The time of the begin in microseconds. A recovered transaction has none.
+    pub began: Option<u64>,
+    pub read_timestamp: Option<u64>,
+    pub commit_timestamp: Option<u64>,
 }
 
 impl Own {
@@ -86,6 +90,11 @@ impl Own {
             Change::Merge(_) => 2,
             Change::Entity(_) => 3,
         }] += 1;
+    }
+
+    /// Returns the keys that the transaction tracks exclusively.
+    pub fn exclusive(&self) -> Vec<Key> {
+        self.tracked.iter().filter(|(_, tracked)| tracked.exclusive).map(|(key, _)| key.clone()).collect()
     }
 
     /// Returns the keys whose read for update can be undone: keys that were read for update since the newest save
