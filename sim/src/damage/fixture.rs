@@ -125,7 +125,7 @@ impl Fixture {
     }
 
     /// Returns true if some state has this row.
-    pub fn had(&self, row: &(String, Vec<u8>), value: &[u8]) -> bool {
+    pub fn had(&self, row: &Key, value: &[u8]) -> bool {
         self.states.iter().any(|state| state.get(row).is_some_and(|own| own == value))
     }
 

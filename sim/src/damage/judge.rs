@@ -127,7 +127,7 @@ fn repaired(fixture: &Fixture, world: &World) -> Verdict {
     // Ignore the result of the close: nothing was written.
     let _ = db.close();
     if let Some((row, _)) = found.iter().find(|(row, value)| !fixture.had(row, value)) {
-        let key = row.1.escape_ascii();
+        let key = row.bytes.escape_ascii();
         return verdict(Class::Wrong, format!("a repair made the row {key}; {}", what()));
     }
     if found == *fixture.base() {
@@ -144,7 +144,7 @@ fn scan(mut rows: Rows, family: &Family) -> ironstone::Result<Rows> {
     let mut iter = family.iter_with(options_for_reading())?;
     iter.seek_to_first();
     while iter.valid() {
-        rows.insert((family.name().to_string(), iter.key().to_vec()), iter.value().to_vec());
+        rows.insert(Key::new(family.name(), iter.key()), iter.value().to_vec());
         iter.next();
     }
     iter.status().map(|()| rows)
