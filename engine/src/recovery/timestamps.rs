@@ -19,8 +19,9 @@ use crate::family::FamilySet;
 #[derive(Clone, Debug, Default)]
 pub(super) struct RecordedSizes {
     sizes: Vec<(FamilyId, usize)>,
-    /// True if every column family has timestamps of the stated size. Then no batch is read for its column families.
-    all_equal: bool,
+    /// True if no column family has timestamps, and none is stated to have them. Then no batch is read for its column
+    /// families.
+    all_plain: bool,
 }
 
 /// What happens to the keys of a column family.
@@ -49,9 +50,9 @@ impl RecordedSizes {
     }
 
     fn compare(&mut self, families: &FamilySet) {
-        let is_equal = |id, size| matches!(self.change(id, size), Ok(Change::Keep));
+        let is_plain = |id, size| size == 0 && matches!(self.change(id, size), Ok(Change::Keep));
         let all = families.all();
-        self.all_equal = all.iter().all(|f| is_equal(f.id(), f.order().user.timestamp_size()));
+        self.all_plain = all.iter().all(|f| is_plain(f.id(), f.order().user.timestamp_size()));
     }
 
     /// Returns the change for a column family whose timestamps have `size` bytes now.
@@ -76,13 +77,29 @@ impl RecordedSizes {
     /// InvalidArgument for a size that is not 0 and differs from the size of the column family, and for a section of a
     /// write-unprepared transaction that needs a change. Corruption for a key that is shorter than its timestamp.
     pub fn converted(&self, bytes: &[u8], families: &FamilySet) -> Result<Option<Vec<u8>>> {
-        if self.all_equal {
+        if self.all_plain {
             return Ok(None);
         }
         let batch = Batch::new(bytes)?;
         let change_of = |record: &Record<'_>| {
-            let family = record.family().and_then(|id| families.get(id));
-            family.map_or(Ok(Change::Keep), |f| self.change(f.id(), f.order().user.timestamp_size()))
+            let Some(family) = record.family().and_then(|id| families.get(id)) else {
+                return Ok(Change::Keep);
+            };
+            let size = family.order().user.timestamp_size();
+            let change = self.change(family.id(), size)?;
+            let stated = match change {
+                Change::Keep => size,
+                Change::Add(_) => 0,
+                Change::Remove(stated) => stated,
+            };
+            let shortest = record.entry().map(|(value_type, key, value)| match value_type {
+                ValueType::RangeDeletion => key.len().min(value.len()),
+                _ => key.len(),
+            });
+            match shortest.is_some_and(|len| len < stated) {
+                true => Err(Error::corruption("a key of the WAL is shorter than its timestamp")),
+                false => Ok(change),
+            }
         };
         let mut is_changed = false;
         for record in batch.records() {
@@ -114,13 +131,6 @@ impl RecordedSizes {
                     append(&mut out, &record.with_keys(&mut keys, add));
                 }
                 Change::Remove(size) => {
-                    let shortest = record.entry().map(|(value_type, key, value)| match value_type {
-                        ValueType::RangeDeletion => key.len().min(value.len()),
-                        _ => key.len(),
-                    });
-                    if shortest.is_some_and(|len| len < size) {
-                        return Err(Error::corruption("a key of the WAL is shorter than its timestamp"));
-                    }
                     let remove = |key: &[u8], out: &mut Vec<u8>| {
                         out.extend_from_slice(&key[..key.len().saturating_sub(size)]);
                     };

@@ -385,6 +385,34 @@ fn a_repair_of_a_damaged_wal_keeps_the_keys_from_before_a_change_of_timestamps()
     }
 }
 
+#[test]
+fn a_record_of_a_wal_with_a_key_that_is_shorter_than_its_timestamp_is_damaged() {
+    let (plain, mut stamped) = both("wal_recovery_mode=kSkipAnyCorruptedRecords");
+    let fs = plain.db.env.fs.clone();
+    let wal_of = |dir: &str| {
+        let names = fs.list(Path::new(dir)).unwrap();
+        Path::new(dir).join(names.iter().filter(|name| name.ends_with(".log")).max().unwrap())
+    };
+    let db = Db::open("plain", plain).unwrap();
+    db.put(b"short", b"v").unwrap();
+    drop(db);
+    let records = fs.read_all(&wal_of("plain"), u64::MAX).unwrap();
+    stamped.update("persist_user_defined_timestamps=true").unwrap();
+    let db = Db::open("data", stamped.clone()).unwrap();
+    put(&db, b"k", 1, b"v");
+    drop(db);
+    let wal = wal_of("data");
+    // The first record has the size of the timestamps: 7 bytes of header, 4 bytes of the column family, 2 bytes of size.
+    let mut bytes = fs.read_all(&wal, u64::MAX).unwrap()[..13].to_vec();
+    bytes.extend(records);
+    fs.unlink(&wal).unwrap();
+    let mut out = fs.create(&wal, &Default::default()).unwrap();
+    out.append(&bytes).unwrap();
+    out.close().unwrap();
+    let db = Db::open("data", stamped).unwrap();
+    assert_eq!(scan(&db, at(9)), []);
+}
+
 /// One of the lives of a database whose timestamps are turned on and off, compared with a model.
 fn live(seed: u64) {
     let mut chance = Chance::new(seed);
