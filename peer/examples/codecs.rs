@@ -9,6 +9,14 @@
 //! speed of the reference library; both sides decompress what Ironstone compressed. `size` is the size with Ironstone divided by the
 //! size with the reference library, without the length that RocksDB and Ironstone store before an LZ4 stream. A block that does not
 //! become smaller counts with its own size.
+//!
+//! The time of large blocks depends on other work of the machine. Instructions do not:
+//!
+//! ```text
+//! valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect='*codecs*counted*' \
+//!     target/release/examples/codecs count lz4 tables 4096 ours
+//! ```
+//! This compresses one content once, in blocks of 4,096 KiB, with Ironstone (`ours`) or with the reference library (`theirs`).
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a bench")]
 
@@ -115,6 +123,11 @@ struct Sums {
 
 fn main() {
     let paths: Vec<String> = std::env::args().skip(1).collect();
+    if let [count, library, content, block_kib, side] = &paths[..]
+        && count == "count"
+    {
+        return count_one(library, content, block_kib.parse().expect("a number of KiB"), side == "ours");
+    }
     let path = |at: usize, usual: &str| paths.get(at).map_or(usual, String::as_str).to_string();
     let sides = [
         (Compression::Lz4, Reference::lz4(&path(0, "liblz4.so.1"))),
@@ -137,6 +150,33 @@ fn main() {
             }
         }
     }
+}
+
+/// Compresses one content once. Valgrind counts the instructions of [`counted`].
+fn count_one(library: &str, name: &str, block_kib: usize, is_ours: bool) {
+    let (_, content) = contents().into_iter().find(|(other, _)| *other == name).expect("a content");
+    let (kind, reference) = match library {
+        "lz4" => (Compression::Lz4, Reference::lz4("liblz4.so.1")),
+        _ => (Compression::Snappy, Reference::snappy("libsnappy.so.1")),
+    };
+    let mut compressor = Compressor::new(kind, &CompressionOptions::default(), None).expect("supported");
+    let (mut payload, mut stored) = (Vec::new(), vec![0; (block_kib << 10) * 2 + 1024]);
+    for block in content.chunks_exact(block_kib << 10) {
+        counted(|| {
+            if is_ours {
+                compressor.compress(black_box(block), &mut payload).expect("no cause");
+            } else {
+                reference.compress(black_box(block), &mut stored);
+            }
+        });
+    }
+    println!("{} bytes", content.len());
+}
+
+#[inline(never)]
+fn counted(run: impl FnOnce()) {
+    run();
+    black_box(());
 }
 
 fn measure(kind: Compression, reference: &Reference, content: &[u8], block_size: usize) -> Sums {
