@@ -195,11 +195,13 @@ impl Shares {
         }
         // An eighth is for compaction buffers, iterators and open files.
         let usable = memory / 8 * 7;
-        let memtables = match goal {
-            BudgetGoal::Latency => usable / 4,
-            BudgetGoal::Throughput => usable / 2,
+        // Three memtables are enough for writers that the machine can flush: one is active, and two wait for a flush. More memtables
+        // are smaller, so each flush and each compaction of level 0 merges fewer entries.
+        let (memtables, buffers) = match goal {
+            BudgetGoal::Latency => (usable / 4, 3),
+            BudgetGoal::Throughput if usable / 2 < 64 * MIB => (usable / 2, 3),
+            BudgetGoal::Throughput => (usable / 2, 4),
         };
-        let buffers = if memtables < 64 * MIB { 3 } else { 4 };
         let buffer = (memtables / buffers).clamp(MIB / 2, 256 * MIB);
         // Memory above the largest useful memtables goes to the block cache.
         let memtables = memtables.min(buffer * buffers);
@@ -330,7 +332,9 @@ fn job_options(shares: &Shares) -> Vec<DerivedOption> {
 
 fn table_options(shares: &Shares) -> Vec<DerivedOption> {
     let block = match shares.goal {
-        BudgetGoal::Latency => (4096, "A lookup reads and decompresses little."),
+        BudgetGoal::Latency => {
+            (8192, "A lookup decompresses little, and the index has half the entries of blocks of 4 KiB.")
+        }
         BudgetGoal::Throughput => (16_384, "Larger blocks compress better, and the index is smaller."),
     };
     vec![
