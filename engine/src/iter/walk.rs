@@ -251,7 +251,12 @@ impl<I: InternalIterator> Walk<I> {
                 self.start(Direction::Forward);
                 self.search.prefix = None;
                 timed(PerfCounter::SeekInternalSeekTime, || self.search.source.seek_to_first());
-                timed(PerfCounter::FindNextUserEntryTime, || self.search.forward(false));
+                let saved = self.search.view.max_skippable > 0 && self.search.source.valid();
+                if saved {
+                    self.search.saved_key.clear();
+                    self.search.saved_key.extend_from_slice(key::user_key(self.search.source.key()));
+                }
+                timed(PerfCounter::FindNextUserEntryTime, || self.search.forward_from(saved));
                 self.search.prefix =
                     self.search.valid.then(|| prefix_of(&self.search.view, self.key())).flatten();
             }
@@ -320,7 +325,12 @@ impl<I: InternalIterator> Walk<I> {
             &self.search.view.timestamp,
         );
         timed(PerfCounter::SeekInternalSeekTime, || seek(&mut self.search.source, &self.search.seek_key));
-        timed(PerfCounter::FindNextUserEntryTime, || self.search.forward(false));
+        let saved = self.search.view.max_skippable > 0;
+        if saved {
+            self.search.saved_key.clear();
+            self.search.saved_key.extend_from_slice(key::user_key(&self.search.seek_key));
+        }
+        timed(PerfCounter::FindNextUserEntryTime, || self.search.forward_from(saved));
     }
 
     fn seek_for_prev_by(&mut self, target: &[u8], seek: impl FnOnce(&mut I, &[u8])) {
@@ -390,8 +400,10 @@ impl<I: InternalIterator> Walk<I> {
         let before = place_to_check(self);
         // As in RocksDB, the shown entry counts for `max_skippable_internal_keys` if the direction changes.
         let start = self.search.counts.skips;
-        if self.direction == Direction::Forward {
-            self.turn_backward();
+        if self.direction == Direction::Forward
+            && let Err(error) = self.turn_backward(start)
+        {
+            return self.search.fail(error);
         }
         self.search.backward(start);
         check_moved(self, before, Ordering::Less);
@@ -425,25 +437,41 @@ impl<I: InternalIterator> Walk<I> {
         self.search.forward(true);
     }
 
-    /// Turns from forward to backward: moves the source before every entry of the shown key.
+    /// Turns from forward to backward: moves the source before every entry of the shown key. `start` is the number of skipped
+    /// entries before this step.
+    ///
+    /// # Errors
+    /// With `max_skippable_internal_keys`, Incomplete if the key has too many entries, and the errors of the source.
     #[cold]
-    fn turn_backward(&mut self) {
+    fn turn_backward(&mut self, start: u64) -> Result<()> {
         base::invariant!(
             self.direction == Direction::Forward,
             "an iterator that goes backward turns backward"
         );
+        let mut is_left = false;
         if self.search.shown_at == ShownAt::Source {
             self.search.saved_key.clear();
             self.search.saved_key.extend_from_slice(key::user_key(self.search.source.key()));
-            // The shown entry is one that the walk passes.
-            forward::passed(&mut self.search, Some(PerfCounter::InternalKeySkippedCount));
         } else if self.search.view.may_miss_prefixes || !self.search.source.valid() {
             // The source has read past a merge: as in `turn_forward`.
             self.search.counts.reseeks += 1;
+            is_left = true;
         }
         self.direction = Direction::Backward;
         self.search.seek_key_before_saved();
+        if self.search.view.max_skippable > 0 && !self.search.view.may_miss_prefixes {
+            // RocksDB steps back from the entry that was read last, and counts each entry.
+            if is_left {
+                self.search.source.seek_total(&self.search.seek_key);
+            }
+            return backward::step_before_saved(&mut self.search, start);
+        }
+        if self.search.shown_at == ShownAt::Source {
+            // The shown entry is one that the walk passes.
+            forward::passed(&mut self.search, Some(PerfCounter::InternalKeySkippedCount));
+        }
         self.search.source.seek_total_for_prev(&self.search.seek_key);
+        Ok(())
     }
 }
 

@@ -138,7 +138,7 @@ impl<I: InternalIterator> Search<I> {
                 Passed::TooMany => {
                     operands.clear();
                     self.operands = operands;
-                    return self.newest_seen_by_seek();
+                    return self.newest_seen_by_seek(start);
                 }
             }
             let user_key = key::user_key(self.source.key());
@@ -215,9 +215,9 @@ impl<I: InternalIterator> Search<I> {
     }
 
     /// Does the work of `newest_seen_backward` for a key with many entries: seeks the newest visible entry, reads
-    /// from there forward, and moves before the key.
+    /// from there forward, and moves before the key. `start` is the number of skipped entries before this step.
     #[cold]
-    fn newest_seen_by_seek(&mut self) -> Result<bool> {
+    fn newest_seen_by_seek(&mut self, start: u64) -> Result<bool> {
         self.counts.reseeks += 1;
         // An error drops this memory; the next call allocates again.
         let mut saved = std::mem::take(&mut self.spare_key);
@@ -227,26 +227,13 @@ impl<I: InternalIterator> Search<I> {
         if self.empty.looked {
             self.unseen_at(&saved);
         }
-        let stripped_len = saved.len().saturating_sub(self.timestamp_size);
-        seek_key(
-            &mut self.seek_key,
-            &saved[..stripped_len],
-            self.timestamp_size,
-            pack(self.view.seq, key::TYPE_FOR_SEEK),
-            &self.view.timestamp,
-        );
-        self.source.seek_total(&self.seek_key);
-        // Entries with older timestamps can be newer than the snapshot.
-        while self.source.valid()
-            && !self.view.sees(key::sequence(self.source.key()))
-            && self.same_key(key::user_key(self.source.key()), &saved)
-        {
-            self.source.next();
-        }
+        self.seek_newest_seen(&saved);
         let mut found = false;
         if self.source.valid() && self.same_key(key::user_key(self.source.key()), &saved) {
-            // RocksDB counts the entry again: its step to the key before starts here.
-            passed(self, Some(PerfCounter::InternalKeySkippedCount));
+            if self.view.max_skippable == 0 {
+                // RocksDB counts the entry again: its step to the key before starts here.
+                passed(self, Some(PerfCounter::InternalKeySkippedCount));
+            }
             let value_type = key::trailer(self.source.key()) as u8;
             self.saved_key.clear();
             self.saved_key.extend_from_slice(key::user_key(self.source.key()));
@@ -272,6 +259,9 @@ impl<I: InternalIterator> Search<I> {
                     }
                     found = self.valid;
                     self.valid = false;
+                    if self.view.max_skippable > 0 {
+                        seek_end_of_merge(self, &saved);
+                    }
                 }
                 other if !is_deletion(other as u8) => return Err(resolve::unknown_value_type(other as u8)),
                 _ => {}
@@ -279,13 +269,37 @@ impl<I: InternalIterator> Search<I> {
         } else if !self.source.valid() {
             self.source.status()?;
         }
-        seek_key(&mut self.seek_key, &saved[..stripped_len], self.timestamp_size, u64::MAX, MAX_TS);
-        self.source.seek_total_for_prev(&self.seek_key);
+        if self.view.max_skippable > 0 && self.source.valid() {
+            step_before_saved(self, start)?;
+        } else {
+            let stripped = without_timestamp(&saved, self.timestamp_size);
+            seek_key(&mut self.seek_key, stripped, self.timestamp_size, u64::MAX, MAX_TS);
+            self.source.seek_total_for_prev(&self.seek_key);
+        }
         self.spare_key = saved;
         if self.shown_at == ShownAt::Source {
             self.shown_at = ShownAt::Saved;
         }
         Ok(found)
+    }
+
+    /// Moves the source to the newest visible entry of `saved`, or after all entries of the key if no entry is visible.
+    fn seek_newest_seen(&mut self, saved: &[u8]) {
+        seek_key(
+            &mut self.seek_key,
+            without_timestamp(saved, self.timestamp_size),
+            self.timestamp_size,
+            pack(self.view.seq, key::TYPE_FOR_SEEK),
+            &self.view.timestamp,
+        );
+        self.source.seek_total(&self.seek_key);
+        // Entries with older timestamps can be newer than the snapshot.
+        while self.source.valid()
+            && !self.view.sees(key::sequence(self.source.key()))
+            && self.same_key(key::user_key(self.source.key()), saved)
+        {
+            self.source.next();
+        }
     }
 
     /// Shows the entity in `held`.
@@ -365,6 +379,60 @@ fn seek_before_saved<I: InternalIterator>(search: &mut Search<I>) {
     seek_key(&mut search.seek_key, stripped, search.timestamp_size, u64::MAX, MAX_TS);
     search.source.seek_total_for_prev(&search.seek_key);
     search.saved_key = saved;
+}
+
+/// Moves the source to the entry after which a merge of `saved` reads no more: the base value or the tombstone. Without
+/// both, to the first entry after the key; at the end of the source, to the newest visible entry of the key.
+fn seek_end_of_merge<I: InternalIterator>(search: &mut Search<I>, saved: &[u8]) {
+    search.seek_newest_seen(saved);
+    while search.source.valid() {
+        let (user_key, seq, value_type) = key::split(search.source.key());
+        let is_operand = value_type == ValueType::Merge as u8;
+        if !search.same_key(user_key, saved) || (search.view.sees(seq) && !is_operand) {
+            return;
+        }
+        search.source.next();
+    }
+    search.seek_newest_seen(saved);
+}
+
+/// Moves the source before all entries of `saved_key`, one entry at a time. `max_skippable_internal_keys` limits the entries
+/// that the step passes, as in RocksDB's `FindUserKeyBeforeSavedKey`. `start` is the number of skipped entries before the move of
+/// the application.
+///
+/// # Errors
+/// Incomplete after too many entries. The errors of the source.
+#[cold]
+pub(super) fn step_before_saved<I: InternalIterator>(search: &mut Search<I>, start: u64) -> Result<()> {
+    let mut run = 0u64;
+    while search.source.valid() {
+        let (user_key, seq, _) = key::split(search.source.key());
+        let order = &search.view.order;
+        let place = match &search.view.start_timestamp {
+            Some(_) => order.compare(user_key, &search.saved_key),
+            None => order.compare_without_timestamp(user_key, &search.saved_key),
+        };
+        if place.is_lt() {
+            return Ok(());
+        }
+        if has_read_too_many(search, start) {
+            return Err(too_many_hidden());
+        }
+        let seen = search.view.sees(seq) && (search.timestamp_size == 0 || search.is_in_time(user_key));
+        let counter = match seen {
+            true => Some(PerfCounter::InternalKeySkippedCount),
+            false => search.view.unseen_counter(seq),
+        };
+        passed(search, counter);
+        run += 1;
+        if run > search.view.max_sequential_skip {
+            run = 0;
+            seek_before_saved(search);
+        } else {
+            search.source.prev();
+        }
+    }
+    search.source.status()
 }
 
 /// Returns true if a step backward has read more entries than `max_skippable_internal_keys`. The step skipped all entries

@@ -24,7 +24,19 @@ impl<I: InternalIterator> Search<I> {
     /// `saved_key`.
     #[inline]
     pub(super) fn forward(&mut self, skip_saved: bool) {
-        self.find_forward(skip_saved);
+        self.forward_of(skip_saved, false);
+    }
+
+    /// Does the work of [`Search::forward`] after a positioning call. With `is_target_saved`, `saved_key` is the key of the call, or
+    /// the first key of the source. An entry of this key that is too new then counts for the seek in place of many steps from
+    /// the first entry on. RocksDB always counts so; here only `max_skippable_internal_keys` needs it.
+    pub(super) fn forward_from(&mut self, is_target_saved: bool) {
+        self.forward_of(false, is_target_saved);
+    }
+
+    #[inline]
+    fn forward_of(&mut self, skip_saved: bool, is_too_new_saved: bool) {
+        self.find_forward(skip_saved, is_too_new_saved);
         base::invariant!(
             !self.valid || self.error.is_none(),
             "a step forward shows an entry and has an error"
@@ -37,7 +49,8 @@ impl<I: InternalIterator> Search<I> {
         }
     }
 
-    fn find_forward(&mut self, mut skip_saved: bool) {
+    /// `is_too_new_saved`: true if `saved_key` is the key of the last entry that is too new.
+    fn find_forward(&mut self, mut skip_saved: bool, mut is_too_new_saved: bool) {
         self.shown_at = ShownAt::Source;
         self.entity = false;
         self.timed = false;
@@ -46,8 +59,6 @@ impl<I: InternalIterator> Search<I> {
         }
         let mut run = 0u64;
         let mut hidden = 0u64;
-        // True if `saved_key` is the key of the last entry that is too new.
-        let mut is_too_new_saved = false;
         loop {
             if !self.source.valid() {
                 return self.end();
