@@ -338,7 +338,7 @@ c_api! {
     }
 
     /// Returns an iterator over the entries of the base iterator as if the batch were written. Takes ownership of the base
-    /// iterator.
+    /// iterator. At a merge of the batch, the iterator ends with InvalidArgument: for merges, state the column family.
     fn rocksdb_writebatch_wi_create_iterator_with_base(
         wbwi: at rocksdb_writebatch_wi_t, base_iterator: own rocksdb_iterator_t
     ) -> Option<Owned<rocksdb_iterator_t>> {

@@ -130,8 +130,9 @@ impl rocksdb_iterator_t {
     }
 
     /// Returns an iterator over the entries of this iterator and the records of a batch for `family`. Without `family`, the
-    /// records are those for the default column family, also if this iterator is over another column family. The bounds of
-    /// `options` limit the records of the batch. Without `options`, no bound limits them, also if this iterator has bounds.
+    /// records are those for the default column family, also if this iterator is over another column family, and merges of the
+    /// batch are InvalidArgument. The bounds of `options` limit the records of the batch. Without `options`, no bound limits
+    /// them, also if this iterator has bounds.
     pub(crate) fn with_batch(
         self,
         batch: &WriteBatchWithIndex,
@@ -140,16 +141,19 @@ impl rocksdb_iterator_t {
     ) -> Self {
         let lower = options.and_then(|options| options.iterate_lower_bound.clone());
         let upper = options.and_then(|options| options.iterate_upper_bound.clone());
+        let limit = |iter: BaseDeltaIter| match family {
+            Some(_) => Box::new(iter),
+            None => Box::new(iter.rejecting_merges()),
+        };
         let iter = self.iter.and_then(|kind| match kind {
             Kind::Family(iter) => {
                 let default = ironstone::Db::from_engine(iter.db().clone())?;
                 let family = family.unwrap_or(&default);
-                Ok(Kind::Batch(Box::new(batch.iter_over_base(family, iter, lower, upper))))
+                Ok(Kind::Batch(limit(batch.iter_over_base(family, iter, lower, upper))))
             }
             Kind::Ttl { iter, db } => {
                 let family = db.family_of(family.unwrap_or(db.plain()))?;
-                let iter = family.iter_over_base(batch, iter, lower, upper);
-                Ok(Kind::TtlBatch(Box::new(iter)))
+                Ok(Kind::TtlBatch(limit(family.iter_over_base(batch, iter, lower, upper))))
             }
             Kind::Batch(_) | Kind::TtlBatch(_) => {
                 Err(Error::invalid_argument("the base iterator is over a batch already"))

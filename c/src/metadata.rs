@@ -71,6 +71,11 @@ pub struct rocksdb_column_family_metadata_options_t {
 }
 has_rejected!(rocksdb_column_family_metadata_options_t);
 
+/// Returns the options that select all levels and all keys.
+fn everything() -> rocksdb_column_family_metadata_options_t {
+    rocksdb_column_family_metadata_options_t { level: -1, ..Default::default() }
+}
+
 pub(crate) fn c_string(text: &[u8]) -> CString {
     CString::new(text).unwrap_or_default()
 }
@@ -155,7 +160,7 @@ accessors! {
 c_api! {
     /// Creates options that select all levels and all keys.
     fn rocksdb_column_family_metadata_options_create() -> Owned<rocksdb_column_family_metadata_options_t> {
-        Owned(rocksdb_column_family_metadata_options_t { level: -1, ..Default::default() })
+        Owned(everything())
     }
 
     fn rocksdb_column_family_metadata_options_destroy(options: own rocksdb_column_family_metadata_options_t) {
@@ -197,10 +202,12 @@ c_api! {
         Owned(describe(&*db.default_family()?, None))
     }
 
+    /// Null options: all levels with SST files.
     fn rocksdb_get_column_family_metadata_with_options(
-        db: at rocksdb_t, options: in rocksdb_column_family_metadata_options_t
+        db: at rocksdb_t, options: inmaybe rocksdb_column_family_metadata_options_t
     ) -> Owned<rocksdb_column_family_metadata_t> {
-        Owned(describe(&*db.default_family()?, Some(options)))
+        let all = everything();
+        Owned(describe(&*db.default_family()?, Some(options.unwrap_or(&all))))
     }
 
     fn rocksdb_get_column_family_metadata_cf(
@@ -209,11 +216,13 @@ c_api! {
         Owned(describe(&*db.family(column_family)?, None))
     }
 
+    /// Null options: all levels with SST files.
     fn rocksdb_get_column_family_metadata_cf_with_options(
         db: at rocksdb_t, column_family: at rocksdb_column_family_handle_t,
-        options: in rocksdb_column_family_metadata_options_t
+        options: inmaybe rocksdb_column_family_metadata_options_t
     ) -> Owned<rocksdb_column_family_metadata_t> {
-        Owned(describe(&*db.family(column_family)?, Some(options)))
+        let all = everything();
+        Owned(describe(&*db.family(column_family)?, Some(options.unwrap_or(&all))))
     }
 
     fn rocksdb_column_family_metadata_destroy(metadata: own rocksdb_column_family_metadata_t) {

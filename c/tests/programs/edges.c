@@ -92,6 +92,17 @@ static void manual_compactions(const char* directory, rocksdb_options_t* options
   rocksdb_close(db);
 }
 
+/* Prints how many lines of the info log of the database have a text. */
+static void lines_of_log(const char* text) {
+  char name[1100], line[4096];
+  int lines = 0;
+  snprintf(name, sizeof name, "%s/LOG", path);
+  FILE* log = fopen(name, "r");
+  while (log != NULL && fgets(line, sizeof line, log) != NULL) lines += strstr(line, text) != NULL;
+  if (log != NULL) fclose(log);
+  printf("%s: %d\n", text, lines);
+}
+
 static void end_of_background_work(const char* directory, rocksdb_options_t* options) {
   rocksdb_t* db = open_new(directory, "ended", options);
   rocksdb_flushoptions_t* flush = rocksdb_flushoptions_create();
@@ -108,6 +119,7 @@ static void end_of_background_work(const char* directory, rocksdb_options_t* opt
   answer("a wait after the end");
   rocksdb_cancel_all_background_work(db, 1);
   rocksdb_close(db);
+  lines_of_log("Shutdown: canceling all background work");
   db = rocksdb_open(options, path, &error);
   answer("the next open");
   get(db, "unlogged");
@@ -327,6 +339,69 @@ static void texts(const char* directory, rocksdb_options_t* options) {
   rocksdb_cache_destroy(cache);
 }
 
+/* The metadata of a column family for null options, which have all levels with files. */
+static void no_metadata_options(const char* directory, rocksdb_options_t* options) {
+  rocksdb_t* db = open_new(directory, "metadata", options);
+  rocksdb_flushoptions_t* flush = rocksdb_flushoptions_create();
+  rocksdb_column_family_handle_t* family = rocksdb_get_default_column_family_handle(db);
+  put(db, "key", "value");
+  rocksdb_flush(db, flush, &error);
+  answer("flush");
+  rocksdb_column_family_metadata_t* of_db = rocksdb_get_column_family_metadata_with_options(db, NULL);
+  rocksdb_column_family_metadata_t* of_family = rocksdb_get_column_family_metadata_cf_with_options(db, family, NULL);
+  rocksdb_column_family_metadata_t* all = rocksdb_get_column_family_metadata(db);
+  printf("levels: %d, %d, all %d\n", (int)rocksdb_column_family_metadata_get_level_count(of_db),
+         (int)rocksdb_column_family_metadata_get_level_count(of_family),
+         (int)rocksdb_column_family_metadata_get_level_count(all));
+  printf("files: %d, %d\n", (int)rocksdb_column_family_metadata_get_file_count(of_db),
+         (int)rocksdb_column_family_metadata_get_file_count(of_family));
+  rocksdb_column_family_metadata_destroy(all);
+  rocksdb_column_family_metadata_destroy(of_family);
+  rocksdb_column_family_metadata_destroy(of_db);
+  rocksdb_column_family_handle_destroy(family);
+  rocksdb_flushoptions_destroy(flush);
+  rocksdb_close(db);
+}
+
+/* Prints the keys of an iterator over a batch, and the error at which it ends. */
+static void keys(const char* what, rocksdb_iterator_t* iter) {
+  printf("%s:", what);
+  for (rocksdb_iter_seek_to_first(iter); rocksdb_iter_valid(iter); rocksdb_iter_next(iter)) {
+    size_t length = 0;
+    const char* key = rocksdb_iter_key(iter, &length);
+    printf(" %.*s", (int)length, key);
+  }
+  rocksdb_iter_get_error(iter, &error);
+  printf(", ");
+  whole_answer("end");
+  rocksdb_iter_destroy(iter);
+}
+
+/* Merges of a batch over a base iterator, with a column family and without. */
+static void merges_over_a_base(const char* directory) {
+  rocksdb_options_t* options = rocksdb_options_create();
+  rocksdb_options_set_create_if_missing(options, 1);
+  rocksdb_options_set_uint64add_merge_operator(options);
+  rocksdb_t* db = open_new(directory, "merges", options);
+  rocksdb_column_family_handle_t* family = rocksdb_get_default_column_family_handle(db);
+  rocksdb_writebatch_wi_t* batch = rocksdb_writebatch_wi_create(0, 1);
+  put(db, "base", "12345678");
+  rocksdb_writebatch_wi_put(batch, "a", 1, "1", 1);
+  rocksdb_writebatch_wi_merge(batch, "m", 1, "12345678", 8);
+  rocksdb_writebatch_wi_put(batch, "z", 1, "2", 1);
+  keys("of the column family", rocksdb_writebatch_wi_create_iterator_with_base_cf(
+                                   batch, rocksdb_create_iterator(db, read_options), family));
+  keys("without column family",
+       rocksdb_writebatch_wi_create_iterator_with_base(batch, rocksdb_create_iterator(db, read_options)));
+  keys("without column family, with options",
+       rocksdb_writebatch_wi_create_iterator_with_base_readopts(
+           batch, rocksdb_create_iterator(db, read_options), read_options));
+  rocksdb_writebatch_wi_destroy(batch);
+  rocksdb_column_family_handle_destroy(family);
+  rocksdb_close(db);
+  rocksdb_options_destroy(options);
+}
+
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
   mkdir(argv[1], 0755);
@@ -342,6 +417,8 @@ int main(int argc, char** argv) {
   objects(argv[1], options);
   no_options(argv[1]);
   texts(argv[1], options);
+  no_metadata_options(argv[1], options);
+  merges_over_a_base(argv[1]);
   standard_error_stream(argv[1]);
   rocksdb_readoptions_destroy(read_options);
   rocksdb_writeoptions_destroy(write_options);

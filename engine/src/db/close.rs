@@ -27,6 +27,9 @@ use crate::source::TableCache;
 use crate::sync::{Arc, AtomicBool, Condvar, Mutex, Ordering};
 use crate::wal::WalSet;
 
+/// The line of the info log at which background work ends: at a close, and before it at each call that cancels the work.
+const CANCELING: &str = "Shutdown: canceling all background work";
+
 impl Db {
     /// Closes the database now, although other handles exist. Without this call, the drop of the last handle closes the
     /// database, and errors of the close go to the info log only.
@@ -69,6 +72,7 @@ impl Db {
             ));
         }
         let Inner { tools, families, errors, .. } = &*self.inner;
+        tools.events.info(format_args!("{CANCELING}"));
         let canceled = writing.schedule.queues().closing;
         let outcome = match canceled {
             true => Ok(()),
@@ -231,7 +235,7 @@ impl Inner {
 impl Closing {
     fn run(self) -> Result<()> {
         self.tools.events.emit(&Event::ShutdownStarted);
-        self.tools.events.info(format_args!("Shutdown: canceling all background work"));
+        self.tools.events.info(format_args!("{CANCELING}"));
         let mut outcome = Ok(());
         if let Some(writing) = &self.writing {
             outcome = flush_unlogged(writing, &self.tools, &self.families, &self.errors);

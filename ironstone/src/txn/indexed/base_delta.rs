@@ -50,7 +50,8 @@ pub struct BaseDeltaIter {
     base: Iter,
     delta: KeyCursor,
     order: Order,
-    family: Family,
+    /// The column family whose merge operator applies. `None`: the iterator rejects merges.
+    family: Option<Family>,
     direction: Direction,
     current: Current,
     failure: Option<Error>,
@@ -75,8 +76,28 @@ enum Current {
 impl BaseDeltaIter {
     pub(super) fn new(base: Iter, delta: KeyCursor, order: Order, family: Family) -> Self {
         let (direction, current) = (Direction::Forward, Current::None);
-        let suffix = Vec::new();
+        let (family, suffix) = (Some(family), Vec::new());
         BaseDeltaIter { base, delta, order, family, direction, current, failure: None, suffix, _holds: None }
+    }
+
+    /// Rejects merges of the batch: at a key that needs a merge operator, the iterator ends with InvalidArgument. This is the
+    /// behaviour of RocksDB's `NewIteratorWithBase` without a column family.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex};
+    /// let db = Db::open("data", Options::in_memory())?;
+    /// let mut batch = WriteBatchWithIndex::new();
+    /// batch.put(b"a", b"1")?;
+    /// batch.merge(b"b", b"2")?;
+    /// let mut iter = batch.iter_with_base(&db, ReadOptions::default())?.rejecting_merges();
+    /// iter.seek_to_first();
+    /// assert_eq!(iter.key(), b"a");
+    /// iter.next();
+    /// assert!(!iter.valid() && iter.status().is_err());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn rejecting_merges(self) -> Self {
+        BaseDeltaIter { family: None, ..self }
     }
 
     /// Appends a suffix to the values of the batch.
@@ -511,7 +532,7 @@ impl BaseDeltaIter {
         }
         let existing =
             if shadows_base && latest.needs_database() { Some(self.found_in_base()?) } else { None };
-        let found = latest.resolve(Some(&self.family), self.delta.key(), existing)?;
+        let found = latest.resolve(self.family.as_ref(), self.delta.key(), existing)?;
         Ok(match found {
             None => None,
             Some(Found::Value(value)) => Some(Current::Delta { value, entity: None, shadows_base }),
