@@ -273,10 +273,11 @@ fn compression_number(name: &str) -> u32 {
 }
 
 /// Returns the counts of a compaction or of a subcompaction by their names.
-fn numbers(stats: &JobStats) -> [(&'static str, u64); 23] {
+fn numbers(stats: &JobStats) -> [(&'static str, u64); 27] {
+    let io = stats.times.io.unwrap_or_default();
     [
-        ("elapsed_micros", stats.elapsed_micros),
-        ("cpu_micros", stats.cpu_micros),
+        ("elapsed_micros", stats.times.elapsed_micros),
+        ("cpu_micros", stats.times.cpu_micros),
         ("num_input_files", stats.num_input_files as u64),
         ("num_input_files_at_output_level", stats.num_input_files_at_output_level as u64),
         ("num_output_files", stats.num_output_files as u64),
@@ -298,6 +299,10 @@ fn numbers(stats: &JobStats) -> [(&'static str, u64); 23] {
         ("num_blobs_read", stats.blobs.num_read),
         ("total_blob_bytes_read", stats.blobs.bytes_read),
         ("total_output_bytes_blob", stats.blobs.output_bytes),
+        ("file_write_nanos", io.write_nanos),
+        ("file_range_sync_nanos", io.range_sync_nanos),
+        ("file_fsync_nanos", io.fsync_nanos),
+        ("file_prepare_write_nanos", io.prepare_write_nanos),
     ]
 }
 

@@ -112,7 +112,6 @@ macro_rules! stats {
 }
 
 stats! {
-    CompactionJobStats_elapsedMicros => elapsed_micros;
     CompactionJobStats_numInputRecords => num_input_records;
     CompactionJobStats_numInputFiles => num_input_files;
     CompactionJobStats_numInputFilesAtOutputLevel => num_input_files_at_output_level;
@@ -128,6 +127,24 @@ stats! {
     CompactionJobStats_numCorruptKeys => num_corrupt_keys;
     CompactionJobStats_numSingleDelFallthru => num_single_del_fallthru;
     CompactionJobStats_numSingleDelMismatch => num_single_del_mismatch;
+}
+
+/// Declares getters of the times of `CompactionJobStats` that `report_bg_io_stats` measures. Without this option, 0.
+macro_rules! io_times {
+    ($($native:ident => $field:ident;)*) => {
+        natives! {
+            $(fn $native[_](stats: Handle) -> i64 {
+                stats.shared::<JobStats>()?.stats.times.io.unwrap_or_default().$field as i64
+            })*
+        }
+    };
+}
+
+io_times! {
+    CompactionJobStats_fileWriteNanos => write_nanos;
+    CompactionJobStats_fileRangeSyncNanos => range_sync_nanos;
+    CompactionJobStats_fileFsyncNanos => fsync_nanos;
+    CompactionJobStats_filePrepareWriteNanos => prepare_write_nanos;
 }
 
 disposers! {
@@ -154,11 +171,8 @@ natives! {
         stats.shared::<JobStats>()?.stats.is_manual
     }
 
-    /// Returns 0: the engine does not measure these times. RocksDB measures them only with `report_bg_io_stats`.
-    fn CompactionJobStats_fileWriteNanos | CompactionJobStats_fileRangeSyncNanos | CompactionJobStats_fileFsyncNanos
-        | CompactionJobStats_filePrepareWriteNanos[_](stats: Handle) -> i64 {
-        drop(stats.shared::<JobStats>()?);
-        0
+    fn CompactionJobStats_elapsedMicros[_](stats: Handle) -> i64 {
+        stats.shared::<JobStats>()?.stats.times.elapsed_micros as i64
     }
 
     /// Returns an empty array: the engine does not keep the first bytes of the smallest and of the largest key.
@@ -236,8 +250,11 @@ natives! {
 }
 
 fn add(sum: &mut engine::event::JobStats, other: &engine::event::JobStats) {
-    sum.elapsed_micros += other.elapsed_micros;
-    sum.cpu_micros += other.cpu_micros;
+    sum.times.elapsed_micros += other.times.elapsed_micros;
+    sum.times.cpu_micros += other.times.cpu_micros;
+    if let Some(times) = &other.times.io {
+        sum.times.io.get_or_insert_default().add(times);
+    }
     sum.num_input_files += other.num_input_files;
     sum.num_input_files_at_output_level += other.num_input_files_at_output_level;
     sum.num_output_files += other.num_output_files;

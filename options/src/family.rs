@@ -162,7 +162,7 @@ base::options! {
     mutable verify_output_flags: VerifyOutputFlags = VerifyOutputFlags::NONE, since: "10.10";
     /// Has no effect: each version edit is always checked.
     fixed force_consistency_checks: bool = true;
-    /// Has no effect: the statistics of background jobs hold no times of I/O.
+    /// Measures the times of the file-system calls of flushes and compactions. The info log and the listeners report them.
     mutable report_bg_io_stats: bool = false;
     /// Accepts data by ingestion only. The default column family cannot use the option.
     fixed disallow_memtable_writes: bool = false, since: "10.2";
@@ -186,8 +186,7 @@ base::options! {
     /// The temperature of new files for which no other option decides. The MANIFEST holds the temperature. The file
     /// system does not use the temperature.
     mutable default_write_temperature: Temperature = Temperature::Unknown, since: "9.1";
-    /// Has no effect: the file system does not use temperatures. RocksDB: the temperature of files whose temperature
-    /// is unknown.
+    /// The temperature to which reads of an SST file count if the temperature of the file is unknown. Acts on statistics only.
     fixed default_temperature: Temperature = Temperature::Unknown, since: "8.11";
     /// Keeps data that is younger than this age out of the last level: a compaction into the last level writes such data one level above.
     /// Acts with leveled and universal compaction and at least three levels. 0 keeps no data out.

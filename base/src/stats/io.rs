@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::fmt::Write;
 
-use super::perf::{PerfLevel, Stopwatch, perf_timing};
+use super::perf::{PerfLevel, Stopwatch, perf_level, perf_timing, set_perf_level};
 
 super::numbered! {
     /// A counter of the thread's I/O context, in the order in which RocksDB prints the counters.
@@ -75,6 +75,96 @@ impl Drop for IoTimer {
         if let Some(start) = self.start {
             io_add(self.counter, start.nanos());
         }
+    }
+}
+
+/// The times of the file-system calls of a job, in nanoseconds. RocksDB: the fields `file_.._nanos` of `CompactionJobStats`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IoTimes {
+    /// Writes.
+    pub write_nanos: u64,
+    /// Requests to write back a part of a file (`bytes_per_sync`).
+    pub range_sync_nanos: u64,
+    /// Syncs.
+    pub fsync_nanos: u64,
+    /// Requests for the space of files.
+    pub prepare_write_nanos: u64,
+    /// CPU time of writes.
+    pub cpu_write_nanos: u64,
+    /// CPU time of reads.
+    pub cpu_read_nanos: u64,
+}
+
+impl IoTimes {
+    /// Returns the times of this thread since its last [`io_context_reset`].
+    fn now() -> IoTimes {
+        IoTimes {
+            write_nanos: io_counter(IoCounter::WriteNanos),
+            range_sync_nanos: io_counter(IoCounter::RangeSyncNanos),
+            fsync_nanos: io_counter(IoCounter::FsyncNanos),
+            prepare_write_nanos: io_counter(IoCounter::PrepareWriteNanos),
+            cpu_write_nanos: io_counter(IoCounter::CpuWriteNanos),
+            cpu_read_nanos: io_counter(IoCounter::CpuReadNanos),
+        }
+    }
+
+    /// Adds the times of another job.
+    ///
+    /// ```
+    /// # use ironstone_base::stats::IoTimes;
+    /// let mut sum = IoTimes { write_nanos: 2, ..IoTimes::default() };
+    /// sum.add(&IoTimes { write_nanos: 3, fsync_nanos: 4, ..IoTimes::default() });
+    /// assert_eq!((sum.write_nanos, sum.fsync_nanos), (5, 4));
+    /// ```
+    pub fn add(&mut self, other: &IoTimes) {
+        self.merge(other, u64::wrapping_add);
+    }
+
+    fn merge(&mut self, other: &IoTimes, op: impl Fn(u64, u64) -> u64) {
+        self.write_nanos = op(self.write_nanos, other.write_nanos);
+        self.range_sync_nanos = op(self.range_sync_nanos, other.range_sync_nanos);
+        self.fsync_nanos = op(self.fsync_nanos, other.fsync_nanos);
+        self.prepare_write_nanos = op(self.prepare_write_nanos, other.prepare_write_nanos);
+        self.cpu_write_nanos = op(self.cpu_write_nanos, other.cpu_write_nanos);
+        self.cpu_read_nanos = op(self.cpu_read_nanos, other.cpu_read_nanos);
+    }
+}
+
+/// Measures the file-system calls of a job on this thread. The thread collects times until the drop, which restores the perf
+/// level.
+///
+/// ```
+/// # use ironstone_base::stats::{IoCounter, IoMeasure, io_add};
+/// let measure = IoMeasure::start();
+/// io_add(IoCounter::WriteNanos, 7);
+/// assert_eq!(measure.end().write_nanos, 7);
+/// ```
+#[derive(Debug)]
+#[must_use = "the measure collects times until the drop"]
+pub struct IoMeasure {
+    before: IoTimes,
+    level: PerfLevel,
+}
+
+impl IoMeasure {
+    /// Starts the measure.
+    pub fn start() -> IoMeasure {
+        let level = perf_level();
+        set_perf_level(PerfLevel::EnableTimeAndCpuTimeExceptForMutex);
+        IoMeasure { before: IoTimes::now(), level }
+    }
+
+    /// Returns the times since the start.
+    pub fn end(self) -> IoTimes {
+        let mut times = IoTimes::now();
+        times.merge(&self.before, u64::wrapping_sub);
+        times
+    }
+}
+
+impl Drop for IoMeasure {
+    fn drop(&mut self) {
+        set_perf_level(self.level);
     }
 }
 

@@ -21,7 +21,10 @@ mod steps;
 mod tickers;
 
 pub use histogram::{Histogram, HistogramData};
-pub use io::{IoCounter, IoTimer, io_add, io_context_reset, io_context_text, io_counter, io_set_pool};
+pub use io::{
+    IoCounter, IoMeasure, IoTimer, IoTimes, io_add, io_context_reset, io_context_text, io_counter,
+    io_set_pool,
+};
 pub use kinds::HistogramKind;
 pub use perf::{
     LevelBreakdown, PerfLevel, PerfTimer, Stopwatch, Uncounted, blocks_read, note_blocks_read, perf_add,

@@ -49,19 +49,19 @@ pub(super) fn at_write(
             return ControlFlow::Break(());
         }
         operands += 1;
-        if operands < parts.successive_merges_max {
+        if operands < parts.successive_merges.operands_max {
             ControlFlow::Continue(())
         } else {
             ControlFlow::Break(())
         }
     });
     base::invariant!(
-        operands <= parts.successive_merges_max,
+        operands <= parts.successive_merges.operands_max,
         "{operands} merge operands are counted, and at most {} are asked for",
-        parts.successive_merges_max
+        parts.successive_merges.operands_max
     );
-    if counted.is_err() || operands < parts.successive_merges_max {
+    if counted.is_err() || operands < parts.successive_merges.operands_max {
         return None;
     }
-    merger.merged(family, key, operand, before, parts.strict_successive_merges)
+    merger.merged(family, key, operand, before, parts.successive_merges.may_read_files)
 }

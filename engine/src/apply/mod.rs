@@ -296,7 +296,7 @@ fn run_of_family<'a>(
         mem.id()
     );
     let timestamps = family.order().user.timestamp_size() > 0;
-    let merger = source.merger.filter(|_| !timestamps && pin.parts.successive_merges_max > 0);
+    let merger = source.merger.filter(|_| !timestamps && pin.parts.successive_merges.operands_max > 0);
     let mut writer = mem.writer();
     let mut record = first;
     let mut deleted = 0;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use base::stats::{HistogramKind, Ticker};
+use base::stats::{HistogramKind, IoTimes, Ticker};
 use base::{Error, Result, Subcode};
 use env::executor::Pool;
 use format::properties::Properties;
@@ -15,7 +15,7 @@ use super::{Compacted, CompactionTools, Job, outputs, piece, sum};
 use crate::commit::Committed;
 use crate::event::{
     BlobGarbageMade, BlobJobStats, CompactionDetails, CompactionFinished, CompactionStarted, Event, JobFile,
-    JobStats, ProximalOutput, Subcompaction,
+    JobStats, JobTimes, ProximalOutput, Subcompaction,
 };
 use crate::output::{
     OutputFile, compression_text, files_by_level, input_summary, level_summary, live_blob_files, named, rates,
@@ -90,7 +90,8 @@ pub(super) fn without_rewrite(
         report.output_files = outputs.to_vec();
         report.details.is_full = false;
         let (elapsed_micros, cpu_micros) = micros;
-        report.stats = JobStats { elapsed_micros, cpu_micros, ..stats_without_rewrite(job) };
+        let times = JobTimes { elapsed_micros, cpu_micros, io: None };
+        report.stats = JobStats { times, ..stats_without_rewrite(job) };
         report
     };
     let events = &t.tools.events;
@@ -109,7 +110,7 @@ pub(super) fn without_rewrite(
 pub(super) fn subcompaction_stats(done: &piece::Done, cpu_micros: u64) -> JobStats {
     let stats = &done.stats;
     JobStats {
-        cpu_micros,
+        times: JobTimes { elapsed_micros: 0, cpu_micros, io: done.io_times },
         num_input_records: stats.num_itered,
         blobs: BlobJobStats {
             num_read: done.blobs_read.0,
@@ -385,6 +386,14 @@ fn blobs_read(done: &[piece::Done]) -> (u64, u64) {
         .fold((0, 0), |(records, bytes), piece| (records + piece.blobs_read.0, bytes + piece.blobs_read.1))
 }
 
+/// Returns the times of the file-system calls of the subcompactions. `None` if no subcompaction measured them.
+fn io_times(done: &[piece::Done]) -> Option<IoTimes> {
+    done.iter().filter_map(|piece| piece.io_times).reduce(|mut sum, times| {
+        sum.add(&times);
+        sum
+    })
+}
+
 /// Returns the counts of the input files.
 fn input_stats(job: &Job) -> JobStats {
     JobStats {
@@ -410,8 +419,7 @@ fn job_stats(job: &Job, done: &[piece::Done], (elapsed_micros, cpu_micros): (u64
     let (stats, records) = sum(done);
     let (num_read, bytes_read) = blobs_read(done);
     JobStats {
-        elapsed_micros,
-        cpu_micros,
+        times: JobTimes { elapsed_micros, cpu_micros, io: io_times(done) },
         num_output_files: outputs(done).count(),
         num_input_records: stats.num_itered,
         num_output_records: records,

@@ -2,7 +2,7 @@
 
 use base::iter::InternalIterator;
 use base::key::{self, MAX_SEQUENCE};
-use base::stats::HistogramKind;
+use base::stats::{HistogramKind, IoMeasure, IoTimes};
 use base::{Error, FileNumber, Result, SequenceNumber};
 use compress::Compression;
 use env::rate::IoPriority;
@@ -42,6 +42,8 @@ pub struct Done {
     pub blobs_read: (u64, u64),
     /// True if `stats` does not count each input entry, so that the counts cannot be verified.
     pub is_uncounted: bool,
+    /// The times of the file-system calls. `None` without `report_bg_io_stats`.
+    pub io_times: Option<IoTimes>,
 }
 
 /// Returns the garbage that the subcompactions of a compaction make in blob files.
@@ -71,6 +73,13 @@ pub fn read_ctx(t: &CompactionTools<'_>) -> ReadCtx {
 /// # Errors
 /// An error of reading the inputs or of writing the outputs. `done` then has the counts up to the error.
 pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange, done: &mut Done) -> Result<()> {
+    let measure = job.parts.measured.times_jobs.then(IoMeasure::start);
+    let ended = merge(t, job, range, done);
+    done.io_times = measure.map(IoMeasure::end);
+    ended
+}
+
+fn merge(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange, done: &mut Done) -> Result<()> {
     let task = &job.task;
     let order = job.parts.internal_order();
     base::invariant!(

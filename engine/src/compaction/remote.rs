@@ -180,6 +180,7 @@ impl Delegate<'_> {
         let stats = &outcome.stats;
         done.stats = iter_stats(stats);
         done.is_uncounted = !stats.has_accurate_num_input_records;
+        done.io_times = self.job.parts.measured.times_jobs.then_some(stats.io_times);
         done.outputs.files = files;
         done.outputs.num_records = stats.num_output_records;
         // A worker does not report the decisions of the compaction filter.
@@ -336,6 +337,7 @@ pub fn serve(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange) -> 
             num_corrupt_keys: stats.num_input_corrupt_records,
             num_single_del_fallthru: stats.num_single_del_fallthru,
             num_single_del_mismatch: stats.num_single_del_mismatch,
+            io_times: done.io_times.unwrap_or_default(),
         },
     };
     let properties: Vec<&Properties> = done.outputs.files.iter().map(|file| &*file.properties).collect();

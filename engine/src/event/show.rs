@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use base::stats::IoTimes;
 use base::{Error, FileNumber};
 use format::properties::{COLUMN_FAMILY_ID_UNKNOWN, Properties};
 
@@ -76,6 +77,17 @@ fn flush_finished(line: &mut Line, e: &FlushFinished) {
     line.list("lsm_state", &e.lsm_state);
     blob_files(line, e.live_blob_files);
     line.number("immutable_memtables", e.immutable_memtables);
+    if let Some(io) = &e.io_times {
+        io_times(line, io);
+        line.number("file_cpu_write_nanos", io.cpu_write_nanos);
+        line.number("file_cpu_read_nanos", io.cpu_read_nanos);
+    }
+}
+
+fn io_times(line: &mut Line, io: &IoTimes) {
+    line.number("file_write_nanos", io.write_nanos).number("file_range_sync_nanos", io.range_sync_nanos);
+    line.number("file_fsync_nanos", io.fsync_nanos)
+        .number("file_prepare_write_nanos", io.prepare_write_nanos);
 }
 
 fn compaction_started(line: &mut Line, e: &CompactionStarted) {
@@ -117,6 +129,9 @@ fn compaction_finished(line: &mut Line, e: &CompactionFinished) {
     line.text("output_compression", &e.output_compression);
     line.number("num_single_delete_mismatches", e.num_single_delete_mismatches);
     line.number("num_single_delete_fallthrough", e.num_single_delete_fallthrough);
+    if let Some(io) = &e.stats.times.io {
+        io_times(line, io);
+    }
     line.list("lsm_state", &e.lsm_state);
     blob_files(line, e.live_blob_files);
     if let Some(proximal) = &e.proximal {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use base::ids::JobId;
+use base::stats::IoTimes;
 use base::{Error, FamilyId, FileNumber, SequenceNumber};
 use format::properties::Properties;
 
@@ -359,6 +360,8 @@ pub struct FlushFinished {
     pub path: Option<PathBuf>,
     /// The table properties of `file`.
     pub properties: Option<Arc<Properties>>,
+    /// The times of the file-system calls. `None` without `report_bg_io_stats`.
+    pub io_times: Option<IoTimes>,
 }
 
 /// One SST file of a compaction.
@@ -379,10 +382,8 @@ pub struct JobFile {
 /// Counts of one compaction. RocksDB: `CompactionJobStats`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct JobStats {
-    /// Time from start to end, in microseconds.
-    pub elapsed_micros: u64,
-    /// CPU time of the thread that started the compaction, in microseconds.
-    pub cpu_micros: u64,
+    /// The times of the compaction.
+    pub times: JobTimes,
     /// SST files that the compaction read.
     pub num_input_files: usize,
     /// Input files that the compaction moved to another level without a new file.
@@ -418,6 +419,17 @@ pub struct JobStats {
     pub is_manual: bool,
     /// The blob files that the compaction read and wrote.
     pub blobs: BlobJobStats,
+}
+
+/// The times of a compaction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JobTimes {
+    /// Time from start to end, in microseconds.
+    pub elapsed_micros: u64,
+    /// CPU time of the thread that started the compaction, in microseconds.
+    pub cpu_micros: u64,
+    /// The times of the file-system calls. `None` without `report_bg_io_stats`.
+    pub io: Option<IoTimes>,
 }
 
 /// The blob files of a compaction.

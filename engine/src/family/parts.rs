@@ -66,17 +66,34 @@ pub struct Parts {
     pub paranoid_file_checks: bool,
     /// How compaction outputs are verified (`verify_output_flags`).
     pub verify_outputs: VerifiedOutputs,
-    /// If a key has this many merge operands in the memtable, a new operand is merged when it is written. 0
-    /// disables this merge.
-    pub successive_merges_max: u64,
-    /// True if a merge for `successive_merges_max` may read SST files.
-    pub strict_successive_merges: bool,
+    pub successive_merges: SuccessiveMerges,
+    pub measured: Measured,
     /// While all memtables take less memory than this, flushed memtables are kept
     /// (`max_write_buffer_size_to_maintain`). 0 keeps none.
     pub history_bytes_max: usize,
     /// The directories of its SST files, by path id: `cf_paths`, or `db_paths`; never empty.
     pub table_dirs: Arc<[PathBuf]>,
     pub stored: Stored,
+}
+
+/// When a write merges the operand that it adds.
+#[derive(Clone, Copy, Debug)]
+pub struct SuccessiveMerges {
+    /// If a key has this many merge operands in the memtable, a new operand is merged when it is written. 0
+    /// disables this merge.
+    pub operands_max: u64,
+    /// True if such a merge may read SST files.
+    pub may_read_files: bool,
+}
+
+/// What the statistics of file accesses hold.
+#[derive(Clone, Copy, Debug)]
+pub struct Measured {
+    /// The temperature to which reads of an SST file count if the MANIFEST has no temperature for the file, with RocksDB's
+    /// numbers. 0 counts these reads to no temperature.
+    pub default_temperature: u8,
+    /// True if flushes and compactions measure the times of their file-system calls (`report_bg_io_stats`).
+    pub times_jobs: bool,
 }
 
 /// The settings of iterators.

@@ -13,7 +13,7 @@ use table::options::OtherTables;
 use table::sst::BlockCache;
 
 use super::Parts;
-use super::parts::{BlobSettings, ScanSettings, Stored, VerifiedOutputs};
+use super::parts::{BlobSettings, Measured, ScanSettings, Stored, SuccessiveMerges, VerifiedOutputs};
 use crate::options::{
     AGE_AUTO, CompactionPri, CompactionStopStyle, CompactionStyle, CompressionType, DbOptions, DbPath,
     FamilyOptions, MemtableFactory, PrepopulateBlobCache, VerifyOutputFlags,
@@ -106,8 +106,14 @@ impl Parts {
             disallow_memtable_writes: options.disallow_memtable_writes,
             paranoid_file_checks: options.paranoid_file_checks,
             verify_outputs: verified_outputs(options.verify_output_flags),
-            successive_merges_max: options.max_successive_merges as u64,
-            strict_successive_merges: options.strict_max_successive_merges,
+            successive_merges: SuccessiveMerges {
+                operands_max: options.max_successive_merges as u64,
+                may_read_files: options.strict_max_successive_merges,
+            },
+            measured: Measured {
+                default_temperature: options.default_temperature as u8,
+                times_jobs: options.report_bg_io_stats,
+            },
             history_bytes_max: history_bytes_max(options),
             table_dirs: match table_paths(options, db) {
                 [] => Arc::from([dir.to_path_buf()]),

@@ -10,7 +10,7 @@
 use std::path::Path;
 
 use base::ids::JobId;
-use base::stats::{HistogramKind, Ticker};
+use base::stats::{HistogramKind, IoMeasure, IoTimes, Ticker};
 use base::{Error, FileNumber, Result, SequenceNumber};
 use env::executor::Pool;
 use env::thread_status::{Operation, Stage, set_stage};
@@ -49,6 +49,8 @@ struct Part {
     /// See [`Change::keeps_keys`].
     keeps_keys: bool,
     numbers: LevelNumbers,
+    /// `None` without `report_bg_io_stats`.
+    io_times: Option<IoTimes>,
 }
 
 /// The result of a flush.
@@ -170,6 +172,7 @@ impl Part {
             files: Vec::new(),
             keeps_keys: false,
             numbers: LevelNumbers::default(),
+            io_times: None,
         }
     }
 
@@ -253,6 +256,7 @@ fn write_part(t: &FlushTools<'_>, job: JobId, part: &mut Part, reason: FlushReas
     set_stage(Stage::FlushRun);
     started(t, job, part, reason);
     set_stage(Stage::FlushWriteL0);
+    let measure = part.family.parts().measured.times_jobs.then(IoMeasure::start);
     let clock = &t.tools.env.clock;
     let (start_nanos, start_cpu_nanos) = (clock.now_nanos(), clock.cpu_nanos());
     let (version, options) = (part.family.pin().version.clone(), part.family.parts());
@@ -288,6 +292,7 @@ fn write_part(t: &FlushTools<'_>, job: JobId, part: &mut Part, reason: FlushReas
         count: 1,
         ..LevelNumbers::default()
     };
+    part.io_times = measure.map(IoMeasure::end);
     for file in &part.files {
         track_file(t.tools, file);
     }
@@ -415,6 +420,7 @@ fn finished(tools: &JobTools, job: JobId, part: &Part, reason: FlushReason) {
         stall: stall_of(version.level(0).len(), &part.family.parts().pick),
         path: file.map(|f| f.path.clone()),
         properties: file.map(|f| f.properties.clone()),
+        io_times: part.io_times,
     }));
     tools.events.logger().flush();
 }

@@ -3,6 +3,7 @@
 //! Facts: RocksDB `db/compaction/compaction_job.h` (`CompactionServiceInput`, `CompactionServiceResult`),
 //! `db/compaction/compaction_service_job.cc`. The message is in the text form of [`super::text`].
 
+use base::stats::IoTimes;
 use base::{Error, FileNumber, Result, SequenceNumber};
 use format::names::FileName;
 use format::properties::Properties;
@@ -69,6 +70,8 @@ pub struct RemoteStats {
     pub num_corrupt_keys: u64,
     pub num_single_del_fallthru: u64,
     pub num_single_del_mismatch: u64,
+    /// The times of the file-system calls; 0 without `report_bg_io_stats`.
+    pub io_times: IoTimes,
 }
 
 /// The result of a worker.
@@ -271,6 +274,10 @@ impl RemoteStats {
             .field("total_input_raw_key_bytes", self.total_input_raw_key_bytes)
             .field("total_input_raw_value_bytes", self.total_input_raw_value_bytes)
             .field("num_corrupt_keys", self.num_corrupt_keys)
+            .field("file_write_nanos", self.io_times.write_nanos)
+            .field("file_range_sync_nanos", self.io_times.range_sync_nanos)
+            .field("file_fsync_nanos", self.io_times.fsync_nanos)
+            .field("file_prepare_write_nanos", self.io_times.prepare_write_nanos)
             .field("num_single_del_fallthru", self.num_single_del_fallthru)
             .field("num_single_del_mismatch", self.num_single_del_mismatch);
         writer
@@ -294,6 +301,13 @@ impl RemoteStats {
             num_corrupt_keys: fields.number("num_corrupt_keys")?,
             num_single_del_fallthru: fields.number("num_single_del_fallthru")?,
             num_single_del_mismatch: fields.number("num_single_del_mismatch")?,
+            io_times: IoTimes {
+                write_nanos: fields.number("file_write_nanos")?,
+                range_sync_nanos: fields.number("file_range_sync_nanos")?,
+                fsync_nanos: fields.number("file_fsync_nanos")?,
+                prepare_write_nanos: fields.number("file_prepare_write_nanos")?,
+                ..IoTimes::default()
+            },
         })
     }
 }

@@ -350,7 +350,10 @@ impl TableCache {
                 file_number: file.number,
                 level: Level::from_index(level),
                 last_level: level + 1 == parts.pick.num_levels,
-                temperature: file.temperature,
+                temperature: match file.temperature {
+                    0 => parts.measured.default_temperature,
+                    known => known,
+                },
                 largest_seqno: Some(file.largest_seq),
                 tail_size: file.tail_size,
                 unique_id,
