@@ -190,6 +190,12 @@ impl BlockIter {
         self.at
     }
 
+    /// Returns the location of the current entry in the payload. Call only while the iterator is valid.
+    #[inline]
+    pub fn entry_range(&self) -> Range<usize> {
+        self.at..self.next
+    }
+
     /// Returns the offset of the current value in the payload. Call only while the iterator is valid.
     #[inline]
     pub fn value_offset(&self) -> usize {

@@ -282,6 +282,12 @@ impl Block {
         self.shape().num_restarts as usize
     }
 
+    /// Returns the number of bytes of the entries with their values: the offset of the restart array.
+    #[inline]
+    pub fn entries_bytes(&self) -> usize {
+        self.shape().restarts_at as usize
+    }
+
     /// Returns true if the block has no entry.
     #[inline]
     pub fn is_empty(&self) -> bool {

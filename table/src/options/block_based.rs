@@ -41,8 +41,10 @@ base::options! {
     mutable format_version: u32 = 7, range: "2..=7";
     /// Uses a user-defined index as the only index. There are no user-defined indexes: true is refused.
     mutable use_udi_as_primary_index: bool = false, since: "11.8";
-    /// Has no effect: the read amplification of blocks is not measured. RocksDB: the bytes of a block for each bit of
-    /// a map of read bytes.
+    /// Estimates how many bytes of the loaded data blocks are used, with one bit for this number of bytes: the ticker
+    /// `READ_AMP_ESTIMATE_USEFUL_BYTES`, and `READ_AMP_TOTAL_READ_BYTES` for all bytes. Acts with statistics. Numbers
+    /// that are no power of two act as the next lower power. An open table keeps the bits of each block that was loaded. 0
+    /// estimates nothing.
     mutable read_amp_bytes_per_bit: u32 = 0, unit: "bytes";
     /// Filters hold whole keys.
     mutable whole_key_filtering: bool = true;

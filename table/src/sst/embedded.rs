@@ -17,7 +17,10 @@ use base::{Error, FileNumber, Pinned, Result};
 use format::blob::{BlobIndex, BlobRef};
 use format::wide::{self, Column};
 
-use super::{ReadCtx, Reader, TableIter};
+use super::{ReadCtx, Reader, TableIter, scratch};
+
+/// An encoded column takes at most this number of bytes in addition to its name and its value: two lengths and the kind.
+const COLUMN_HEADER_MAX: usize = 16;
 
 impl Reader {
     /// Returns true if the SST file may have embedded blobs.
@@ -59,7 +62,7 @@ impl Reader {
         let mut fetched = Vec::new();
         for (at, column) in columns.iter().enumerate().filter(|(_, c)| c.is_blob) {
             if let Some(blob) = own_blob(column.value)? {
-                fetched.push((at, self.embedded_blob(blob.offset, blob.size, ctx)?));
+                fetched.push((at, self.embedded_payload(blob.offset, blob.size, ctx)?));
             }
         }
         if fetched.is_empty() {
@@ -69,8 +72,11 @@ impl Reader {
         for (at, value) in &fetched {
             inline[*at] = Column::inline(columns[*at].name, value);
         }
-        let mut out = Vec::new();
+        // The entity and its buffers are large: without the room, the vector would copy them as it grows.
+        let room = inline.iter().map(|column| column.name.len() + column.value.len() + COLUMN_HEADER_MAX);
+        let mut out = Vec::with_capacity(room.sum::<usize>() + COLUMN_HEADER_MAX);
         wide::encode(&inline, &mut out)?;
+        fetched.into_iter().for_each(|(_, buffer)| scratch::give(buffer));
         Ok(Some(out))
     }
 }

@@ -220,6 +220,37 @@ impl Source {
         ctx: &ReadCtx,
         window: Option<&mut dyn Window>,
     ) -> Result<CachedBlock> {
+        let raw = self.read_block(handle, kind, ctx, window)?;
+        self.decode(raw, handle, kind, ctx).map_err(|error| self.refused(error, handle, kind))
+    }
+
+    /// Reads an embedded blob from the file. Returns its payload in a buffer that the caller gives back to `scratch`.
+    pub(super) fn load_blob(&self, handle: BlockHandle, ctx: &ReadCtx) -> Result<Vec<u8>> {
+        let raw = self.read_block(handle, BlockKind::Blob, ctx, None)?;
+        match self.payload(raw, handle, ctx.verify_checksums, None) {
+            Ok(payload) => Ok(payload.into_owned()),
+            Err(error) => Err(self.refused(error, handle, BlockKind::Blob)),
+        }
+    }
+
+    /// Names the block of an error, and erases the block from the persistent cache.
+    #[cold]
+    fn refused(&self, error: Error, handle: BlockHandle, kind: BlockKind) -> Error {
+        if let Some(cache) = &self.persistent_cache {
+            cache.erase(self.cache_key(handle));
+        }
+        self.blame(error, handle, kind)
+    }
+
+    /// Reads the bytes of a block with its trailer, and counts the read.
+    #[inline]
+    fn read_block<'w>(
+        &self,
+        handle: BlockHandle,
+        kind: BlockKind,
+        ctx: &ReadCtx,
+        window: Option<&'w mut dyn Window>,
+    ) -> Result<Cow<'w, [u8]>> {
         if ctx.cache_only {
             return Err(Error::incomplete(format!(
                 "no blocking io: a {} block is not in memory",
@@ -240,12 +271,7 @@ impl Source {
         if matches!(raw, Cow::Owned(_)) {
             self.counts.read(kind, 1, raw.len());
         }
-        self.decode(raw, handle, kind, ctx).map_err(|error| {
-            if let Some(cache) = &self.persistent_cache {
-                cache.erase(self.cache_key(handle));
-            }
-            self.blame(error, handle, kind)
-        })
+        Ok(raw)
     }
 
     /// Inserts a decoded block into the cache, if there is a cache and the read fills the cache.
@@ -258,6 +284,9 @@ impl Source {
     ) -> Result<BlockRef> {
         if let Some(traced) = self.traced().filter(|_| self.cache.is_some()) {
             self.trace_access(traced, (&block, handle, kind), ctx, false);
+        }
+        if let Some((amp, block)) = self.read_amp.as_ref().zip(data(&block)) {
+            amp.loaded(handle.offset, block);
         }
         match &self.cache {
             Some(cache) if ctx.fill_cache => {

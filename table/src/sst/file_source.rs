@@ -16,6 +16,7 @@ use super::block_cache::BlockCache;
 use super::cache_key::CacheKeyBase;
 use super::counts::Counts;
 use super::persistent_cache::PersistentCache;
+use super::read_amp::ReadAmp;
 
 /// A file, and the facts that are necessary to read blocks from it.
 pub(super) struct Source {
@@ -39,6 +40,8 @@ pub(super) struct Source {
     pub index_layout: IndexLayout,
     pub dict: Option<Dictionary>,
     pub counts: Counts,
+    /// The used bytes of the data blocks. `None` without `read_amp_bytes_per_bit` and without statistics.
+    pub read_amp: Option<ReadAmp>,
     /// For traces of the block cache. `None` until the open ends, and without a tracer.
     pub traced: Option<Traced>,
     /// Offset of the first damaged block, and the single bit whose flip makes the block valid. Cached because

@@ -21,6 +21,7 @@ use super::file_source::Source;
 use super::index_reader::IndexCursor;
 use super::lookahead::LookAhead;
 use super::prefetch::{Pace, ReadAhead, SystemHelp};
+use super::read_amp::Bits;
 use super::read_ctx::ReadCtx;
 use super::reader::Reader;
 
@@ -29,6 +30,8 @@ pub struct TableIter {
     rows: BlockIter,
     /// The cache entry of the current block. The cache counts the entry as pinned.
     block: Option<BlockRef>,
+    /// The used bytes of the current block, if they are measured.
+    bits: Option<Arc<Bits>>,
     /// The handle of the current block, or null if there is none.
     handle: BlockHandle,
     /// True if a key of the block may be at or after the upper bound.
@@ -86,6 +89,7 @@ impl TableIter {
         TableIter {
             rows: BlockIter::empty(reader.source.rewrite),
             block: None,
+            bits: None,
             handle: BlockHandle::NULL,
             near_bound: false,
             cursor: IndexCursor::default(),
@@ -140,6 +144,7 @@ impl TableIter {
         if !self.handle.is_null() {
             self.rows = BlockIter::empty(self.reader.source.rewrite);
             self.block = None;
+            self.bits = None;
             self.handle = BlockHandle::NULL;
         }
         self.near_bound = false;
@@ -192,6 +197,7 @@ impl TableIter {
         };
         let Some(rows) = data(&block) else { return Err(source.wrong_kind(handle, BlockKind::Data)) };
         base::invariant!(!handle.is_null(), "a data block without a place");
+        self.bits = source.read_amp.as_ref().map(|amp| amp.of_block(handle.offset, rows));
         self.rows.reset(rows.clone());
         self.block = Some(block);
         self.handle = handle;
@@ -426,6 +432,9 @@ impl InternalIterator for TableIter {
 
     #[inline]
     fn value(&self) -> &[u8] {
+        if let Some(bits) = &self.bits {
+            bits.mark(self.rows.entry_range());
+        }
         self.rows.value()
     }
 
@@ -439,6 +448,9 @@ impl InternalIterator for TableIter {
     #[inline]
     fn pin_value(&self) -> Pinned {
         base::invariant!(self.rows.valid(), "a value without an entry is pinned");
+        if let Some(bits) = &self.bits {
+            bits.mark(self.rows.entry_range());
+        }
         Pinned::bytes(self.rows.block().bytes().clone(), self.rows.value_range())
     }
 

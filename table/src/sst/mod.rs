@@ -27,6 +27,7 @@ mod open;
 mod persistent_cache;
 mod prefetch;
 pub(crate) mod raw_dump;
+mod read_amp;
 pub mod read_ctx;
 pub mod reader;
 pub mod salvage;

@@ -32,6 +32,7 @@ use super::file_source::Source;
 use super::filter_reader::{FilterBlocks, FilterReader};
 use super::index_reader::{IndexReader, check_index_type};
 use super::prefetch::Fixed;
+use super::read_amp::ReadAmp;
 use super::read_ctx::ReadCtx;
 use super::reader::{OpenOptions, Reader};
 use crate::options::{COMPATIBILITY_NAME, PinningTier};
@@ -70,6 +71,7 @@ pub(super) fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) 
         rewrite: KeyRewrite::default(),
         index_layout: IndexLayout::default(),
         dict: None,
+        read_amp: ReadAmp::new(options.table.read_amp_bytes_per_bit, options.statistics.as_ref()),
         counts,
         traced: None,
         diagnosed: Default::default(),

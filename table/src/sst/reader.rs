@@ -9,11 +9,12 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use base::key::{InternalOrder, user_key};
+use base::key::{InternalOrder, trailer, user_key};
 use base::order::PrefixExtractor;
 use base::stats::{HistogramKind, PerfCounter, PerfTimer, Statistics, perf_add};
 use base::{Error, FileNumber, Level, Order, Pinned, Result, SequenceNumber};
 use env::fs::RandomRead;
+use format::block::{Block, BlockIter};
 use format::handle::BlockHandle;
 use format::index::Index;
 use format::metaindex::Metaindex;
@@ -27,6 +28,7 @@ use super::fetch::data;
 use super::file_source::Source;
 use super::filter_reader::{Answer, FilterReader};
 use super::index_reader::IndexReader;
+use super::read_amp::ReadAmp;
 use super::read_ctx::{Entry, ReadCtx, ValueRef};
 use crate::options::{BlockBasedTableOptions, OtherTables};
 
@@ -256,6 +258,9 @@ impl Reader {
         let Some(block) = data(block) else { return Err(source.wrong_kind(handle, BlockKind::Data)) };
         let _time = PerfTimer::start(PerfCounter::BlockSeekNanos);
         perf_add(PerfCounter::UserKeyComparisonCount, 1);
+        if let Some(amp) = &source.read_amp {
+            return visit_measured(source, amp, (block, handle), seek_key, visit);
+        }
         block
             .visit_versions(&source.order, source.rewrite, seek_key, &mut |user_key, trailer, range| {
                 visit(Entry { user_key, trailer, value: ValueRef::of(block.bytes(), range) })
@@ -311,10 +316,7 @@ impl Reader {
     /// Corruption if the file has no embedded blobs or if this blob is corrupt. Errors of the file.
     pub fn embedded_blob(&self, offset: u64, size: u64, ctx: &ReadCtx) -> Result<Pinned> {
         let handle = BlockHandle::new(offset, size);
-        let blame = |e| self.source.blame(e, handle, BlockKind::Blob);
-        if !self.embeds_blobs {
-            return Err(blame(Error::corruption("a blob index points into a table that carries no blobs")));
-        }
+        self.check_embedded(handle)?;
         let block = self.source.load_uncached(handle, BlockKind::Blob, ctx, None)?;
         let CachedBlock::Other(other) = &block else {
             return Err(self.source.wrong_kind(handle, BlockKind::Blob));
@@ -323,6 +325,25 @@ impl Reader {
             Other::Raw(bytes) => Ok(Pinned::bytes(bytes.clone(), 0..bytes.len())),
             _ => Err(self.source.wrong_kind(handle, BlockKind::Blob)),
         }
+    }
+
+    /// Returns the value as [`Reader::embedded_blob`], in a buffer that the caller gives back to `scratch`.
+    ///
+    /// # Errors
+    /// The errors of [`Reader::embedded_blob`].
+    pub(super) fn embedded_payload(&self, offset: u64, size: u64, ctx: &ReadCtx) -> Result<Vec<u8>> {
+        let handle = BlockHandle::new(offset, size);
+        self.check_embedded(handle)?;
+        self.source.load_blob(handle, ctx)
+    }
+
+    /// Fails if the file has no embedded blobs.
+    fn check_embedded(&self, handle: BlockHandle) -> Result<()> {
+        if self.embeds_blobs {
+            return Ok(());
+        }
+        let error = Error::corruption("a blob index points into a table that carries no blobs");
+        Err(self.source.blame(error, handle, BlockKind::Blob))
     }
 
     /// Returns the names and the handles of the meta blocks.
@@ -355,4 +376,33 @@ impl Reader {
             + tombstones.sum::<usize>()
             + self.source.dict.as_ref().map_or(0, |d| d.raw().len())
     }
+}
+
+/// Visits the entries of a key in a data block as `Block::visit_versions`, and counts the entries as used.
+#[cold]
+fn visit_measured(
+    source: &Source,
+    amp: &ReadAmp,
+    (block, handle): (&Block, BlockHandle),
+    seek_key: &[u8],
+    visit: &mut impl FnMut(Entry<'_>) -> ControlFlow<()>,
+) -> Result<bool> {
+    let bits = amp.of_block(handle.offset, block);
+    let sought = user_key(seek_key);
+    let mut rows = BlockIter::rewriting(block.clone(), source.rewrite);
+    rows.seek(&source.order, seek_key);
+    while rows.valid() {
+        let user_key = user_key(rows.key());
+        if source.order.user.compare_without_timestamp(user_key, sought).is_ne() {
+            return Ok(false);
+        }
+        bits.mark(rows.entry_range());
+        let value = ValueRef::of(block.bytes(), rows.value_range());
+        if visit(Entry { user_key, trailer: trailer(rows.key()), value }).is_break() {
+            return Ok(false);
+        }
+        rows.next();
+    }
+    rows.status().map_err(|error| source.blame_data(error, handle))?;
+    Ok(true)
 }

@@ -562,6 +562,7 @@ fn source(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) -> Source
         rewrite: Default::default(),
         index_layout: IndexLayout::default(),
         dict: None,
+        read_amp: None,
         counts: Counts { statistics: None, level: 0, last_level: false, temperature: 0 },
         traced: None,
         diagnosed: Default::default(),
