@@ -23,7 +23,7 @@ use env::executor::Pool;
 use env::thread_status::{Operation, Properties, RunningOperation, Stage, set_stage};
 use lsm::compaction_iter::CompactionIterStats;
 use lsm::cut;
-use lsm::pick::{Reason, Task};
+use lsm::pick::{Priority, Reason, Style, Task};
 use lsm::version::{Edit, ReaderKind, Version};
 
 use crate::commit::{Change, Committed, Committer};
@@ -279,6 +279,17 @@ fn merge(t: &CompactionTools<'_>, job: &Job, tracked: Option<&RunningOperation>)
     Ok(Compacted { committed: Some(committed), ..out })
 }
 
+/// Returns true if the compaction style lets a compaction to a level after level 0 have subcompactions (RocksDB
+/// `Compaction::ShouldFormSubcompactions`).
+fn may_split(job: &Job) -> bool {
+    let (task, pick) = (&job.task, &job.parts.pick);
+    match pick.style {
+        Style::Level => pick.priority == Priority::RoundRobin || task.start_level() == 0 || task.manual,
+        Style::Universal => true,
+        Style::Fifo | Style::None => false,
+    }
+}
+
 /// Returns the ranges of keys that the subcompactions of a job compact concurrently.
 fn subcompactions(t: &CompactionTools<'_>, job: &Job) -> Result<Vec<SubcompactionRange>> {
     let task = &job.task;
@@ -286,8 +297,7 @@ fn subcompactions(t: &CompactionTools<'_>, job: &Job) -> Result<Vec<Subcompactio
         0 => t.tools.options.load().max_subcompactions.max(1),
         n => n,
     } as usize;
-    let splits = task.output_level > 0 && (task.start_level() == 0 || task.manual);
-    if max <= 1 || !splits || task.num_input_files() < 2 {
+    if max <= 1 || task.output_level == 0 || !may_split(job) {
         return Ok(vec![SubcompactionRange::default()]);
     }
     let began = t.tools.stats.begin();
@@ -299,7 +309,10 @@ fn subcompactions(t: &CompactionTools<'_>, job: &Job) -> Result<Vec<Subcompactio
             table.anchors(128, &ctx)?.into_iter().map(|(user_key, bytes)| cut::Anchor { user_key, bytes }),
         );
     }
-    let boundaries = cut::split(&job.parts.internal_order(), anchors, max, task.max_output_file_size);
+    // The files of the level decide, also if `compact_files` sets no limit for its output files.
+    let of_level = job.parts.pick.target_file_size(task.output_level, 1);
+    let bytes_min = task.target_output_file_size.min(of_level);
+    let boundaries = cut::split(&job.parts.internal_order(), anchors, max, bytes_min);
     let mut ranges = Vec::with_capacity(boundaries.len() + 1);
     let mut lower: Option<Vec<u8>> = None;
     for boundary in boundaries {

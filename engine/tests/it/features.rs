@@ -6,7 +6,10 @@ use std::sync::Arc;
 use env::Env;
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::event::{Event, FlushReason, Listener};
-use ironstone_engine::options::{CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, WriteOptions};
+use ironstone_engine::options::{
+    BottommostLevelCompaction, CompactRangeOptions, CompactionOptions, DbOptions, FamilyOptions,
+    FlushOptions, WriteOptions,
+};
 use parking_lot::Mutex;
 
 use crate::basic::{get, options, put, scan};
@@ -67,6 +70,40 @@ fn a_compressed_wal_is_smaller_and_is_replayed() {
         size
     };
     assert!(bytes_of_log(CompressionType::ZSTD) * 4 < bytes_of_log(CompressionType::NONE));
+}
+
+#[test]
+fn a_compaction_of_one_file_and_a_universal_compaction_after_level_0_have_subcompactions() {
+    // RocksDB: `Compaction::ShouldFormSubcompactions` and `CompactionJob::GenSubcompactionBoundaries`.
+    let started = |text: &str, compact: &dyn Fn(&Db)| {
+        let env = Env::memory(13);
+        let mut family = FamilyOptions::default();
+        family
+            .update("target_file_size_base=4096;disable_auto_compactions=true;compression=kNoCompression")
+            .unwrap();
+        family.update(text).unwrap();
+        let (db, ear) = open(DbOptions { max_subcompactions: 3, ..options(&env) }, family);
+        (0..300).for_each(|i| put(&db, &format!("key{i:03}"), &"value".repeat(20)));
+        flush(&db);
+        compact(&db);
+        ear.heard("subcompaction_started")
+    };
+    let all = |db: &Db| {
+        let forced = CompactRangeOptions {
+            bottommost_level_compaction: BottommostLevelCompaction::Force,
+            ..CompactRangeOptions::default()
+        };
+        db.compact_range(&db.default_family().unwrap(), None, None, &forced).unwrap();
+    };
+    let named = |db: &Db| {
+        let family = db.default_family().unwrap();
+        let files: Vec<_> = family.pin().version.files().map(|(_, file)| file.number).collect();
+        db.compact_files(&family, &files, 6, None, &CompactionOptions::default()).unwrap();
+    };
+    assert_eq!(started("", &all), 3);
+    assert_eq!(started("compaction_style=kCompactionStyleUniversal", &all), 3);
+    assert_eq!(started("", &named), 3);
+    assert_eq!(started("target_file_size_base=67108864", &all), 1, "one output file");
 }
 
 #[test]

@@ -286,11 +286,13 @@ impl Options {
         }
     }
 
-    /// Returns the target file size of a level. `base_level` is the first level after level 0 that has data.
+    /// Returns the target file size of a level. `base_level` is the first level after level 0 that has data. The multiplier acts from
+    /// the second level after level 1 on, or with dynamic level sizes from the second level after the base level on (RocksDB
+    /// `MaxFileSizeForLevel`).
     pub fn target_file_size(&self, level: usize, base_level: usize) -> u64 {
-        let universal_or_static = self.style != Style::Level || !self.level_compaction_dynamic_level_bytes;
-        let steps =
-            if universal_or_static { level.saturating_sub(1) } else { level.saturating_sub(base_level) };
+        let is_dynamic = self.style == Style::Level && self.level_compaction_dynamic_level_bytes;
+        let index = if is_dynamic && level >= base_level { level - base_level } else { level };
+        let steps = index.saturating_sub(1);
         (0..steps.min(64)).fold(self.target_file_size_base, |size, _| {
             size.saturating_mul(u64::from(self.target_file_size_multiplier.max(1)))
         })
@@ -348,5 +350,28 @@ impl Options {
     /// Returns the value of `max_bytes_for_level_multiplier_additional` for a level, or 1 if there is none.
     pub fn multiplier_additional(&self, level: usize) -> f64 {
         self.max_bytes_for_level_multiplier_additional.get(level).map_or(1.0, |&m| f64::from(m))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_target_file_size_grows_from_the_second_level_after_the_first() {
+        let sizes = |dynamic: bool, base: usize| {
+            let options = Options {
+                target_file_size_base: 10,
+                target_file_size_multiplier: 3,
+                level_compaction_dynamic_level_bytes: dynamic,
+                ..Options::default()
+            };
+            (0..7).map(|level| options.target_file_size(level, base)).collect::<Vec<_>>()
+        };
+        // As `MaxFileSizeForLevel` of RocksDB's `options/cf_options.cc`.
+        assert_eq!(sizes(false, 1), [10, 10, 30, 90, 270, 810, 2430]);
+        assert_eq!(sizes(true, 4)[4..], [10, 10, 30]);
+        assert_eq!(sizes(true, 6)[6..], [10]);
+        assert_eq!(sizes(true, 4)[0], 10);
     }
 }
