@@ -15,7 +15,6 @@ pub const HINTS: &[&str] = &[
     "async_wal_precreate",
     "avoid_unnecessary_blocking_io",
     "background_close_inactive_wals",
-    "default_temperature",
     "delete_obsolete_files_period_micros",
     "dump_malloc_stats",
     "experimental_mempurge_threshold",
@@ -30,7 +29,6 @@ pub const HINTS: &[&str] = &[
     "metadata_write_temperature",
     "optimize_manifest_for_recovery",
     "read_io_executor_threads",
-    "report_bg_io_stats",
     "skip_stats_update_on_db_open",
     "table_cache_numshardbits",
     "uncache_aggressiveness",
@@ -39,8 +37,7 @@ pub const HINTS: &[&str] = &[
 ];
 
 /// Hints of tables: options that are accepted without effect.
-pub const TABLE_HINTS: &[&str] =
-    &["fail_if_no_udi_on_open", "huge_page_tlb_size", "index_block_search_type", "read_amp_bytes_per_bit"];
+pub const TABLE_HINTS: &[&str] = &["fail_if_no_udi_on_open", "huge_page_tlb_size", "index_block_search_type"];
 
 /// Fields of nested options without effect: the option of the column family, the field and the reason.
 pub const FIELD_HINTS: &[(&str, &str, &str)] = &[

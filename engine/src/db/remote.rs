@@ -6,6 +6,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
+use base::stats::HistogramKind;
 use base::{Error, Result, SequenceNumber, Subcode};
 use format::names::{self, FileName};
 use lsm::pick::View;
@@ -60,8 +61,7 @@ pub fn open_and_compact(
     }
     let input = Input::decode(input)?;
     let request = request(path, options, &input)?;
-    let overrides = Overrides { skip_wals: true, ..Overrides::default() };
-    let db = open(Opening::new(request, true, overrides)?)?;
+    let db = timed_open(request)?;
     clear(&db, output_dir)?;
     let inner = &*db.inner;
     let now_s = inner.tools.env.clock.now_seconds();
@@ -80,6 +80,19 @@ pub fn open_and_compact(
         Ok(result) => result,
         Err(panic) => Err(panicked("a compaction", &*panic)),
     }
+}
+
+/// Opens the database for reading, without its WALs, and measures the time of the open.
+fn timed_open(request: OpenRequest) -> Result<Db> {
+    let (statistics, clock) = (request.options.statistics.clone(), request.options.env.clock.clone());
+    let start_nanos = clock.now_nanos();
+    let overrides = Overrides { skip_wals: true, ..Overrides::default() };
+    let opened = open(Opening::new(request, true, overrides)?);
+    if let Some(statistics) = statistics {
+        let micros = clock.now_nanos().saturating_sub(start_nanos) / 1000;
+        statistics.measure_time(HistogramKind::OpenAndCompactDbOpenMicros, micros);
+    }
+    opened
 }
 
 /// Makes the request for the open: the column family of the input and the default column family, with the options of the
@@ -215,13 +228,15 @@ mod tests {
             options_file: before.iter().filter_map(number_of).max().unwrap(),
             ..Input::default()
         };
+        let statistics = Arc::new(base::stats::Statistics::new());
         let worker = WorkerOptions {
-            db: DbOptions { env: env.clone(), ..DbOptions::default() },
+            db: DbOptions { env: env.clone(), statistics: Some(statistics.clone()), ..DbOptions::default() },
             ..WorkerOptions::default()
         };
         let error = open_and_compact(path, path, &input.encode(), worker, None).unwrap_err();
         assert_eq!(error.kind(), Kind::InvalidArgument);
         assert!(error.to_string().contains("is a directory of the database"), "{error}");
+        assert_eq!(statistics.histogram_data(HistogramKind::OpenAndCompactDbOpenMicros).count, 1);
         assert!(env.fs.list(path).unwrap().iter().any(|name| name.ends_with(".sst")));
     }
 }

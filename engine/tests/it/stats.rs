@@ -456,3 +456,87 @@ fn a_table_with_a_damaged_footer_is_counted() {
     assert!(statistics.ticker(Ticker::SstFooterCorruptionCount) > 0);
     assert!(statistics.ticker(Ticker::NoFileErrors) > 0);
 }
+
+/// Returns a number of the last line of the info log with `event`. Returns `None` if the line has no such number.
+fn number_of_event(dir: &std::path::Path, event: &str, name: &str) -> Option<u64> {
+    let log = std::fs::read_to_string(dir.join("LOG")).unwrap();
+    let line = log.lines().rfind(|line| line.contains(&format!("\"event\": \"{event}\"")))?;
+    let (_, rest) = line.split_once(&format!("\"{name}\": "))?;
+    rest.split([',', '}']).next()?.trim().parse().ok()
+}
+
+#[test]
+fn jobs_report_the_times_of_their_file_system_calls_if_asked() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("db");
+    let options = DbOptions { create_if_missing: true, ..DbOptions::default() };
+    let db = Db::open(OpenRequest::new(&path, options, FamilyOptions::default())).unwrap();
+    let family = db.default_family().unwrap();
+    let times = ["file_write_nanos", "file_fsync_nanos"];
+    for asked in [false, true] {
+        db.set_options(&family, &[("report_bg_io_stats", &asked.to_string())]).unwrap();
+        put(&db, "a", "1");
+        flush(&db);
+        put(&db, "a", "2");
+        flush(&db);
+        db.compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
+        for event in ["flush_finished", "compaction_finished"] {
+            for name in times {
+                let nanos = number_of_event(&path, event, name);
+                assert_eq!(nanos.is_some_and(|nanos| nanos > 0), asked, "{event} {name}: {nanos:?}");
+            }
+            let reserving = number_of_event(&path, event, "file_prepare_write_nanos");
+            assert_eq!(reserving.is_some(), asked, "{event}");
+        }
+    }
+    assert!(number_of_event(&path, "flush_finished", "file_cpu_write_nanos").is_some());
+    assert_eq!(number_of_event(&path, "compaction_finished", "file_cpu_write_nanos"), None, "as in RocksDB");
+}
+
+#[test]
+fn reads_of_files_without_a_temperature_count_to_the_default_temperature() {
+    let bytes = |default: &str, written: &str| {
+        let env = Env::memory(89);
+        let mut options = FamilyOptions::default();
+        options.set("table_factory", "{no_block_cache=true}").unwrap();
+        options.set("default_temperature", default).unwrap();
+        options.set("default_write_temperature", written).unwrap();
+        let (db, s) = open(&env, options);
+        put(&db, "key", "value");
+        flush(&db);
+        assert_eq!(get(&db, "key").as_deref(), Some("value"));
+        [s.ticker(Ticker::WarmFileReadBytes) > 0, s.ticker(Ticker::ColdFileReadBytes) > 0]
+    };
+    assert_eq!(bytes("kUnknown", "kUnknown"), [false, false]);
+    assert_eq!(bytes("kWarm", "kUnknown"), [true, false]);
+    assert_eq!(bytes("kWarm", "kCold"), [false, true], "the MANIFEST has a temperature");
+}
+
+#[test]
+fn the_useful_bytes_of_loaded_blocks_are_estimated() {
+    let env = Env::memory(90);
+    let mut options = FamilyOptions::default();
+    options.set("table_factory", "{read_amp_bytes_per_bit=16;block_size=4096}").unwrap();
+    options.set("compression", "kNoCompression").unwrap();
+    let (db, s) = open(&env, options);
+    (0..2000).for_each(|i| put(&db, &format!("key{i:05}"), &"v".repeat(100)));
+    flush(&db);
+    let counts = || (s.ticker(Ticker::ReadAmpTotalReadBytes), s.ticker(Ticker::ReadAmpEstimateUsefulBytes));
+    assert_eq!(counts(), (0, 0));
+    // One entry of one block.
+    assert!(get(&db, "key00777").is_some());
+    let (total, useful) = counts();
+    assert!((3500..4500).contains(&total) && (96..=144).contains(&useful), "{useful} of {total}");
+    assert!(get(&db, "key00777").is_some());
+    assert_eq!(counts(), (total, useful), "the block is cached, and the entry was used before");
+    // All entries.
+    assert_eq!(scan(&db).len(), 2000);
+    let (total, useful) = counts();
+    assert!(total > 200_000 && useful.abs_diff(total) < total / 50, "{useful} of {total}");
+    let mut back = db.iter(&db.default_family().unwrap(), ReadOptions::default()).unwrap();
+    back.seek_to_last();
+    while back.valid() {
+        back.prev();
+    }
+    assert_eq!(counts(), (total, useful));
+}

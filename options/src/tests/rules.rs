@@ -252,14 +252,14 @@ fn hints_away_from_their_defaults_are_named() {
     assert_eq!(changed(&db, &family), [""; 0]);
     db.update("use_adaptive_mutex=true;max_open_files=100").unwrap();
     family
-        .update("memtable_huge_page_size=1;ttl=7;block_based_table_factory={read_amp_bytes_per_bit=8;block_size=99}")
+        .update("memtable_huge_page_size=1;ttl=7;block_based_table_factory={index_block_search_type=kAuto;block_size=99}")
         .unwrap();
     assert_eq!(
         changed(&db, &family),
         [
             "use_adaptive_mutex",
             "memtable_huge_page_size of column family default",
-            "table_factory.read_amp_bytes_per_bit of column family default"
+            "table_factory.index_block_search_type of column family default"
         ]
     );
 }
