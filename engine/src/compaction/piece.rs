@@ -72,14 +72,19 @@ pub fn read_ctx(t: &CompactionTools<'_>) -> ReadCtx {
 ///
 /// # Errors
 /// An error of reading the inputs or of writing the outputs. `done` then has the counts up to the error.
-pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange, done: &mut Done) -> Result<()> {
+pub fn measure(
+    t: &CompactionTools<'_>,
+    job: &Job,
+    range: &SubcompactionRange,
+    done: &mut Done,
+) -> Result<()> {
     let measure = job.parts.measured.times_jobs.then(IoMeasure::start);
-    let ended = merge(t, job, range, done);
+    let ended = run(t, job, range, done);
     done.io_times = measure.map(IoMeasure::end);
     ended
 }
 
-fn merge(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange, done: &mut Done) -> Result<()> {
+fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange, done: &mut Done) -> Result<()> {
     let task = &job.task;
     let order = job.parts.internal_order();
     base::invariant!(

@@ -30,7 +30,7 @@ use crate::sync::Arc;
 /// database.
 ///
 /// # Errors
-/// The errors of [`piece::run`], and the failure of the service.
+/// The errors of [`piece::measure`], and the failure of the service.
 pub fn run(
     t: &CompactionTools<'_>,
     job: &Job,
@@ -45,7 +45,7 @@ pub fn run(
             return Ok(());
         }
     }
-    piece::run(t, job, range, done)
+    piece::measure(t, job, range, done)
 }
 
 /// Returns true if the result of a worker can describe the outputs. It has no blob files and one output level, and a worker does not
@@ -300,13 +300,13 @@ fn iter_stats(stats: &RemoteStats) -> CompactionIterStats {
 /// the job, and returns the result for the primary. Commits nothing.
 ///
 /// # Errors
-/// The errors of [`piece::run`]. NotSupported if an output file refers to a blob file. Then no SST file is left.
+/// The errors of [`piece::measure`]. NotSupported if an output file refers to a blob file. Then no SST file is left.
 pub fn serve(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange) -> Result<Vec<u8>> {
     let clock = &t.tools.env.clock;
     let start = (clock.now_nanos(), clock.cpu_nanos());
     let mut done = Done::default();
     finish::subcompaction(t, job, 0, None);
-    let ended = piece::run(t, job, range, &mut done).and_then(|()| check_outputs(&done));
+    let ended = piece::measure(t, job, range, &mut done).and_then(|()| check_outputs(&done));
     let (micros, cpu_micros) = finish::micros_since(t, start);
     let counts = finish::subcompaction_stats(&done, cpu_micros);
     finish::subcompaction(t, job, 0, Some((ended.as_ref().err().cloned(), counts)));

@@ -8,11 +8,13 @@
 mod file_io;
 mod json;
 mod show;
+mod times;
 
 mod types;
 
 pub use file_io::{FileOperation, watched};
 pub use json::Line;
+pub use times::JobTimes;
 pub use types::*;
 
 use std::any::Any;

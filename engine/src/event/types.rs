@@ -8,6 +8,7 @@ use base::stats::IoTimes;
 use base::{Error, FamilyId, FileNumber, SequenceNumber};
 use format::properties::Properties;
 
+use super::JobTimes;
 use crate::sync::Arc;
 
 /// The purpose of a new SST file.
@@ -419,17 +420,6 @@ pub struct JobStats {
     pub is_manual: bool,
     /// The blob files that the compaction read and wrote.
     pub blobs: BlobJobStats,
-}
-
-/// The times of a compaction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct JobTimes {
-    /// Time from start to end, in microseconds.
-    pub elapsed_micros: u64,
-    /// CPU time of the thread that started the compaction, in microseconds.
-    pub cpu_micros: u64,
-    /// The times of the file-system calls. `None` without `report_bg_io_stats`.
-    pub io: Option<IoTimes>,
 }
 
 /// The blob files of a compaction.

@@ -106,14 +106,8 @@ impl Parts {
             disallow_memtable_writes: options.disallow_memtable_writes,
             paranoid_file_checks: options.paranoid_file_checks,
             verify_outputs: verified_outputs(options.verify_output_flags),
-            successive_merges: SuccessiveMerges {
-                operands_max: options.max_successive_merges as u64,
-                may_read_files: options.strict_max_successive_merges,
-            },
-            measured: Measured {
-                default_temperature: options.default_temperature as u8,
-                times_jobs: options.report_bg_io_stats,
-            },
+            successive_merges: successive_merges(options),
+            measured: measured(options),
             history_bytes_max: history_bytes_max(options),
             table_dirs: match table_paths(options, db) {
                 [] => Arc::from([dir.to_path_buf()]),
@@ -310,4 +304,18 @@ impl Parts {
 /// Returns the age, in seconds, up to which entries keep their write times. 0: no entry does.
 pub fn write_times_kept_s(options: &FamilyOptions) -> u64 {
     options.preserve_internal_time_seconds.max(options.preclude_last_level_data_seconds)
+}
+
+fn successive_merges(options: &FamilyOptions) -> SuccessiveMerges {
+    SuccessiveMerges {
+        operands_max: options.max_successive_merges as u64,
+        may_read_files: options.strict_max_successive_merges,
+    }
+}
+
+fn measured(options: &FamilyOptions) -> Measured {
+    Measured {
+        default_temperature: options.default_temperature as u8,
+        times_jobs: options.report_bg_io_stats,
+    }
 }

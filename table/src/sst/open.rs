@@ -45,13 +45,17 @@ const TAIL_GUESS_SMALL: u64 = 16 * 1024;
 const INDEX_TYPE_PARTITIONED: u32 = 2;
 const INDEX_TYPE_FIRST_KEY: u32 = 3;
 
-pub(super) fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) -> Result<Reader> {
-    let counts = Counts {
+fn counts(options: &OpenOptions) -> Counts {
+    Counts {
         statistics: options.statistics.clone(),
         level: u32::from(options.level.get()),
         last_level: options.last_level,
         temperature: options.temperature,
-    };
+    }
+}
+
+pub(super) fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) -> Result<Reader> {
+    let counts = counts(options);
     let mut tail = read_tail(&*file, size, options, &counts)?;
     let footer = read_footer(&*file, size, &tail).inspect_err(|error| counts.footer_refused(error))?;
     counts.sought_in_tail(true);

@@ -1,0 +1,14 @@
+//! The times of a compaction, for listeners and the info log. RocksDB: `CompactionJobStats`.
+
+use base::stats::IoTimes;
+
+/// The times of a compaction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JobTimes {
+    /// Time from start to end, in microseconds.
+    pub elapsed_micros: u64,
+    /// CPU time of the thread that started the compaction, in microseconds.
+    pub cpu_micros: u64,
+    /// The times of the file-system calls. `None` without `report_bg_io_stats`.
+    pub io: Option<IoTimes>,
+}
