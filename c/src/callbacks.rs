@@ -168,7 +168,8 @@ pub type rocksdb_compaction_service_wait_cb = unsafe extern "C-unwind" fn(
 /// Ends the waits for jobs of a compaction service, because the database closes or its background work is canceled.
 pub type rocksdb_compaction_service_cancel_awaiting_jobs_cb = unsafe extern "C-unwind" fn(state: *mut c_void);
 
-/// Reports that the files of a job are in the database, or with another status that they are not used.
+/// Runs when a compaction service needs a job no longer. With `rocksdb_compactionservice_jobstatus_success`, the files of the
+/// job are in the database. With another status, the database does not use the files.
 pub type rocksdb_compaction_service_on_installation_cb =
     unsafe extern "C-unwind" fn(state: *mut c_void, scheduled_job_id: *const c_char, status: c_int);
 

@@ -294,6 +294,11 @@ impl ErrorState {
                 noted |= note(&mut slot, &error, count);
                 inner.families.extend(slot.map(|slot| (*family, slot)));
             }
+            base::invariant!(
+                families.iter().all(|family| inner.families.contains_key(family)),
+                "the failure of a job is recorded for fewer than its {} column families",
+                families.len()
+            );
             noted && !covered
         } else {
             note(&mut inner.all, &error, count)
@@ -468,6 +473,10 @@ impl ErrorState {
         inner.all.take_if(|all| !all.lasts());
         inner.families.retain(|_, own| own.lasts());
         inner.no_jobs = false;
+        base::invariant!(
+            inner.noted().all(Noted::lasts),
+            "a resume succeeded and left an error that a resume clears"
+        );
         self.update_stopped(&inner);
         inner.error().map_or(Ok(()), |error| Err(error.clone()))
     }

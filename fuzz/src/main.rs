@@ -121,31 +121,14 @@ fn seed_file(
     name: &str,
     bytes: &[u8],
 ) -> std::io::Result<()> {
-    use format::wal::{Item, Reader, ReaderOptions};
-    let records = |bytes: &[u8]| {
-        let number = name.split('.').next().and_then(|n| n.parse().ok()).unwrap_or(0);
-        let mut reader = Reader::new(
-            bytes,
-            ReaderOptions { wal_number: FileNumber::new(number), ..ReaderOptions::default() },
-        );
-        let mut out = Vec::new();
-        while let Ok(item) = reader.next() {
-            match item {
-                Item::Record { bytes, .. } => out.push(bytes.to_vec()),
-                Item::EndOfLog => break,
-                _ => {}
-            }
-        }
-        out
-    };
     if name.starts_with("MANIFEST-") {
         keep("manifest", seed, bytes)?;
-        for (i, record) in records(bytes).iter().enumerate().take(6) {
+        for (i, record) in records(name, bytes).iter().enumerate().take(6) {
             keep("edit", &format!("{seed}-{i}"), record)?;
         }
     } else if name.ends_with(".log") {
         keep("wal", seed, bytes)?;
-        for (i, record) in records(bytes).iter().enumerate().take(6) {
+        for (i, record) in records(name, bytes).iter().enumerate().take(6) {
             keep("batch", &format!("{seed}-{i}"), record)?;
         }
     } else if name == "CURRENT" || name == "IDENTITY" {
@@ -158,43 +141,69 @@ fn seed_file(
         keep("blob", &format!("{seed}-record"), bytes.get(30..).unwrap_or_default())?;
         keep("blob", &format!("{seed}-footer"), &bytes[bytes.len().saturating_sub(32)..])?;
     } else if name.ends_with(".sst") {
-        keep("table", seed, bytes)?;
-        keep("footer", seed, &bytes[bytes.len().saturating_sub(53)..])?;
-        ironstone_fuzz::repair::parts(bytes, |part, content| {
-            let at = format!("{seed}-{}", content.len());
-            match part {
-                "data" => {
-                    let _ = keep("block", &at, content);
-                    for (encoder, copies) in [(0, 0), (0, 200), (3, 0), (6, 9)] {
-                        let name = format!("{at}-{encoder}-{copies}");
-                        let _ = keep("compress", &name, &[&[encoder, 0, copies], content].concat());
-                    }
-                    let _ = keep("compress", &format!("{at}-d"), &[&[0, 200, 3], content].concat());
-                }
-                "index" => {
-                    for layout in [0, 1, 2, 3, 7, 11] {
-                        let _ = keep("index", &format!("{at}-{layout}"), &[&[layout], content].concat());
-                    }
-                }
-                "metaindex" => drop(keep("footer", &at, content)),
-                "rocksdb.properties" => drop(keep("properties", &at, content)),
-                "rocksdb.range_del" | "rocksdb.range_del2" => drop(keep("range_del", &at, content)),
-                name if name.contains("filter") => drop(keep("filter", &at, content)),
-                _ => {}
-            }
-        });
-        ironstone_fuzz::repair::raw(bytes, |kind, payload| {
-            if kind != 0 {
-                let _ =
-                    keep("decompress", &format!("{seed}-{}", payload.len()), &[&[kind, 0], payload].concat());
-                let _ = keep(
-                    "decompress",
-                    &format!("{seed}-{}-d", payload.len()),
-                    &[&[kind, 9], &b"somedicts"[..], payload].concat(),
-                );
-            }
-        });
+        seed_table(keep, seed, bytes)?;
     }
+    Ok(())
+}
+
+/// Returns the records of a WAL or a MANIFEST with this name.
+fn records(name: &str, bytes: &[u8]) -> Vec<Vec<u8>> {
+    use format::wal::{Item, Reader, ReaderOptions};
+    let number = name.split('.').next().and_then(|n| n.parse().ok()).unwrap_or(0);
+    let options = ReaderOptions { wal_number: FileNumber::new(number), ..ReaderOptions::default() };
+    let mut reader = Reader::new(bytes, options);
+    let mut out = Vec::new();
+    while let Ok(item) = reader.next() {
+        match item {
+            Item::Record { bytes, .. } => out.push(bytes.to_vec()),
+            Item::EndOfLog => break,
+            _ => {}
+        }
+    }
+    out
+}
+
+/// Keeps an SST file and its blocks as inputs of their decoders.
+fn seed_table(
+    keep: &impl Fn(&str, &str, &[u8]) -> std::io::Result<()>,
+    seed: &str,
+    bytes: &[u8],
+) -> std::io::Result<()> {
+    keep("table", seed, bytes)?;
+    keep("footer", seed, &bytes[bytes.len().saturating_sub(53)..])?;
+    ironstone_fuzz::repair::parts(bytes, |part, content| {
+        let at = format!("{seed}-{}", content.len());
+        match part {
+            "data" => {
+                let _ = keep("block", &at, content);
+                for (encoder, copies) in [(0, 0), (0, 200), (3, 0), (6, 9)] {
+                    let name = format!("{at}-{encoder}-{copies}");
+                    let _ = keep("compress", &name, &[&[encoder, 0, copies], content].concat());
+                }
+                let _ = keep("compress", &format!("{at}-d"), &[&[0, 200, 3], content].concat());
+            }
+            "index" => {
+                for layout in [0, 1, 2, 3, 7, 11] {
+                    let _ = keep("index", &format!("{at}-{layout}"), &[&[layout], content].concat());
+                }
+            }
+            "metaindex" => drop(keep("footer", &at, content)),
+            "rocksdb.properties" => drop(keep("properties", &at, content)),
+            "rocksdb.range_del" | "rocksdb.range_del2" => drop(keep("range_del", &at, content)),
+            name if name.contains("filter") => drop(keep("filter", &at, content)),
+            _ => {}
+        }
+    });
+    ironstone_fuzz::repair::raw(bytes, |kind, payload| {
+        if kind != 0 {
+            let _ = keep("decompress", &format!("{seed}-{}", payload.len()), &[&[kind, 0], payload].concat());
+            let _ = keep(
+                "decompress",
+                &format!("{seed}-{}-d", payload.len()),
+                &[&[kind, 9], &b"somedicts"[..], payload].concat(),
+            );
+        }
+    });
     Ok(())
 }
 

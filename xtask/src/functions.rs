@@ -9,33 +9,26 @@ use std::path::Path;
 const LINES_MAX: usize = 80;
 
 /// The functions above the limit: file, function, most lines. Do not add a function to this list.
-const LONG: [(&str, &str, usize); 27] = [
+const LONG: [(&str, &str, usize); 20] = [
     ("engine/src/recovery/wals.rs", "replay_wal", 136),
     ("engine/src/iter/walk/forward.rs", "find_forward", 135),
-    ("engine/src/family/resolve.rs", "pick_options", 112),
     ("engine/src/iter/walk/backward.rs", "newest_seen_backward", 107),
-    ("engine/src/write/steps.rs", "log", 103),
     ("engine/src/recovery/wals.rs", "record", 106),
-    ("engine/src/opening/begin.rs", "begin_logs", 103),
-    ("table/src/sst/open.rs", "open", 102),
-    ("engine/src/opening/begin.rs", "begin_writing", 101),
+    ("engine/src/write/steps.rs", "log", 103),
     ("engine/src/compaction/piece.rs", "run", 95),
-    ("engine/src/manifest/recover.rs", "read_all", 93),
     ("engine/src/compaction/finish.rs", "count", 93),
     ("engine/src/commit/mod.rs", "commit", 93),
     ("engine/src/read/get.rs", "walk_tables", 91),
     ("engine/src/output/memtables.rs", "write_memtables", 91),
-    ("engine/src/opening/recover.rs", "recover_all", 91),
-    ("engine/src/family/resolve.rs", "resolve", 90),
     ("engine/src/schedule/mod.rs", "reconsider", 85),
     ("engine/src/read/multi_get.rs", "from_tables", 85),
     ("engine/src/read/multi_get.rs", "multi_get_as", 85),
     ("format/src/edit/decode.rs", "read", 84),
     ("format/src/block/point.rs", "run", 83),
     ("lsm/src/range_del/compaction.rs", "for_output", 82),
-    ("fuzz/src/main.rs", "seed_file", 82),
     ("table/src/sst/multi_get.rs", "read_groups", 81),
     ("engine/src/repair/wals.rs", "read_wal", 81),
+    ("engine/src/opening/begin.rs", "begin_logs", 81),
     ("engine/src/jobs/compact.rs", "compaction_job", 81),
 ];
 

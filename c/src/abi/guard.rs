@@ -97,8 +97,9 @@ unsafe fn fail(function: &'static str, report: Report, failure: Failure) {
     unsafe { report_text(report.errptr, &text) };
 }
 
-/// Returns the error string of a call: RocksDB's text, because programs compare texts. If two transactions conflict, programs compare the whole string with RocksDB's string
-/// and try again. For these errors the result is therefore RocksDB's string, without the details of this library.
+/// Returns the error string of a call: RocksDB's text of the code, then the message of this library.
+///
+/// The string of a conflict between transactions is exactly RocksDB's. Programs compare this string, and then try again.
 pub(crate) fn text_of(function: &str, error: &Error) -> String {
     let transaction = function.contains("transaction_") || function.contains("transactiondb_");
     let conflict = transaction.then(|| conflict_text(error)).flatten();

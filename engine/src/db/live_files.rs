@@ -210,6 +210,10 @@ fn live_files_of_reader(
     let mut files = version_infos(db, options);
     let wals = read.wals().iter();
     files.extend(wals.map(|(number, size)| wal_info(&tools.paths.wal, *number, *size)));
+    base::invariant!(
+        read.wals().is_sorted_by(|(older, _), (newer, _)| older < newer),
+        "the WALs that a reader has read are not in the order of their numbers"
+    );
     let (number, size) = read.manifest();
     files.extend(db.manifest_infos(number, size));
     let names = tools.env.fs.list(&tools.paths.db)?;

@@ -34,8 +34,8 @@ pub fn delete_file(db: &Db, name: &str) -> Result<()> {
     }
 }
 
-/// Drops the SST files that lie completely in one of the ranges, without the ends, and whose number is below `limit`. SST files that
-/// were written later stay, for example the files with the deletions of the caller.
+/// Drops the SST files that lie completely in one of the ranges and have a number below `limit`. A range excludes its
+/// end. SST files that were written later stay, for example the files with the deletions of the caller.
 ///
 /// # Errors
 /// See [`Db::delete_files_in_ranges`]. NotSupported in a database that is open for reading.

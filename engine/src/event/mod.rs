@@ -2,8 +2,8 @@
 //! value.
 //!
 //! The lines are RocksDB's `EVENT_LOG_v1` objects, key for key, because programs parse them. Free text
-//! goes through [`Events::info`] and [`Events::warn`]. Listeners are the user's code: a panic in one is
-//! caught and logged, and never reaches the job that emitted the event.
+//! goes through [`Events::info`] and [`Events::warn`]. Listeners are the user's code: the panic of a
+//! listener is caught and logged, and never reaches the job that emitted the event.
 
 mod file_io;
 mod json;

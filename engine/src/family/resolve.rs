@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use base::key::InternalOrder;
-use base::{Error, Result};
+use base::{Error, Order, Result};
 use lsm::pick;
 use mem::memtable::{MemTableOptions, RepKind};
 use table::options::OtherTables;
@@ -15,8 +15,9 @@ use table::sst::BlockCache;
 use super::Parts;
 use super::parts::{BlobSettings, Measured, ScanSettings, Stored, SuccessiveMerges, VerifiedOutputs};
 use crate::options::{
-    AGE_AUTO, CompactionPri, CompactionStopStyle, CompactionStyle, CompressionType, DbOptions, DbPath,
-    FamilyOptions, MemtableFactory, PrepopulateBlobCache, VerifyOutputFlags,
+    AGE_AUTO, CompactionOptionsFifo, CompactionOptionsUniversal, CompactionPri, CompactionStopStyle,
+    CompactionStyle, CompressionType, DbOptions, DbPath, FamilyOptions, MemtableFactory,
+    PrepopulateBlobCache, VerifyOutputFlags,
 };
 use crate::sync::Arc;
 
@@ -45,24 +46,7 @@ impl Parts {
         };
         let table = tables.block_based;
         let order = options.comparator.clone();
-        let write_buffer_size = options.write_buffer_size.max(64 << 10);
-        let memtable = MemTableOptions {
-            order: InternalOrder::new(order.clone()),
-            rep: rep_of(&options.memtable_factory),
-            write_buffer_size,
-            prefix_bloom_size_ratio: options.memtable_prefix_bloom_size_ratio.clamp(0.0, 0.25),
-            whole_key_filtering: options.memtable_whole_key_filtering,
-            prefix_extractor: options.prefix_extractor.clone(),
-            protection_bytes_per_key: u8::try_from(options.memtable_protection_bytes_per_key).map_err(
-                |_| Error::invalid_argument("memtable_protection_bytes_per_key must be 0, 1, 2, 4 or 8"),
-            )?,
-            paranoid_checks: options.paranoid_memory_checks,
-            verify_on_seek: options.memtable_verify_per_key_checksum_on_seek
-                && options.memtable_protection_bytes_per_key > 0,
-            inplace_locks: options.inplace_update_support.then_some(options.inplace_update_num_locks),
-            tracks_timestamps: !options.persist_user_defined_timestamps && order.timestamp_size() == 8,
-            allow_data_in_errors: db.allow_data_in_errors,
-        };
+        let memtable = memtable_options(options, db, &order)?;
         let block_cache = if table.no_block_cache { None } else { cache };
         if let Some(cache) = &block_cache {
             cache.charge_statistics();
@@ -121,6 +105,28 @@ impl Parts {
     }
 }
 
+/// Returns the options of the memtables of a column family with this key order.
+fn memtable_options(options: &FamilyOptions, db: &DbOptions, order: &Order) -> Result<MemTableOptions> {
+    let write_buffer_size = options.write_buffer_size.max(64 << 10);
+    Ok(MemTableOptions {
+        order: InternalOrder::new(order.clone()),
+        rep: rep_of(&options.memtable_factory),
+        write_buffer_size,
+        prefix_bloom_size_ratio: options.memtable_prefix_bloom_size_ratio.clamp(0.0, 0.25),
+        whole_key_filtering: options.memtable_whole_key_filtering,
+        prefix_extractor: options.prefix_extractor.clone(),
+        protection_bytes_per_key: u8::try_from(options.memtable_protection_bytes_per_key).map_err(|_| {
+            Error::invalid_argument("memtable_protection_bytes_per_key must be 0, 1, 2, 4 or 8")
+        })?,
+        paranoid_checks: options.paranoid_memory_checks,
+        verify_on_seek: options.memtable_verify_per_key_checksum_on_seek
+            && options.memtable_protection_bytes_per_key > 0,
+        inplace_locks: options.inplace_update_support.then_some(options.inplace_update_num_locks),
+        tracks_timestamps: !options.persist_user_defined_timestamps && order.timestamp_size() == 8,
+        allow_data_in_errors: db.allow_data_in_errors,
+    })
+}
+
 fn blob_settings(o: &FamilyOptions) -> BlobSettings {
     BlobSettings {
         enable_blob_files: o.enable_blob_files,
@@ -167,12 +173,7 @@ fn rep_of(factory: &MemtableFactory) -> RepKind {
 
 /// Returns the options of the compaction pickers.
 pub fn pick_options(o: &FamilyOptions, db: &DbOptions) -> pick::Options {
-    let style = match o.compaction_style {
-        CompactionStyle::Level => pick::Style::Level,
-        CompactionStyle::Universal => pick::Style::Universal,
-        CompactionStyle::Fifo => pick::Style::Fifo,
-        CompactionStyle::None => pick::Style::None,
-    };
+    let style = style_of(o.compaction_style);
     let num_levels = usize::try_from(o.num_levels).unwrap_or(1).clamp(1, lsm::version::MAX_LEVELS);
     let num_levels = if style == pick::Style::Level { num_levels.max(2) } else { num_levels };
     base::invariant!(
@@ -186,13 +187,7 @@ pub fn pick_options(o: &FamilyOptions, db: &DbOptions) -> pick::Options {
     let slowdown = o.level0_slowdown_writes_trigger.max(o.level0_file_num_compaction_trigger);
     pick::Options {
         style,
-        priority: match o.compaction_pri {
-            CompactionPri::ByCompensatedSize => pick::Priority::ByCompensatedSize,
-            CompactionPri::OldestLargestSeqFirst => pick::Priority::OldestLargestSeqFirst,
-            CompactionPri::OldestSmallestSeqFirst => pick::Priority::OldestSmallestSeqFirst,
-            CompactionPri::MinOverlappingRatio => pick::Priority::MinOverlappingRatio,
-            CompactionPri::RoundRobin => pick::Priority::RoundRobin,
-        },
+        priority: priority_of(o.compaction_pri),
         num_levels,
         level0_file_num_compaction_trigger: o.level0_file_num_compaction_trigger,
         level0_slowdown_writes_trigger: slowdown,
@@ -211,13 +206,7 @@ pub fn pick_options(o: &FamilyOptions, db: &DbOptions) -> pick::Options {
         soft_pending_compaction_bytes_limit: o.soft_pending_compaction_bytes_limit,
         hard_pending_compaction_bytes_limit: o.hard_pending_compaction_bytes_limit,
         ttl: if o.ttl == AGE_AUTO { THIRTY_DAYS_S } else { o.ttl },
-        periodic_compaction_seconds: match o.periodic_compaction_seconds {
-            AGE_AUTO if o.compaction_filter.is_some() || o.compaction_filter_factory.is_some() => {
-                THIRTY_DAYS_S
-            }
-            AGE_AUTO => 0,
-            seconds => seconds,
-        },
+        periodic_compaction_seconds: periodic_seconds(o),
         forced_blob_gc: o.enable_blob_garbage_collection.then_some(pick::ForcedBlobGc {
             age_cutoff: o.blob_garbage_collection_age_cutoff,
             threshold: o.blob_garbage_collection_force_threshold,
@@ -230,43 +219,10 @@ pub fn pick_options(o: &FamilyOptions, db: &DbOptions) -> pick::Options {
         write_buffer_size: o.write_buffer_size.max(64 << 10) as u64,
         compression: o.compression.number(),
         compression_per_level: o.compression_per_level.iter().map(|c| c.number()).collect(),
-        bottommost_compression: match o.bottommost_compression {
-            CompressionType::DISABLE => None,
-            // RocksDB opens with a compression that the build lacks, and leaves the blocks uncompressed. The open says
-            // so in the info log.
-            unsupported if unsupported.kind().is_err() => Some(CompressionType::NONE.number()),
-            compression => Some(compression.number()),
-        },
+        bottommost_compression: bottommost_compression(o.bottommost_compression),
         bottommost_compression_opts_enabled: o.bottommost_compression_opts.enabled,
-        universal: pick::UniversalOptions {
-            size_ratio: o.compaction_options_universal.size_ratio,
-            min_merge_width: o.compaction_options_universal.min_merge_width,
-            max_merge_width: o.compaction_options_universal.max_merge_width,
-            max_size_amplification_percent: o.compaction_options_universal.max_size_amplification_percent,
-            compression_size_percent: o.compaction_options_universal.compression_size_percent,
-            stop_style: match o.compaction_options_universal.stop_style {
-                CompactionStopStyle::SimilarSize => pick::StopStyle::SimilarSize,
-                CompactionStopStyle::TotalSize => pick::StopStyle::TotalSize,
-            },
-            allow_trivial_move: o.compaction_options_universal.allow_trivial_move,
-            incremental: o.compaction_options_universal.incremental,
-            max_read_amp: o.compaction_options_universal.max_read_amp,
-        },
-        fifo: pick::FifoOptions {
-            max_table_files_size: o.compaction_options_fifo.max_table_files_size,
-            max_data_files_size: o.compaction_options_fifo.max_data_files_size,
-            allow_compaction: o.compaction_options_fifo.allow_compaction,
-            file_temperature_age_thresholds: (o
-                .compaction_options_fifo
-                .file_temperature_age_thresholds
-                .iter())
-            .map(|t| pick::FileTemperatureAge { temperature: t.temperature as u8, age: t.age })
-            .collect(),
-            allow_trivial_copy_when_change_temperature: o
-                .compaction_options_fifo
-                .allow_trivial_copy_when_change_temperature,
-            use_kv_ratio_compaction: o.compaction_options_fifo.use_kv_ratio_compaction,
-        },
+        universal: universal_options(&o.compaction_options_universal),
+        fifo: fifo_options(&o.compaction_options_fifo),
         paths,
         allow_ingest_behind: db.allow_ingest_behind || o.cf_allow_ingest_behind,
         preclude_last_level_data_seconds: o.preclude_last_level_data_seconds,
@@ -276,6 +232,77 @@ pub fn pick_options(o: &FamilyOptions, db: &DbOptions) -> pick::Options {
         max_subcompactions: db.max_subcompactions.max(1),
         has_compaction_filter: o.compaction_filter.is_some() || o.compaction_filter_factory.is_some(),
         ..pick::Options::default()
+    }
+}
+
+fn style_of(style: CompactionStyle) -> pick::Style {
+    match style {
+        CompactionStyle::Level => pick::Style::Level,
+        CompactionStyle::Universal => pick::Style::Universal,
+        CompactionStyle::Fifo => pick::Style::Fifo,
+        CompactionStyle::None => pick::Style::None,
+    }
+}
+
+fn priority_of(priority: CompactionPri) -> pick::Priority {
+    match priority {
+        CompactionPri::ByCompensatedSize => pick::Priority::ByCompensatedSize,
+        CompactionPri::OldestLargestSeqFirst => pick::Priority::OldestLargestSeqFirst,
+        CompactionPri::OldestSmallestSeqFirst => pick::Priority::OldestSmallestSeqFirst,
+        CompactionPri::MinOverlappingRatio => pick::Priority::MinOverlappingRatio,
+        CompactionPri::RoundRobin => pick::Priority::RoundRobin,
+    }
+}
+
+/// Returns the age in seconds at which a file is compacted. 0: never.
+fn periodic_seconds(o: &FamilyOptions) -> u64 {
+    match o.periodic_compaction_seconds {
+        AGE_AUTO if o.compaction_filter.is_some() || o.compaction_filter_factory.is_some() => THIRTY_DAYS_S,
+        AGE_AUTO => 0,
+        seconds => seconds,
+    }
+}
+
+/// Returns the number of the compression type of the bottommost level, or `None` if the level has no type of its own.
+fn bottommost_compression(compression: CompressionType) -> Option<u8> {
+    match compression {
+        CompressionType::DISABLE => None,
+        // RocksDB opens with a compression that the build lacks, and leaves the blocks uncompressed. The open says
+        // so in the info log.
+        unsupported if unsupported.kind().is_err() => Some(CompressionType::NONE.number()),
+        compression => Some(compression.number()),
+    }
+}
+
+fn universal_options(o: &CompactionOptionsUniversal) -> pick::UniversalOptions {
+    pick::UniversalOptions {
+        size_ratio: o.size_ratio,
+        min_merge_width: o.min_merge_width,
+        max_merge_width: o.max_merge_width,
+        max_size_amplification_percent: o.max_size_amplification_percent,
+        compression_size_percent: o.compression_size_percent,
+        stop_style: match o.stop_style {
+            CompactionStopStyle::SimilarSize => pick::StopStyle::SimilarSize,
+            CompactionStopStyle::TotalSize => pick::StopStyle::TotalSize,
+        },
+        allow_trivial_move: o.allow_trivial_move,
+        incremental: o.incremental,
+        max_read_amp: o.max_read_amp,
+    }
+}
+
+fn fifo_options(o: &CompactionOptionsFifo) -> pick::FifoOptions {
+    pick::FifoOptions {
+        max_table_files_size: o.max_table_files_size,
+        max_data_files_size: o.max_data_files_size,
+        allow_compaction: o.allow_compaction,
+        file_temperature_age_thresholds: o
+            .file_temperature_age_thresholds
+            .iter()
+            .map(|t| pick::FileTemperatureAge { temperature: t.temperature as u8, age: t.age })
+            .collect(),
+        allow_trivial_copy_when_change_temperature: o.allow_trivial_copy_when_change_temperature,
+        use_kv_ratio_compaction: o.use_kv_ratio_compaction,
     }
 }
 

@@ -158,6 +158,11 @@ fn range_of(order: &Order, files: &[(usize, Arc<TableFile>)]) -> Option<(Vec<u8>
     let smallest = smallest.min_by(|a, b| order.compare_without_timestamp(a, b))?;
     let largest = files.iter().map(|(_, file)| file.largest_user_key());
     let largest = largest.max_by(|a, b| order.compare_without_timestamp(a, b))?;
+    base::invariant!(
+        order.compare_without_timestamp(smallest, largest).is_le(),
+        "the smallest key of {} imported files is after their largest key",
+        files.len()
+    );
     Some((smallest.to_vec(), largest.to_vec()))
 }
 

@@ -43,7 +43,13 @@ impl UserRange {
 
     /// Makes the range from the smallest and the largest key of an external file.
     pub fn of(order: &InternalOrder, file: &ExternalFile) -> Self {
-        UserRange::new(order, &file.smallest, &file.largest)
+        let range = UserRange::new(order, &file.smallest, &file.largest);
+        base::invariant!(
+            compare(order, &range.start, &range.limit).is_le(),
+            "the smallest key of {} is after the largest key",
+            file.path.display()
+        );
+        range
     }
 
     fn has_point<I: InternalIterator>(&self, order: &InternalOrder, mut iter: I) -> Result<bool> {
@@ -111,6 +117,11 @@ pub fn overlaps_level(
     range: &UserRange,
     ctx: &ReadCtx,
 ) -> Result<bool> {
+    base::invariant!(
+        level < version.num_levels(),
+        "an ingestion looks at level {level} of {} levels",
+        version.num_levels()
+    );
     let order = version.order();
     let size = order.user.timestamp_size();
     let begin = key::with_newest_timestamp(&range.start, size);

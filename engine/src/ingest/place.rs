@@ -188,6 +188,11 @@ fn place_one(
 fn deepest_level(request: &PlacementRequest<'_>, file: &ExternalFile, end: usize) -> Result<(usize, bool)> {
     let (prepared, view) = (request.prepared, &request.view);
     let version = view.version;
+    base::invariant!(
+        end <= version.num_levels(),
+        "a file is to be placed above level {end} of {} levels",
+        version.num_levels()
+    );
     let range = UserRange::of(version.order(), file);
     let ctx =
         ReadCtx { fill_cache: prepared.options.fill_cache, total_order_seek: true, ..ReadCtx::default() };
@@ -226,6 +231,11 @@ fn is_compacted_to(request: &PlacementRequest<'_>, range: &UserRange, level: usi
 
 /// Returns true if no SST file of the level meets the range.
 fn fits(request: &PlacementRequest<'_>, range: &UserRange, level: usize) -> bool {
+    base::invariant!(
+        level < request.view.version.num_levels(),
+        "a file is compared with level {level} of {} levels",
+        request.view.version.num_levels()
+    );
     let size = request.view.version.order().user.timestamp_size();
     let start = key::with_newest_timestamp(&range.start, size);
     let limit = key::with_oldest_timestamp(&range.limit, size);

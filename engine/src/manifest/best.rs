@@ -20,7 +20,9 @@ use format::edit::{BlobFileAddition, NewFile, VersionEdit};
 use format::names;
 use format::wal::{HOLE, Item, Reader, ReaderOptions};
 
-use super::recover::{Builder, FamilyRecord, FileSource, Recovered};
+use super::builder::Builder;
+use super::recover::FileSource;
+use super::recovered::{FamilyRecord, Recovered};
 
 /// Finds the files that the records of a MANIFEST name.
 pub trait Present {

@@ -8,7 +8,9 @@ use env::{Env, ReadHints};
 use format::edit::VersionEdit;
 use format::wal::{ReaderOptions, SalvageFault, mark_end, salvage};
 
-use super::recover::{Builder, FileSource, Recovered};
+use super::builder::Builder;
+use super::recover::FileSource;
+use super::recovered::Recovered;
 
 /// The state that the readable records describe, and the damage.
 pub struct Lenient {

@@ -14,19 +14,20 @@
 //! file is durable. The caller keeps the files of a failed edit, because the edit may be in the MANIFEST.
 
 mod best;
+mod builder;
 mod current;
 mod lenient;
 mod proof;
 mod recover;
+mod recovered;
 mod tail;
 
 pub use best::{Present, recover_best};
 pub use current::{read_current, write_current, write_identity};
 pub use lenient::{Lenient, recover_leniently};
 pub use proof::{read_proof, write_proof};
-pub use recover::{
-    FamilyRecord, FileSource, Lost, ManifestEnd, Recovered, recover, recover_file, recover_proved,
-};
+pub use recover::{FileSource, recover, recover_file, recover_proved};
+pub use recovered::{FamilyRecord, Lost, ManifestEnd, Recovered};
 pub use tail::{ManifestTail, SharedTail, recover_following};
 
 use std::path::PathBuf;

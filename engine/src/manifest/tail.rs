@@ -17,7 +17,9 @@ use format::names;
 use format::proof::Extent;
 use format::wal::Reader;
 
-use super::recover::{Builder, FileSource, ManifestEnd, Recovered, described, open_reader, read_all};
+use super::builder::Builder;
+use super::recover::{FileSource, described, open_reader, read_all};
+use super::recovered::{ManifestEnd, Recovered};
 use crate::sync::{Arc, Mutex};
 
 /// The tail that all views of one reader share.

@@ -4,6 +4,7 @@
 use base::ids::JobId;
 use base::{FamilyId, FileNumber, Result, SequenceNumber};
 use env::posix::Tenant;
+use format::proof::Extent;
 use mem::write_buffer::WriteBufferManager;
 
 use super::context::{Opening, Shared};
@@ -53,57 +54,33 @@ impl Opening {
             self.begin_logs(&shared, &recovered, replayed, found_wals, job)?;
         let Shared { tools, families, tables, .. } = &shared;
         let o = &self.options;
-        let errors = Arc::new(ErrorState::new(o.paranoid_checks));
-        let controller = Arc::new(Controller::default());
-        let recycle = Arc::new(Recycle::new(o.recycle_log_file_num, wals.active_number()));
-        let schedule = Schedule::new(ScheduleParts {
-            tools: tools.clone(),
-            families: families.clone(),
-            errors: errors.clone(),
-            controller: controller.clone(),
-            atomic_flush: o.atomic_flush,
-        });
         let context = Arc::new(JobContext {
             tools: tools.clone(),
             families: families.clone(),
             wals: wals.clone(),
-            recycle: recycle.clone(),
+            recycle: Arc::new(Recycle::new(o.recycle_log_file_num, wals.active_number())),
             committer: committer.clone(),
             tables: tables.clone(),
             obsolete: obsolete.clone(),
-            errors: errors.clone(),
-            controller: controller.clone(),
+            errors: Arc::new(ErrorState::new(o.paranoid_checks)),
+            controller: Arc::new(Controller::default()),
             atomic_flush: o.atomic_flush,
             writer: OnceLock::new(),
         });
+        let schedule = Schedule::new(ScheduleParts {
+            tools: tools.clone(),
+            families: families.clone(),
+            errors: context.errors.clone(),
+            controller: context.controller.clone(),
+            atomic_flush: o.atomic_flush,
+        });
+        let errors = context.errors.clone();
         let jobs = Jobs::new(context.clone(), schedule.clone());
-        let upkeep = Upkeep::new(context, schedule.clone(), jobs.failures.clone());
+        let upkeep = Upkeep::new(context.clone(), schedule.clone(), jobs.failures.clone());
         schedule.size_pools();
-        let buffers = o
-            .write_buffer_manager
-            .clone()
-            .unwrap_or_else(|| Arc::new(WriteBufferManager::new(o.db_write_buffer_size, None, false)));
         let unlogged = Arc::new(AtomicBool::new(false));
         let reads = self.reads(&shared, unlogged.clone());
-        let writer = Arc::new(Writer::new(WriterParts {
-            env: self.env.clone(),
-            settings: self.write_settings(families),
-            families: families.clone(),
-            wals: wals.clone(),
-            numbers: tools.numbers.clone(),
-            recycle,
-            sequence: tools.sequence.clone(),
-            errors: errors.clone(),
-            controller,
-            buffers,
-            events: self.events.clone(),
-            flush_requests: schedule.clone(),
-            faults: jobs.failures.clone(),
-            wal_bytes_max: wal_bytes_max(o.max_total_wal_size, &families.all()),
-            unlogged,
-            merger: Arc::new(reads.clone()),
-            stats: tools.stats.clone(),
-        }));
+        let writer = new_writer(self, &context, &schedule, &jobs, &reads, unlogged);
         self.sweep(&shared, &recovered, &committer, &jobs.purge, found_wals)?;
         let tenant = self.tenant();
         tools.keep_times(families);
@@ -187,11 +164,7 @@ impl Opening {
         let oldest = found_wals.first().filter(|_| keep_wals).copied().unwrap_or(wal);
         let changes = recovery_changes(written, oldest);
         if keep_wals {
-            for whole in &replayed.extents {
-                let wal = whole.number;
-                let size = keep_wal(&self.env, &self.paths, whole, replayed.proved.contains(&wal))?;
-                wals.add_recovered(wal, size, *whole);
-            }
+            keep_replayed(self, &wals, &replayed.extents, &replayed.proved)?;
         }
         let mut sections = replayed.prepared;
         if let Some(sections_wal) = sections_wal {
@@ -216,25 +189,7 @@ impl Opening {
             append_again(shared, &wals, &mut sections)?;
         }
         committer.prepared().recover(sections);
-        // The MANIFEST names the oldest WAL that is needed, so the name of this WAL must be durable first.
-        wals.sync_dir()?;
-        committer.record_wal_numbers();
-        if !changes.is_empty() {
-            committer.commit(changes, Atomicity::Each)?;
-        } else if !reuses {
-            committer.roll(Vec::new())?;
-        }
-        if reuses && committer.manifest_number() == recovered.number {
-            committer.continue_manifest(recovered.wals.clone())?;
-        }
-        base::invariant!(
-            committer.min_wal_to_keep() <= wals.active_number(),
-            "the MANIFEST keeps WALs from {} on, and the active WAL is {}",
-            committer.min_wal_to_keep(),
-            wals.active_number()
-        );
-        // Forget the MANIFEST of the earlier session: `sweep` decides whether it is deleted.
-        committer.take_old_manifests();
+        commit_recovery(&committer, &wals, changes, recovered, reuses)?;
         self.events.debug(format_args!(
             "[JOB {job}] The open writes to {} and {}",
             self.paths.manifest(committer.manifest_number()).display(),
@@ -439,6 +394,87 @@ fn recovery_changes(written: Vec<(Arc<Family>, Vec<OutputFile>)>, oldest: FileNu
         changes.push(Change { flushed, full_history_ts_low, ..Change::new(family, edit) });
     }
     changes
+}
+
+/// Makes the writer of this session.
+fn new_writer(
+    opening: &Opening,
+    context: &JobContext,
+    schedule: &Arc<Schedule>,
+    jobs: &Jobs,
+    reads: &Reads,
+    unlogged: Arc<AtomicBool>,
+) -> Arc<Writer> {
+    let o = &opening.options;
+    let buffers = o
+        .write_buffer_manager
+        .clone()
+        .unwrap_or_else(|| Arc::new(WriteBufferManager::new(o.db_write_buffer_size, None, false)));
+    Arc::new(Writer::new(WriterParts {
+        env: opening.env.clone(),
+        settings: opening.write_settings(&context.families),
+        families: context.families.clone(),
+        wals: context.wals.clone(),
+        numbers: context.tools.numbers.clone(),
+        recycle: context.recycle.clone(),
+        sequence: context.tools.sequence.clone(),
+        errors: context.errors.clone(),
+        controller: context.controller.clone(),
+        buffers,
+        events: opening.events.clone(),
+        flush_requests: schedule.clone(),
+        faults: jobs.failures.clone(),
+        wal_bytes_max: wal_bytes_max(o.max_total_wal_size, &context.families.all()),
+        unlogged,
+        merger: Arc::new(reads.clone()),
+        stats: context.tools.stats.clone(),
+    }))
+}
+
+/// Adds the replayed WALs to the live WALs. Their entries stay unflushed.
+fn keep_replayed(opening: &Opening, wals: &WalSet, replayed: &[Extent], proved: &[FileNumber]) -> Result<()> {
+    base::invariant!(
+        replayed.is_sorted_by(|older, newer| older.number < newer.number),
+        "{} replayed WALs are not in the order of their numbers",
+        replayed.len()
+    );
+    for whole in replayed {
+        let wal = whole.number;
+        let size = keep_wal(&opening.env, &opening.paths, whole, proved.contains(&wal))?;
+        wals.add_recovered(wal, size, *whole);
+    }
+    Ok(())
+}
+
+/// Makes the new WAL and the changes of the recovery durable in the MANIFEST. `reuses`: this session continues the MANIFEST of
+/// the earlier session.
+fn commit_recovery(
+    committer: &Committer,
+    wals: &WalSet,
+    changes: Vec<Change>,
+    recovered: &Recovered,
+    reuses: bool,
+) -> Result<()> {
+    // The MANIFEST names the oldest WAL that is needed, so the name of this WAL must be durable first.
+    wals.sync_dir()?;
+    committer.record_wal_numbers();
+    if !changes.is_empty() {
+        committer.commit(changes, Atomicity::Each)?;
+    } else if !reuses {
+        committer.roll(Vec::new())?;
+    }
+    if reuses && committer.manifest_number() == recovered.number {
+        committer.continue_manifest(recovered.wals.clone())?;
+    }
+    base::invariant!(
+        committer.min_wal_to_keep() <= wals.active_number(),
+        "the MANIFEST keeps WALs from {} on, and the active WAL is {}",
+        committer.min_wal_to_keep(),
+        wals.active_number()
+    );
+    // Forget the MANIFEST of the earlier session: `sweep` decides whether it is deleted.
+    committer.take_old_manifests();
+    Ok(())
 }
 
 /// Writes prepared sections to the active WAL again and syncs it, so that the sections need no older WAL.

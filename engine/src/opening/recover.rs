@@ -29,7 +29,8 @@ use crate::manifest::{Manifest, Recovered, write_identity};
 use crate::output::{FlushPriority, JobTools};
 use crate::prepared::{Numbering, TwoPhase};
 use crate::recovery::{
-    Replay, ReplaySettings, Replayed, build_families, create_database, new_db_id, report_lost, undecided,
+    Replay, ReplaySettings, Replayed, RequestedFamily, build_families, create_database, new_db_id,
+    report_lost, undecided,
 };
 use crate::release_notifier::ReleaseNotifier;
 use crate::sequence::{LastSequence, SEQNOS_BEFORE_CREATION, Snapshots};
@@ -114,23 +115,11 @@ impl Opening {
         self.name_others(&recovered)?;
         self.keep_dropped(&recovered, &db_id);
         let caches = Caches::new(&self.components);
-        let call = if self.read_only { FamilyUse::OpenForReading } else { FamilyUse::Open };
-        let requested = self
-            .descriptors
-            .iter()
-            .map(|d| request_of(d, &self.options, &self.paths.db, &caches, &self.events, call))
-            .collect::<Result<Vec<_>>>()?;
-        for (at, request) in requested.iter().enumerate() {
-            log_family(&self.events, request, at);
-        }
+        let requested = requested_families(self, &caches)?;
         // A database accepts the handles of the column families with its own notifier only.
         let release_notifier = self.kept.first().map(|kept| kept.release_notifier()).unwrap_or_default();
         let (families, missing) = build_families(&recovered, &requested, &release_notifier, !self.read_only)?;
-        if !missing.is_empty() && (self.read_only || !self.options.create_missing_column_families) {
-            let names: Vec<_> = missing.iter().map(|i| requested[*i].name.as_str()).collect();
-            return Err(Error::invalid_argument(format!("Column family not found: {}", names.join(", "))));
-        }
-        missing.iter().try_for_each(|i| check_new_name(&requested[*i].name))?;
+        check_missing(self, missing.iter().map(|i| &*requested[*i].name))?;
         let shared = self.shared(&recovered, families, db_id, release_notifier)?;
         if let Some((error, bytes)) = lost {
             report_lost(&shared.tools, error, bytes);
@@ -146,19 +135,7 @@ impl Opening {
         self.check_prepared(&recovered, &shared)?;
         let job = shared.tools.take_job_id();
         let replayed = self.replay(&recovered, &shared, &wals, proof.unwrap_or_default(), job);
-        let overtaken = match &replayed {
-            // Records of the WAL `in_doubt` may be missing. If the WAL is still needed, the writer has not written these
-            // records yet, and the open succeeds without them.
-            Ok(replayed) => replayed
-                .in_doubt
-                .is_some_and(|wal| self.other_writer().needs_newer_than(&recovered, wal.max(oldest))),
-            Err(_) => self.other_writer().has_overtaken(&recovered),
-        };
-        if overtaken {
-            return Err(Error::try_again(
-                "another process deleted obsolete WALs during the read of the WALs; try again",
-            ));
-        }
+        check_overtaken(self, &recovered, &replayed, oldest)?;
         let replayed = replayed?;
         if let Some((error, bytes)) = self.check_manifest_marks(&mut recovered, &replayed)? {
             report_lost(&shared.tools, error, bytes);
@@ -455,6 +432,57 @@ impl Opening {
         self.events.emit(&Event::RecoveryFinished { job, error: replayed.as_ref().err().cloned() });
         replayed
     }
+}
+
+/// Returns the column families that the caller requested, with their options. Writes the options to the info log.
+fn requested_families(opening: &Opening, caches: &Caches) -> Result<Vec<RequestedFamily>> {
+    let call = if opening.read_only { FamilyUse::OpenForReading } else { FamilyUse::Open };
+    let requested = opening
+        .descriptors
+        .iter()
+        .map(|d| request_of(d, &opening.options, &opening.paths.db, caches, &opening.events, call))
+        .collect::<Result<Vec<_>>>()?;
+    for (at, request) in requested.iter().enumerate() {
+        log_family(&opening.events, request, at);
+    }
+    Ok(requested)
+}
+
+/// Checks the names of the requested column families that the MANIFEST does not have.
+fn check_missing<'a>(opening: &Opening, missing: impl Iterator<Item = &'a str>) -> Result<()> {
+    let names: Vec<&str> = missing.collect();
+    if !names.is_empty() && (opening.read_only || !opening.options.create_missing_column_families) {
+        return Err(Error::invalid_argument(format!("Column family not found: {}", names.join(", "))));
+    }
+    names.into_iter().try_for_each(check_new_name)
+}
+
+/// Fails if another process deleted or recycled a WAL that the replay needed.
+fn check_overtaken(
+    opening: &Opening,
+    recovered: &Recovered,
+    replayed: &Result<Replayed>,
+    oldest: FileNumber,
+) -> Result<()> {
+    let overtaken = match replayed {
+        // Records of the WAL `in_doubt` may be missing. If the WAL is still needed, the writer has not written these
+        // records yet, and the open succeeds without them.
+        Ok(replayed) => replayed
+            .in_doubt
+            .is_some_and(|wal| opening.other_writer().needs_newer_than(recovered, wal.max(oldest))),
+        Err(_) => opening.other_writer().has_overtaken(recovered),
+    };
+    base::invariant!(
+        opening.read_only || !overtaken,
+        "another process overtook an open for writing of {}",
+        opening.paths.db.display()
+    );
+    if overtaken {
+        return Err(Error::try_again(
+            "another process deleted obsolete WALs during the read of the WALs; try again",
+        ));
+    }
+    Ok(())
 }
 
 /// Returns the number of the oldest WAL that is needed. Older WALs may be missing.

@@ -31,8 +31,8 @@ impl OpenRequest {
 pub struct Overrides {
     /// Opens an existing database also with `error_if_exists`.
     pub exists: bool,
-    /// Recovery replays the WALs by this mode and flushes their entries. So no WAL stays at which the mode
-    /// of the options would stop later.
+    /// Recovery replays the WALs by this mode and flushes their entries. So the open leaves no WAL that a later
+    /// open with the mode of the options would reject.
     pub mode: Option<WalRecoveryMode>,
     /// A read-only open reads no WAL: its view ends at the last flush of each column family.
     pub skip_wals: bool,

@@ -143,6 +143,14 @@ fn rows(context: &PropertyContext<'_>, family: &Family, numbers: &FamilyNumbers)
         };
         rows.push((level, row));
     }
+    base::invariant!(
+        sum.compacting <= sum.files && rows.len() <= version.num_levels(),
+        "{} of {} files are compacted, in {} of {} levels",
+        sum.compacting,
+        sum.files,
+        rows.len(),
+        version.num_levels()
+    );
     sum.write_amp = share(sum.numbers.bytes_written_all(), came);
     (rows, sum)
 }

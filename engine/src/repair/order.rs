@@ -74,6 +74,13 @@ fn groups(order: &Order, tables: Vec<Table>) -> Vec<Group> {
         }
         done.push(group);
     }
+    base::invariant!(
+        done.iter()
+            .enumerate()
+            .all(|(at, group)| !done[..at].iter().any(|other| other.overlaps(order, group))),
+        "two of {} groups of SST files overlap",
+        done.len()
+    );
     done
 }
 
@@ -132,6 +139,10 @@ impl Repair<'_> {
         let new = new.finish()?;
         let names: Vec<_> = group.members.iter().map(|t| format!("{:06}.sst", t.record.number)).collect();
         let number = new.meta.number;
+        base::invariant!(
+            group.members.iter().all(|member| member.record.number != number),
+            "the merged SST file {number} has the number of an input file"
+        );
         self.actions.push(format!(
             "{} overlap in keys and sequence numbers: merged into {number:06}.sst, {rows} entries",
             names.join(", ")
@@ -148,6 +159,7 @@ impl Repair<'_> {
 
 /// Returns the record of the merged SST file, as far as it is known before the file is written.
 fn merged_record(family: FamilyId, group: &Group) -> Table {
+    base::invariant!(group.members.len() > 1, "a group of {} SST files is merged", group.members.len());
     let records = || group.members.iter().map(|t| &t.record);
     let record = NewFile {
         level: 0,
@@ -201,6 +213,12 @@ fn write_of(row: &[u8]) -> (&[u8], SequenceNumber) {
 
 /// Returns the range tombstones, each limited to the bounds of its SST file.
 fn tombstones(order: &Order, group: &Group, readers: &[AnyReader]) -> Vec<(Vec<u8>, Vec<u8>)> {
+    base::invariant!(
+        readers.len() == group.members.len(),
+        "{} of {} SST files of a group are open",
+        readers.len(),
+        group.members.len()
+    );
     let internal = InternalOrder::new(order.clone());
     let mut out: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
     for (member, reader) in group.members.iter().zip(readers) {

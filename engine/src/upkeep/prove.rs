@@ -79,6 +79,11 @@ impl Upkeep {
             wals.last(),
             self.context.wals.active_number()
         );
+        base::invariant!(
+            wals.is_sorted_by(|older, newer| older.number < newer.number),
+            "the {} WALs of a proof are not in the order of their numbers",
+            wals.len()
+        );
         let Some(manifest) = self.context.committer.settle_manifest()? else { return Ok(()) };
         let proof = Proof {
             db_id: self.context.tools.db_id.clone(),

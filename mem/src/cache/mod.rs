@@ -100,7 +100,7 @@ impl<V: Send + Sync + 'static> Cache<V> {
     #[inline]
     pub fn lookup(&self, key: &CacheKey) -> Option<Handle<V>> {
         let (shard, hash) = self.route(key);
-        // SAFETY: the shard passes its reference on.
+        // SAFETY: the call returned an entry with a reference for its caller. The handle takes this reference.
         shard.lookup(key, hash).map(|entry| unsafe { Handle::new(entry) })
     }
 
@@ -149,7 +149,7 @@ impl<V: Send + Sync + 'static> Cache<V> {
     ) -> Result<(Handle<V>, bool)> {
         let (shard, hash) = self.route(key);
         let (entry, is_replaced) = shard.insert(key, hash, value, charge, (priority, role), true)?;
-        // SAFETY: the shard passes its reference on.
+        // SAFETY: the call returned an entry with a reference for its caller. The handle takes this reference.
         Ok((unsafe { Handle::new(entry) }, is_replaced))
     }
 
@@ -165,7 +165,7 @@ impl<V: Send + Sync + 'static> Cache<V> {
         let key = CacheKey([here, role as u64]);
         let (shard, hash) = self.route(&key);
         let (entry, _) = shard.insert(&key, hash, value, charge, (Priority::Bottom, role), false)?;
-        // SAFETY: the shard passes its reference on.
+        // SAFETY: the call returned an entry with a reference for its caller. The handle takes this reference.
         Ok(unsafe { Handle::new(entry) })
     }
 

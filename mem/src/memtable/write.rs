@@ -325,7 +325,7 @@ impl Tally {
     }
 }
 
-/// Raises an atomic number like `fetch_max`, but only loads it if there is nothing to raise.
+/// Raises an atomic number to `value`, as `fetch_max` does. If the number is large enough already, only loads the number.
 fn raise(to: &AtomicU64, value: u64) {
     if to.load(Ordering::Relaxed) < value {
         to.fetch_max(value, Ordering::Relaxed);

@@ -59,27 +59,7 @@ pub(super) fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) 
     let mut tail = read_tail(&*file, size, options, &counts)?;
     let footer = read_footer(&*file, size, &tail).inspect_err(|error| counts.footer_refused(error))?;
     counts.sought_in_tail(true);
-    let mut source = Source {
-        file,
-        size,
-        checksum: footer.checksum,
-        base_context: footer.base_context_checksum,
-        cache: options.cache.clone(),
-        persistent_cache: options.table.persistent_cache.cache.clone(),
-        key_base: CacheKeyBase::default(),
-        metadata_priority: metadata_priority(options),
-        order: InternalOrder::new(options.order.clone()),
-        heads: HeadOrder::of(&options.order),
-        earned_bytes: Default::default(),
-        protection: options.block_protection_bytes_per_key,
-        rewrite: KeyRewrite::default(),
-        index_layout: IndexLayout::default(),
-        dict: None,
-        read_amp: ReadAmp::new(options.table.read_amp_bytes_per_bit, options.statistics.as_ref()),
-        counts,
-        traced: None,
-        diagnosed: Default::default(),
-    };
+    let mut source = new_source(file, size, options, &footer, counts);
     let metaindex = Metaindex::decode(&plain(&source, footer.metaindex, &tail, "meta index")?)
         .map_err(|e| e.shifted(footer.metaindex.offset))?;
     let (properties, forgiven) = read_properties(&source, &metaindex, &tail)?;
@@ -114,12 +94,7 @@ pub(super) fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) 
         heads: source.heads,
         rewrite: source.rewrite,
     };
-    let index_handle = match footer.index {
-        Some(handle) => handle,
-        None => metaindex
-            .get(names::INDEX)
-            .ok_or_else(|| Error::corruption("the metaindex names no index block"))?,
-    };
+    let index_handle = index_handle(&footer, &metaindex)?;
     let mut index = IndexReader::new(index_handle, BlockKind::Index, index_type == INDEX_TYPE_PARTITIONED);
     let mut filter = FilterReader {
         blocks: find_filter(&metaindex, options),
@@ -151,6 +126,47 @@ pub(super) fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) 
         table_options: options.table.clone(),
         forgiven,
     })
+}
+
+/// Returns the source of the blocks of a table, before its properties are known.
+fn new_source(
+    file: Arc<dyn RandomRead>,
+    size: u64,
+    options: &OpenOptions,
+    footer: &Footer,
+    counts: Counts,
+) -> Source {
+    Source {
+        file,
+        size,
+        checksum: footer.checksum,
+        base_context: footer.base_context_checksum,
+        cache: options.cache.clone(),
+        persistent_cache: options.table.persistent_cache.cache.clone(),
+        key_base: CacheKeyBase::default(),
+        metadata_priority: metadata_priority(options),
+        order: InternalOrder::new(options.order.clone()),
+        heads: HeadOrder::of(&options.order),
+        earned_bytes: Default::default(),
+        protection: options.block_protection_bytes_per_key,
+        rewrite: KeyRewrite::default(),
+        index_layout: IndexLayout::default(),
+        dict: None,
+        read_amp: ReadAmp::new(options.table.read_amp_bytes_per_bit, options.statistics.as_ref()),
+        counts,
+        traced: None,
+        diagnosed: Default::default(),
+    }
+}
+
+/// Returns the handle of the index block. Newer formats have the handle in the metaindex, older formats in the footer.
+fn index_handle(footer: &Footer, metaindex: &Metaindex) -> Result<BlockHandle> {
+    match footer.index {
+        Some(handle) => Ok(handle),
+        None => {
+            metaindex.get(names::INDEX).ok_or_else(|| Error::corruption("the metaindex names no index block"))
+        }
+    }
 }
 
 /// Makes the fragments that readers search. Returns `None` if there is no range tombstone.

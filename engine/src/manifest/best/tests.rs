@@ -5,7 +5,8 @@ use base::{FamilyId, FileNumber, SequenceNumber};
 use format::edit::{BlobFileAddition, BlobFileGarbage, NewFile, VersionEdit};
 use proptest::prelude::*;
 
-use super::super::recover::{Builder, FamilyRecord};
+use super::super::builder::Builder;
+use super::super::recovered::FamilyRecord;
 use super::{Best, Present, Whole};
 
 /// The blob files with an odd number and the SST files with a number that 3 divides are missing.

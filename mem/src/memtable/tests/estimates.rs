@@ -1,5 +1,7 @@
 //! Compares range estimates with exact counts.
 
+use proptest::prelude::*;
+
 use super::*;
 use base::SequenceNumber;
 
