@@ -886,7 +886,7 @@ extern ROCKSDB_LIBRARY_API rocksdb_pinnableslice_t* rocksdb_writebatch_wi_get_pi
 extern ROCKSDB_LIBRARY_API void rocksdb_write_writebatch_wi(rocksdb_t* db,
     const rocksdb_writeoptions_t* options, rocksdb_writebatch_wi_t* wbwi, char** errptr);
 /* Returns an iterator over the entries of the base iterator as if the batch were written. Takes ownership of the base
-   iterator. */
+   iterator. At a merge of the batch, the iterator ends with InvalidArgument: for merges, state the column family. */
 extern ROCKSDB_LIBRARY_API rocksdb_iterator_t* rocksdb_writebatch_wi_create_iterator_with_base(rocksdb_writebatch_wi_t* wbwi,
     rocksdb_iterator_t* base_iterator);
 /* Works like `rocksdb_writebatch_wi_create_iterator_with_base`. The bounds of the options also limit the records
@@ -2064,10 +2064,12 @@ extern ROCKSDB_LIBRARY_API const char* rocksdb_column_family_metadata_options_ge
     size_t* key_len);
 /* Returns the levels and SST files of the default column family. */
 extern ROCKSDB_LIBRARY_API rocksdb_column_family_metadata_t* rocksdb_get_column_family_metadata(rocksdb_t* db);
+/* Null options: all levels with SST files. */
 extern ROCKSDB_LIBRARY_API rocksdb_column_family_metadata_t* rocksdb_get_column_family_metadata_with_options(rocksdb_t* db,
     const rocksdb_column_family_metadata_options_t* options);
 extern ROCKSDB_LIBRARY_API rocksdb_column_family_metadata_t* rocksdb_get_column_family_metadata_cf(rocksdb_t* db,
     rocksdb_column_family_handle_t* column_family);
+/* Null options: all levels with SST files. */
 extern ROCKSDB_LIBRARY_API rocksdb_column_family_metadata_t* rocksdb_get_column_family_metadata_cf_with_options(rocksdb_t* db,
     rocksdb_column_family_handle_t* column_family,
     const rocksdb_column_family_metadata_options_t* options);
