@@ -462,7 +462,8 @@ typedef int (*rocksdb_compaction_service_wait_cb)(void* state, const char* sched
     char** result, size_t* result_len);
 /* Ends the waits for jobs of a compaction service, because the database closes or its background work is canceled. */
 typedef void (*rocksdb_compaction_service_cancel_awaiting_jobs_cb)(void* state);
-/* Reports that the files of a job are in the database, or with another status that they are not used. */
+/* Runs when a compaction service needs a job no longer. With `rocksdb_compactionservice_jobstatus_success`, the files of the
+   job are in the database. With another status, the database does not use the files. */
 typedef void (*rocksdb_compaction_service_on_installation_cb)(void* state,
     const char* scheduled_job_id, int status);
 /* Runs during a backup after each part of the copied bytes. `callback_trigger_interval_size` is the size of a
