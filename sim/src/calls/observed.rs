@@ -297,9 +297,13 @@ impl Observed {
         }
         let counted: [[u64; 2]; 3] =
             std::array::from_fn(|kind| std::array::from_fn(|hit| after[kind][hit] - before[kind][hit]));
-        // The open of a file reads its index and its filter. The trace does not have these reads.
+        // The open of a file reads its index and its filter. The trace does not have these reads. They are hits if the file was
+        // closed because of `max_open_files`, and its blocks are still in the block cache.
+        let opens_again = self.options.db.max_open_files >= 0;
         for kind in [0, 1] {
-            same("hits of index and filter blocks", &found[kind][0], &counted[kind][0])?;
+            let (traced, hits) = (found[kind][0], counted[kind][0]);
+            let is_right = traced == hits || (opens_again && traced < hits);
+            same(&format!("{traced} traced of {hits} hits of index and filter blocks"), &is_right, &true)?;
             same("misses of index and filter blocks", &(found[kind][1] <= counted[kind][1]), &true)?;
         }
         same("hits and misses of data blocks", &found[2], &counted[2])
