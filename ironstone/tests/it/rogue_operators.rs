@@ -159,10 +159,13 @@ fn a_comparator_that_panics_at_the_choice_of_a_compaction_stops_writes_and_not_t
     options.update("create_if_missing=true;level0_file_num_compaction_trigger=2").unwrap();
     options.family.comparator = Order::custom(PanicsInCompactions);
     let db = Db::open(scratch.path(), options).unwrap();
-    for _ in 0..2 {
-        db.put(b"a", b"1").unwrap();
-        db.put(b"b", b"1").unwrap();
-        db.flush().unwrap();
+    let put_both = || [b"a", b"b"].into_iter().for_each(|key| db.put(key, b"1").unwrap());
+    put_both();
+    db.flush().unwrap();
+    put_both();
+    // The second file starts the compaction. It can panic before the flush returns.
+    if let Err(error) = db.flush() {
+        assert_eq!(error.severity(), Severity::Fatal);
     }
     assert_eq!(db.wait_for_compact().unwrap_err().severity(), Severity::Fatal);
     assert_eq!(db.put(b"c", b"1").unwrap_err().severity(), Severity::Fatal);
