@@ -163,7 +163,7 @@ pub fn open(
     options.update(text)?;
     let mut stamped = options.clone();
     stamped.update(timestamps.text())?;
-    // The options of the database are those of the second family, so that it can have these timestamps.
+    // The second column family needs these database options for its timestamps.
     options.db = stamped.db.clone();
     options.db.env = env;
     if timestamps.are_on() {

@@ -30,6 +30,8 @@
 //! **Recycled files.** After the end that a close proved, the file of a recycled WAL holds remains of older records.
 //! Absolute consistency accepts these remains. RocksDB refuses them, unless they happen to start with a valid record.
 //!
+//! **Values in blob files.** If a record refers to values in blob files, replay reads the values: see `inline_blobs`.
+//!
 //! The info log reports each dropped part with file, offset and bytes. Source: RocksDB `db/db_impl/db_impl_open.cc`.
 
 use std::path::Path;
@@ -39,14 +41,14 @@ use base::{Error, FamilyId, FileNumber, Kind, Result, SequenceNumber, key};
 use env::ReadHints;
 use format::batch::{self, Batch};
 use format::proof::Extent;
-use format::wal::{Diagnosis, HOLE, Item, Mark, Predecessor, Reader, diagnose, marks_of};
+use format::wal::{HOLE, Item, Mark, Predecessor, Reader, marks_of};
 
-use super::durable::{self, Durable, Progress};
+use super::durable::{self, Durable};
 use super::filter::Filtering;
 use super::flush::flush_family;
 use super::inline_blobs::{InlineBlobs, Unread};
 use super::prepared::{self, Outcome, Sections};
-use super::rules::{self, Decision, Finding};
+use super::rules::Finding;
 use super::separated;
 use super::settings::{ReplaySettings, Replayed};
 use super::tail::Tail;
@@ -62,6 +64,7 @@ use crate::source::TableCache;
 use crate::sync::Arc;
 
 mod checks;
+mod findings;
 
 /// Start of each line of the info log about a record that replay skipped.
 const PASSED_OVER: &str = "(ignoring error) ";
@@ -539,122 +542,6 @@ impl<'a> Replay<'a> {
         (next..=self.next_counted.map_or(key::MAX_SEQUENCE, |counted| next.max(counted))).contains(&seq)
     }
 
-    /// Does what the recovery mode decides about a finding. `error` describes the finding.
-    fn handle(&mut self, wal: FileNumber, finding: Finding, error: Error) -> Result<Verdict> {
-        base::invariant!(error.offset().is_some(), "{finding:?} in WAL {} has no offset", wal);
-        let is_known = finding == Finding::Hole && self.waived.contains(&wal);
-        let decision = match is_known {
-            // The info log already says that replay continues after damage in this WAL.
-            true => Decision::Skip,
-            false => rules::decide(finding, self.settings.mode, !self.settings.paranoid_checks),
-        };
-        self.done.damaged = true;
-        let error = error.file(self.tools.paths.wal(wal));
-        if !is_known {
-            self.log_finding(finding, decision, &error);
-        }
-        match decision {
-            Decision::Fail => return Err(error),
-            Decision::Skip => {
-                if finding != Finding::OldRecord {
-                    self.waived.insert(wal);
-                }
-                return Ok(Verdict::Continue);
-            }
-            Decision::EndOfWal => {}
-            Decision::Stop => self.stop(wal),
-            Decision::StopAtOldRecord => {
-                let cut_off = self.cut_off;
-                self.stop(wal);
-                self.cut_off = cut_off;
-            }
-        }
-        Ok(Verdict::EndOfWal)
-    }
-
-    /// Writes a finding to the info log. A torn end at which point-in-time recovery stops is the usual result
-    /// of a crash, and old records are the usual end of a recycled WAL.
-    fn log_finding(&self, finding: Finding, decision: Decision, error: &Error) {
-        let events = &self.tools.events;
-        match (finding, decision) {
-            (Finding::OldRecord, _) | (Finding::TornEnd | Finding::Hole, Decision::Fail) => {}
-            (Finding::TornEnd, Decision::Stop) => events.info(format_args!("{error}")),
-            (_, Decision::Fail | Decision::Stop | Decision::StopAtOldRecord) => {
-                events.warn(format_args!("{error}"));
-            }
-            (_, Decision::Skip | Decision::EndOfWal) => events.warn(format_args!("{PASSED_OVER}{error}")),
-        }
-    }
-
-    /// Handles bytes that are not a record of this WAL. The durable part of the WAL must not end there. If
-    /// the record would be valid with one other bit or another length, the record was damaged, because no
-    /// crash has this effect. So the open fails in the mode that otherwise takes such bytes for the end of
-    /// the WAL.
-    fn fault(
-        &mut self,
-        wal: FileNumber,
-        progress: &Progress,
-        reader: &Reader<FileSource>,
-        offset: u64,
-        reason: &str,
-        later: &[FileNumber],
-    ) -> Result<()> {
-        let change = diagnose(reader.damaged()).map(|found| match found {
-            Diagnosis::Bit { byte, bit } => format!("bit {bit} of the record's byte {byte} is wrong"),
-            Diagnosis::Length(length) => format!("the record's length should be {length}"),
-        });
-        let what = change.as_ref().map_or_else(|| reason.to_string(), |change| format!("{reason}: {change}"));
-        self.durable.end(wal, progress, reader, Some((offset, &what)), later)?;
-        let strict = self.is_point_in_time() && self.settings.paranoid_checks && !self.settings.accept_lost;
-        if strict && reader.damaged_not_torn().is_some() {
-            let hint = format!(
-                "{what}; the record is corrupt, and no crash is the cause (open_despite_lost_writes=true opens the database without it)"
-            );
-            return Err(Error::corruption(hint).at(offset));
-        }
-        Ok(())
-    }
-
-    /// Returns what unreadable bytes are: in a recycled file, they may be remains of the older WAL.
-    fn classify(
-        &self,
-        finding: Finding,
-        is_recycled: bool,
-        progress: &Progress,
-        reader: &Reader<FileSource>,
-    ) -> Finding {
-        if !is_recycled {
-            return finding;
-        }
-        let all_read = self.settings.proved_closed && progress.is_all(reader);
-        rules::in_recycled_file(finding, self.settings.mode, all_read)
-    }
-
-    /// Stops the replay at this WAL.
-    fn stop(&mut self, wal: FileNumber) {
-        self.dropping = true;
-        self.done.damaged = true;
-        self.done.stopped_at = Some(wal);
-        self.cut_off = Some(wal);
-        self.set_in_doubt(wal);
-    }
-
-    /// Records that replay drops a batch of this WAL because an older WAL ended at an old record. An old record is the usual end of
-    /// a recycled WAL, but a newer WAL that does not continue shows that records are missing.
-    fn refused(&mut self, wal: FileNumber) {
-        if let (None, Some(stopped)) = (self.cut_off, self.done.stopped_at) {
-            self.tools.events.warn(format_args!(
-                "WAL {wal:06} does not continue WAL {stopped:06}, which ended at an old record: dropped"
-            ));
-            self.cut_off = Some(stopped);
-        }
-    }
-
-    /// Records that this WAL is in doubt. See [`Replayed::in_doubt`].
-    fn set_in_doubt(&mut self, wal: FileNumber) {
-        self.done.in_doubt = Some(self.done.in_doubt.map_or(wal, |oldest| oldest.min(wal)));
-    }
-
     /// Returns the memory of all memtables in bytes.
     fn memory_used(&self) -> usize {
         self.families.all().iter().map(|family| family.pin().mem.memory_used()).sum()
@@ -683,6 +570,7 @@ impl<'a> Replay<'a> {
     }
 }
 
+/// Why replay does not take a record.
 enum Fault {
     /// The recovery mode decides about the fault.
     Report(Finding, Error),

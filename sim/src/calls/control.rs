@@ -17,14 +17,14 @@ use std::path::Path;
 use ironstone::trace::{self, FileTraceReader, FileTraceWriter, ReplayOptions, Replayer, TraceOptions};
 use ironstone::{
     BottommostLevelCompaction, CompactRangeOptions, Db, DbPath, EmbeddedBlobOptions, Family,
-    FamilyDescriptor, FlushOptions, IngestExternalFileOptions, Kind, LiveFile, Options, ReadOptions,
-    Snapshot, SstFileWriter, Subcode, WriteBatch,
+    FamilyDescriptor, FlushOptions, IngestExternalFileOptions, Kind, LiveFile, Options, Snapshot,
+    SstFileWriter, Subcode, WriteBatch,
 };
 use testkit::chance::Chance;
 
 use super::indexed::{rows_equal, rows_equal_at};
 use super::overlay::{Key, State};
-use super::{FAMILIES, Setting, World, key, same, told, value};
+use super::{FAMILIES, Setting, World, key, same, scan, told, value};
 
 /// The directory of the SST files of the second column family.
 const APART: &str = "/apart";
@@ -207,7 +207,7 @@ impl Control {
         }
         // Deleted entries are gone in snapshots too.
         self.snapshots.clear();
-        let found = rows(&family)?;
+        let found = scan(&family)?;
         let keys: BTreeSet<Vec<u8>> =
             found.keys().cloned().chain(self.state[at].rows().into_iter().map(|row| row.0)).collect();
         for key in keys {
@@ -424,18 +424,4 @@ impl World for Control {
         same("file deletions are disabled", &kept.deletions_disabled, &(self.deletions_disabled > 0))?;
         same("readers of older versions", &kept.versions.iter().filter_map(|v| v.iterators).count(), &0)
     }
-}
-
-/// Returns the rows of a column family.
-fn rows(family: &Family) -> Result<BTreeMap<Vec<u8>, Vec<u8>>, String> {
-    let options = ReadOptions { total_order_seek: true, ..ReadOptions::default() };
-    let mut iter = family.iter_with(options).map_err(told("iter"))?;
-    let mut rows = BTreeMap::new();
-    iter.seek_to_first();
-    while iter.valid() {
-        rows.insert(iter.key().to_vec(), iter.value().to_vec());
-        iter.next();
-    }
-    iter.status().map_err(told("scan"))?;
-    Ok(rows)
 }

@@ -29,6 +29,7 @@ mod stamped;
 mod transactions;
 mod waits;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use env::Env;
@@ -36,7 +37,7 @@ use env::clock::ManualClock;
 use env::executor::Inline;
 use env::memory::MemoryFs;
 use env::rng::SeededRng;
-use ironstone::{FamilyDescriptor, Options};
+use ironstone::{Family, FamilyDescriptor, Options, ReadOptions};
 use testkit::chance::Chance;
 
 use crate::random::Ran;
@@ -134,6 +135,20 @@ fn told(what: &str) -> impl Fn(ironstone::Error) -> String + '_ {
 /// Fails unless `found` is `expected`.
 fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: &T, expected: &T) -> Result<(), String> {
     if found == expected { Ok(()) } else { Err(format!("{what}: {found:02x?} and not {expected:02x?}")) }
+}
+
+/// Returns the rows of a column family.
+fn scan(family: &Family) -> Result<BTreeMap<Vec<u8>, Vec<u8>>, String> {
+    let options = ReadOptions { total_order_seek: true, ..ReadOptions::default() };
+    let mut iter = family.iter_with(options).map_err(told("iter"))?;
+    let mut rows = BTreeMap::new();
+    iter.seek_to_first();
+    while iter.valid() {
+        rows.insert(iter.key().to_vec(), iter.value().to_vec());
+        iter.next();
+    }
+    iter.status().map_err(told("scan"))?;
+    Ok(rows)
 }
 
 /// Draws a key from a small set, so that operations meet on keys.

@@ -15,11 +15,11 @@ use std::sync::Arc;
 use ironstone::{
     Batch, BottommostLevelCompaction, CompactRangeOptions, CompactionFilter, CompactionFilterFactory, Db,
     Decision, Family, FamilyDescriptor, FileNumber, FilterContext, FilterInput, IngestExternalFileOptions,
-    Kind, Options, ReadOptions, SstFileWriter, WalFilter, WalFilterDecision, WriteBatch,
+    Kind, Options, SstFileWriter, WalFilter, WalFilterDecision, WriteBatch,
 };
 use testkit::chance::Chance;
 
-use super::{Setting, World, key, same, told, value};
+use super::{Setting, World, key, same, scan, told, value};
 
 /// Keys that the compaction filter removes.
 const FILTERED: &[u8] = b"filtered";
@@ -261,20 +261,6 @@ impl Shaped {
         }
         Ok(())
     }
-}
-
-/// Returns all rows of a column family.
-fn scan(family: &Family) -> Result<BTreeMap<Vec<u8>, Vec<u8>>, String> {
-    let options = ReadOptions { total_order_seek: true, ..ReadOptions::default() };
-    let mut iter = family.iter_with(options).map_err(told("iter"))?;
-    let mut rows = BTreeMap::new();
-    iter.seek_to_first();
-    while iter.valid() {
-        rows.insert(iter.key().to_vec(), iter.value().to_vec());
-        iter.next();
-    }
-    iter.status().map_err(told("scan"))?;
-    Ok(rows)
 }
 
 impl World for Shaped {

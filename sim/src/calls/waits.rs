@@ -81,7 +81,7 @@ impl Waits {
         self.db.begin_with(&WriteOptions::default(), &options).map_err(told("begin"))
     }
 
-    /// One transaction waits for the lock of another one, which then releases the lock.
+    /// A transaction waits for a lock of a second transaction. The second transaction releases the lock.
     fn release(&mut self, chance: &mut Chance) -> Result<(), String> {
         let (name, values) = (key(chance), [self.value(), self.value()]);
         let (how, has_snapshot) = (chance.below(3), chance.percent(40));
