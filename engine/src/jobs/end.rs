@@ -12,8 +12,8 @@ impl Jobs {
     /// # Errors
     /// The background error of any severity. The error of a compaction that failed during the wait, even if the compaction
     /// is tried again. Compactions without space below the limit of the SST file manager, canceled compactions, and
-    /// compactions of dropped column families are no errors. Aborted if background work is paused and `abort_on_pause` is set.
-    /// TimedOut.
+    /// compactions of dropped column families are no errors. Aborted if background work is paused and `abort_on_pause` is set; without
+    /// this option, the call waits for the end of the pause if a job is due. TimedOut.
     pub fn wait_for_idle(&self, options: &WaitForCompactOptions) -> Result<()> {
         let failures = self.schedule.queues().compaction.failures;
         let clock = &self.context.tools.env.clock;
@@ -43,7 +43,7 @@ impl Jobs {
                 || self.schedule.is_release_pending()
                 || state.flush.scheduled + state.compaction.scheduled + state.manual.running > 0
                 || !state.flush.queue.is_empty()
-                || (!state.compaction.queue.is_empty() && state.paused == 0);
+                || !state.compaction.queue.is_empty();
             (!busy).then_some(Ok(()))
         })
     }

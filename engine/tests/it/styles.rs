@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use base::{FileNumber, Kind};
 use env::Env;
@@ -367,6 +368,28 @@ fn disabled_manual_compactions_are_given_up() {
     db.enable_manual_compaction().unwrap();
     db.disable_manual_compaction().unwrap();
     compact(&db, &CompactRangeOptions::default()).unwrap();
+}
+
+#[test]
+fn wait_for_compact_waits_for_a_due_compaction_also_during_a_pause() {
+    let env = Env::memory(14);
+    let family =
+        FamilyOptions { level0_file_num_compaction_trigger: 2, disable_auto_compactions: true, ..plain() };
+    let db = open(&env, family);
+    let default = db.default_family().unwrap();
+    for value in ["1", "2"] {
+        put(&db, "a", value);
+        put(&db, "b", value);
+        db.flush(&[default.clone()], &FlushOptions::default()).unwrap();
+    }
+    db.pause_background_work().unwrap();
+    db.set_options(&default, &[("disable_auto_compactions", "false")]).unwrap();
+    let short = WaitForCompactOptions { timeout: Duration::from_millis(50), ..Default::default() };
+    assert_eq!(db.wait_for_compact_with(&short).unwrap_err().kind(), Kind::TimedOut);
+    assert_eq!(numbers(&db).len(), 2);
+    db.continue_background_work().unwrap();
+    db.wait_for_compact().unwrap();
+    assert_eq!(numbers(&db).len(), 1);
 }
 
 #[test]
