@@ -30,7 +30,7 @@ use format::properties::COLUMN_FAMILY_ID_UNKNOWN;
 
 use super::adopt::OrphanFile;
 use super::choose::choose;
-use super::found::{InWals, Proofs, State, Survey};
+use super::found::{InWals, Part, Proofs, State, Survey};
 use super::terms::{descriptor_of, newest_options, problem};
 use super::{Report, Scope, Weight};
 use crate::components::FamilyDescriptor;
@@ -333,11 +333,12 @@ impl Survey {
 
     /// Returns true if the open will replay merge operands that may be in SST files already.
     fn merges_twice(&self, family: &FamilyRecord) -> bool {
-        let own = self.tables.iter().filter(|t| t.family == family.id);
-        let newest = own.map(|t| t.record.largest_seqno).max().unwrap_or(SequenceNumber::ZERO);
+        let own: Vec<_> = self.tables.iter().filter(|t| t.family == family.id).map(|t| &t.record).collect();
+        // A compaction to the last level sets sequence numbers to 0: such an SST file can have entries of each WAL.
+        let is_unknown = own.iter().any(|record| record.smallest_seqno.is_zero());
+        let newest = own.iter().map(|record| record.largest_seqno).max().unwrap_or_default();
+        let is_held = |part: &Part| part.merges && (is_unknown || part.first <= newest);
         let wals = self.in_wals.families.get(&family.id);
-        wals.is_some_and(|wals| {
-            wals.range(family.wal_number..).any(|(_, part)| part.merges && part.first <= newest)
-        })
+        wals.is_some_and(|wals| wals.range(family.wal_number..).any(|(_, part)| is_held(part)))
     }
 }

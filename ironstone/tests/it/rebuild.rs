@@ -8,7 +8,10 @@ use base::Order;
 use base::order::Comparator;
 use env::Env;
 use env::fault::FaultFs;
-use ironstone::{CompactionOptions, Db, FamilyDescriptor, Kind, Options, Report, Weight, fsck, repair};
+use ironstone::{
+    BottommostLevelCompaction, CompactRangeOptions, CompactionOptions, Db, FamilyDescriptor, Kind, Options,
+    Problem, Report, Weight, fsck, repair,
+};
 
 use testkit::chance::Chance;
 
@@ -179,6 +182,37 @@ fn a_merge_is_applied_once_although_another_family_keeps_its_wal() {
     let report = repair(DIR, options.clone(), more()).unwrap();
     let db = Db::open_with_families(DIR, options.clone(), more()).unwrap();
     assert_eq!(rows(&db), expected, "{report:#?}");
+}
+
+/// A compaction to the last level sets the sequence numbers of merged operands to 0. So no entry proves that the WAL is in the
+/// SST files.
+#[test]
+fn a_report_says_that_merges_may_count_twice_if_a_compaction_removed_the_sequence_numbers() {
+    let env = Env::memory(9);
+    let mut options = options(&env);
+    options.family.update("merge_operator=stringappend").unwrap();
+    let db = Db::open(DIR, options.clone()).unwrap();
+    let more = db.create_family(FamilyDescriptor::new("more", options.family.clone())).unwrap();
+    more.put(b"table", b"1").unwrap();
+    more.flush().unwrap();
+    db.merge(b"list", b"a").unwrap();
+    more.put(b"kept", b"for this row").unwrap();
+    db.flush().unwrap();
+    let forced = CompactRangeOptions {
+        bottommost_level_compaction: BottommostLevelCompaction::Force,
+        ..CompactRangeOptions::default()
+    };
+    db.compact_range(None, None, &forced).unwrap();
+    let numbers: Vec<_> = db.live_files().into_iter().map(|file| file.largest_sequence.get()).collect();
+    assert_eq!(numbers, [0]);
+    drop(more);
+    db.close().unwrap();
+    options.db.env = placed(&without_manifest(&files(&env)));
+    let more = FamilyDescriptor::new("more", options.family.clone());
+    let report = repair(DIR, options, vec![more]).unwrap();
+    let is_named = |p: &Problem| p.what.contains("merge operands may be applied twice");
+    let named: Vec<_> = report.problems.iter().filter(|p| is_named(p)).map(|p| p.family.as_deref()).collect();
+    assert_eq!(named, [Some("default")], "{report:#?}");
 }
 
 struct ByLength;
