@@ -1,5 +1,7 @@
 //! The objects that every job uses.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use base::{Error, Result};
 
 use crate::commit::Committer;
@@ -42,6 +44,12 @@ impl JobContext {
     pub fn check_families(&self, families: &[Arc<Family>]) -> Result<()> {
         self.errors.check_families(families.iter().map(|family| family.id()))
     }
+}
+
+/// Runs a step of a call of the application. Returns the error of a panic, for example of a comparator of the application. Without
+/// this, a close would wait for the end of the call forever.
+pub fn caught<T>(what: &str, step: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(step)).unwrap_or_else(|panic| Err(panicked(what, &*panic)))
 }
 
 /// Returns the background error for a caught panic of a job.

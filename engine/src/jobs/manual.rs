@@ -12,7 +12,7 @@ use lsm::version::Edit;
 use table::sst::ReadCtx;
 
 use super::compact::Compactions;
-use super::context::JobContext;
+use super::context::{JobContext, caught};
 use super::failures::Failures;
 use super::flush::Flushes;
 use super::purge::FilePurger;
@@ -143,7 +143,9 @@ impl ManualCompactions {
         let canceled = self.begin_manual(&options.canceled, options.exclusive_manual_compaction)?;
         let options = CompactRangeOptions { canceled: Some(canceled.clone()), ..options.clone() };
         let (begin, end) = family.with_timestamps(begin, end);
-        let outcome = self.all_levels(family, (begin.as_deref(), end.as_deref()), &options, trim_timestamp);
+        let range = (begin.as_deref(), end.as_deref());
+        let outcome =
+            caught("a manual compaction", || self.all_levels(family, range, &options, trim_timestamp));
         self.end_manual(&canceled, options.exclusive_manual_compaction);
         self.schedule.reconsider(family);
         self.schedule.pool().notify();
@@ -152,7 +154,7 @@ impl ManualCompactions {
             // A running job could add files to the target level, or take the files of the source level.
             self.disable_manual();
             self.schedule.pause();
-            let moved = self.refit_level(family, level, options.target_level);
+            let moved = caught("a move of files", || self.refit_level(family, level, options.target_level));
             self.schedule.unpause();
             self.enable_manual();
             moved?;

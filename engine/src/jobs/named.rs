@@ -10,6 +10,7 @@ use lsm::pick::manual::{files_in_ranges, plan_files, smallest_fitting_level};
 use lsm::table_file::TableFile;
 use lsm::version::{Edit, KeyRange};
 
+use super::context::caught;
 use super::manual::ManualCompactions;
 use crate::commit::Change;
 use crate::compaction::{FilesCompacted, Job};
@@ -47,7 +48,9 @@ impl ManualCompactions {
     ) -> Result<FilesCompacted> {
         self.context.check_families(std::slice::from_ref(family))?;
         let canceled = self.begin_manual(&options.canceled, false)?;
-        let planned = self.plan_files(family, files, output_level, output_path_id, options, canceled.clone());
+        let planned = caught("the choice of a compaction", || {
+            self.plan_files(family, files, output_level, output_path_id, options, canceled.clone())
+        });
         let outcome = planned.and_then(|job| {
             let limiter = family.options().compaction_thread_limiter.clone();
             let task = limiter.as_ref().and_then(|limiter| limiter.start(true));

@@ -1,11 +1,13 @@
 //! Resume: clears a background error and accepts writes again. A resume flushes all memtables, or only the
 //! immutable memtables of the stopped column families.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use base::stats::{HistogramKind, Ticker};
 use base::{Error, FamilyId, FileNumber, Result, SequenceNumber};
 use env::executor::Pool;
 
-use super::context::JobContext;
+use super::context::{JobContext, caught, panicked};
 use super::failures::{Failures, Resumer};
 use super::flush::Flushes;
 use super::purge::FilePurger;
@@ -52,7 +54,7 @@ impl Resumes {
             }
             state.resume.running += 1;
         }
-        let outcome = self.schedule.pool().run_here(|| self.resume_counted());
+        let outcome = caught("a resume", || self.schedule.pool().run_here(|| self.resume_counted()));
         let mut state = self.schedule.queues();
         base::invariant!(state.resume.running > 0, "a resume that was not counted has ended");
         state.resume.running -= 1;
@@ -65,11 +67,18 @@ impl Resumes {
     /// Does the work of [`Resumes::resume`]. The resume is counted as running, so a close waits for it.
     fn resume_counted(&self) -> Result<()> {
         let Some(recovery) = self.context.errors.recovery_begin()? else { return Ok(()) };
-        let outcome = if recovery.everything || self.needs_one_commit() {
-            self.recover_everything()
-        } else {
-            self.recover_families(&recovery.families)
+        let recover = || {
+            if recovery.everything || self.needs_one_commit() {
+                self.recover_everything()
+            } else {
+                self.recover_families(&recovery.families)
+            }
         };
+        let outcome = catch_unwind(AssertUnwindSafe(recover)).unwrap_or_else(|panic| {
+            let error = panicked("a flush", &*panic);
+            self.failures.flush_failed(error.clone(), &[]);
+            Err(error)
+        });
         let outcome = self.context.errors.recovery_end(outcome);
         self.context
             .tools

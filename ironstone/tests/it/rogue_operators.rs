@@ -1,12 +1,17 @@
 //! Merge operators that fail or panic, and inverted ranges. Every kind of read and write returns an error or the
 //! documented answer, and the database continues to work.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use base::order::Comparator;
 use base::{Order, Severity};
-use ironstone::{Db, FullMerge, MergeFailure, MergeOperator, Merged, Options, ReadOptions, Result, Subcode};
+use env::fault::FaultFs;
+use ironstone::{
+    CompactRangeOptions, CompactionOptions, Db, FullMerge, MergeFailure, MergeOperator, Merged, Options,
+    ReadOptions, Result, Subcode,
+};
 
 /// Joins operands with commas. For the key `rogue`, it runs `act` while `rogue` is set.
 struct Moody {
@@ -168,6 +173,70 @@ fn a_comparator_that_panics_at_the_choice_of_a_compaction_stops_writes_and_not_t
         assert_eq!(error.severity(), Severity::Fatal);
     }
     assert_eq!(db.wait_for_compact().unwrap_err().severity(), Severity::Fatal);
+    assert_eq!(db.put(b"c", b"1").unwrap_err().severity(), Severity::Fatal);
+    drop(db.close());
+}
+
+/// Orders keys by their bytes, and panics while the flag is set.
+struct PanicsWhileArmed(Arc<AtomicBool>);
+
+impl Comparator for PanicsWhileArmed {
+    fn name(&self) -> &str {
+        "test.PanicsWhileArmed"
+    }
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> std::cmp::Ordering {
+        assert!(!self.0.load(Ordering::Relaxed), "a comparator of the user's");
+        a.cmp(b)
+    }
+}
+
+/// Otherwise the next compaction and the close would wait for the first compaction forever.
+#[test]
+fn a_comparator_that_panics_at_the_choice_of_a_manual_compaction_stops_this_call_only() {
+    let armed = Arc::new(AtomicBool::new(false));
+    let mut options = Options::in_memory();
+    options.update("create_if_missing=true;disable_auto_compactions=true").unwrap();
+    options.family.comparator = Order::custom(PanicsWhileArmed(armed.clone()));
+    let db = Db::open("/db", options).unwrap();
+    for _ in 0..2 {
+        [b"a", b"b"].into_iter().for_each(|key| db.put(key, b"1").unwrap());
+        db.flush().unwrap();
+    }
+    let family = db.default_family();
+    let numbers: Vec<_> = family.live_files().into_iter().map(|file| file.number).collect();
+    let whole = || db.compact_range(None, None, &CompactRangeOptions::default()).is_ok();
+    let files = || family.compact_files(&numbers, 6, None, &CompactionOptions::default()).is_ok();
+    armed.store(true, Ordering::Relaxed);
+    for call in [&whole as &dyn Fn() -> bool, &files] {
+        let outcome = std::panic::catch_unwind(AssertUnwindSafe(call));
+        assert!(!matches!(outcome, Ok(true)), "the comparator did not panic");
+    }
+    armed.store(false, Ordering::Relaxed);
+    assert_eq!(family.live_files().len(), 2);
+    assert!(whole());
+    assert_eq!(family.live_files().len(), 1);
+    drop(family);
+    db.close().unwrap();
+}
+
+#[test]
+fn a_comparator_that_panics_in_a_resume_stops_writes_and_not_the_close() {
+    let armed = Arc::new(AtomicBool::new(false));
+    let mut options = Options::in_memory();
+    options.update("create_if_missing=true;max_bgerror_resume_count=0").unwrap();
+    options.family.comparator = Order::custom(PanicsWhileArmed(armed.clone()));
+    let fs = FaultFs::wrap(options.db.env.fs.clone());
+    options.db.env.fs = fs.clone();
+    let db = Db::open("/db", options).unwrap();
+    [b"a", b"b"].into_iter().for_each(|key| db.put(key, b"1").unwrap());
+    fs.hook().set_plan("create *.sst #1 ENOSPC").unwrap();
+    db.flush().unwrap_err();
+    fs.hook().set_plan("").unwrap();
+    armed.store(true, Ordering::Relaxed);
+    let resumed = db.resume();
+    armed.store(false, Ordering::Relaxed);
+    assert_eq!(resumed.unwrap_err().severity(), Severity::Fatal);
     assert_eq!(db.put(b"c", b"1").unwrap_err().severity(), Severity::Fatal);
     drop(db.close());
 }
