@@ -124,12 +124,19 @@ impl Transaction {
             return Ok(if known == MAX_SEQUENCE { self.db.latest_sequence() } else { known });
         }
         let snapshot = body.snapshot.as_ref().map(|held| held.sequence());
-        if snapshot.is_some_and(|snapshot| known <= snapshot) {
+        let read_timestamp = read_timestamp.filter(|_| pessimistic.settings.enable_udt_validation);
+        if read_timestamp.is_none() && snapshot.is_some_and(|snapshot| known <= snapshot) {
             return Ok(known);
         }
         let above = snapshot.unwrap_or_else(|| self.db.latest_sequence());
         let visibility = body.snapshot.as_ref().and_then(|held| held.visibility());
-        let certain = visibility.map_or(above, |visibility| visibility.certain_up_to());
+        let certain = match (read_timestamp, visibility) {
+            // An older sequence number can have a newer timestamp than the read timestamp. So the newest entry decides, also
+            // an entry of an SST file.
+            (Some(_), _) => SequenceNumber::ZERO,
+            (None, Some(visibility)) => visibility.certain_up_to(),
+            (None, None) => above,
+        };
         let reads = self.db.engine().reads();
         let newest = reads.newest_write(operation.family.inner(), operation.key, certain, Reach::Files)?;
         let Some(newest) = newest else { return Ok(above) };
@@ -139,7 +146,7 @@ impl Transaction {
         {
             return Err(conflict(operation.family.id(), operation.key, above, newest.seq));
         }
-        if let (Some(read), true) = (read_timestamp, pessimistic.settings.enable_udt_validation)
+        if let Some(read) = read_timestamp
             && let Ok(written) = <[u8; 8]>::try_from(&newest.timestamp[..])
             && u64::from_le_bytes(written) > read
         {

@@ -412,6 +412,43 @@ fn a_value_and_its_single_deletion_after_the_snapshot_conflict_after_their_flush
 }
 
 #[test]
+fn an_entry_above_the_read_timestamp_conflicts_after_its_flush_too() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut options = options();
+    // The check needs the SST files: the memory keeps the newest flushed memtable only.
+    options.update("max_write_buffer_size_to_maintain=1;disable_auto_compactions=true").unwrap();
+    options.update("comparator=leveldb.BytewiseComparator.u64ts").unwrap();
+    let db = TransactionDb::open(scratch.path(), options, impatient(false)).unwrap();
+    let (family, options) = (db.default_family(), ReadOptions::default());
+    let write = |key: &[u8], time| {
+        let transaction = with(TransactionOptions::default(), &db);
+        transaction.put(key, b"1").unwrap();
+        transaction.set_commit_timestamp(time).unwrap();
+        transaction.commit().unwrap();
+    };
+    write(b"k", 10);
+    for (filler, time) in [(b"x", 11), (b"y", 12), (b"z", 13)] {
+        db.flush().unwrap();
+        write(filler, time);
+    }
+    let early = with(TransactionOptions::default(), &db);
+    early.set_read_timestamp_for_validation(9).unwrap();
+    assert_eq!(early.put(b"k", b"2").unwrap_err().kind(), Kind::Busy);
+    let read = early.get_for_update_in(&family, b"k", &options, LockMode::Exclusive, Validation::Check);
+    assert_eq!(read.unwrap_err().kind(), Kind::Busy);
+    // A lock from before the snapshot says nothing about older entries.
+    let locked = with(TransactionOptions::default(), &db);
+    locked.put_untracked_in(&family, b"k", b"2").unwrap();
+    locked.set_snapshot();
+    locked.set_read_timestamp_for_validation(9).unwrap();
+    assert_eq!(locked.put(b"k", b"3").unwrap_err().kind(), Kind::Busy);
+    drop(locked);
+    let late = with(TransactionOptions::default(), &db);
+    late.set_read_timestamp_for_validation(10).unwrap();
+    late.put(b"k", b"2").unwrap();
+}
+
+#[test]
 fn writes_of_the_base_database_lock_no_keys_and_delete_ranges() {
     both(|db| {
         let transaction = db.begin();
