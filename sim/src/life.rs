@@ -159,6 +159,24 @@ pub fn open(
     timestamps: Timestamps,
     env: env::Env,
 ) -> ironstone::Result<(Db, Vec<Family>)> {
+    let (options, families) = descriptors(text, timestamps, env)?;
+    let db = Db::open_with_families(path, options, families)?;
+    let families = FAMILIES.iter().map(|name| db.family(name)).collect::<ironstone::Result<Vec<_>>>()?;
+    if timestamps.are_on() {
+        forget_history(&db, &families)?;
+    }
+    Ok((db, families))
+}
+
+/// Returns the options of a database of [`FAMILIES`]. `timestamps` are those of the second family.
+///
+/// # Errors
+/// The error of an option text.
+pub fn descriptors(
+    text: &str,
+    timestamps: Timestamps,
+    env: env::Env,
+) -> ironstone::Result<(Options, Vec<FamilyDescriptor>)> {
     let mut options = Options::default();
     options.update(text)?;
     let mut stamped = options.clone();
@@ -172,16 +190,21 @@ pub fn open(
     let own = |place: usize| if place == STAMPED { &stamped.family } else { &options.family };
     let descriptor = |(place, name): (usize, &&str)| FamilyDescriptor::new(*name, own(place).clone());
     let families = FAMILIES.iter().enumerate().map(descriptor).collect();
-    let db = Db::open_with_families(path, options, families)?;
-    let families = FAMILIES.iter().map(|name| db.family(name)).collect::<ironstone::Result<Vec<_>>>()?;
-    // Reads see only the newest entries. Raise the low mark, so that compactions drop older history and the database
-    // stays small.
+    Ok((options, families))
+}
+
+/// Raises the low mark of the column family with timestamps. Reads see only the newest entries, so compactions may drop
+/// older history, and the database stays small.
+///
+/// # Errors
+/// The error of the engine.
+pub fn forget_history(db: &Db, families: &[Family]) -> ironstone::Result<()> {
     let low = db.latest_sequence().get();
     let number = |low: Vec<u8>| low.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
-    if timestamps.are_on() && families[STAMPED].full_history_ts_low().is_none_or(|now| number(now) < low) {
+    if families[STAMPED].full_history_ts_low().is_none_or(|now| number(now) < low) {
         families[STAMPED].increase_full_history_ts_low(&low.to_le_bytes())?;
     }
-    Ok((db, families))
+    Ok(())
 }
 
 /// Runs a step on the database.

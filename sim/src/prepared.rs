@@ -7,7 +7,7 @@
 //! ```
 //! So no durable prepared transaction is lost, no unprepared transaction survives, and no commit is applied in part. The crash
 //! comes at a drawn call. The recovery can crash in the same way. Recovery uses the point-in-time mode, the default.
-//! Each world has one write policy.
+//! Each world has one write policy. With the write-committed policy, a column family has timestamps, and each commit has one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,11 +19,12 @@ use env::fault::FaultFs;
 use env::memory::{MemoryFs, Survivors};
 use env::rng::SeededRng;
 use ironstone::{
-    Error, Family, FamilyDescriptor, Options, Record, Transaction, TransactionDb, TransactionDbOptions,
-    TransactionOptions, TxnDbWritePolicy, WriteOptions,
+    Error, Family, FamilyDescriptor, Options, ReadOptions, Record, Transaction, TransactionDb,
+    TransactionDbOptions, TransactionOptions, TxnDbWritePolicy, WriteOptions,
 };
 use testkit::chance::Chance;
 
+use crate::stamp;
 use crate::state::Key;
 
 type Rows = BTreeMap<Key, Vec<u8>>;
@@ -66,11 +67,16 @@ struct World {
     history: Vec<Vec<State>>,
     durable: usize,
     names: u64,
+    /// The timestamp of the newest commit, also of a commit that a crash lost.
+    time: u64,
     recoveries: u64,
     story: Vec<String>,
 }
 
-const FAMILIES: [&str; 2] = ["default", "b"];
+const FAMILIES: [&str; 3] = ["default", "b", STAMPED];
+
+/// The column family with timestamps. Only the write-committed policy has it.
+const STAMPED: &str = "stamped";
 
 impl World {
     fn new(seed: u64) -> World {
@@ -99,6 +105,7 @@ impl World {
             history: vec![vec![State::default()]],
             durable: 0,
             names: 0,
+            time: 0,
             recoveries: 0,
             story: Vec::new(),
         }
@@ -116,8 +123,11 @@ impl World {
             "{more}create_if_missing=true;create_missing_column_families=true;write_buffer_size=65536"
         ))?;
         options.db.env = self.env.clone();
-        let family = || options.family.clone();
-        let families = FAMILIES.iter().map(|name| FamilyDescriptor::new(*name, family())).collect();
+        let mut stamped = options.clone();
+        stamped.update("comparator=leveldb.BytewiseComparator.u64ts")?;
+        let own = |name: &str| if name == STAMPED { &stamped.family } else { &options.family };
+        let descriptor = |name: &&str| FamilyDescriptor::new(*name, own(name).clone());
+        let families = self.families().iter().map(descriptor).collect();
         let unprepared = self.policy == TxnDbWritePolicy::WriteUnprepared;
         let threshold = if unprepared { *self.chance.pick(&[1, 60]) } else { 0 };
         let transactions = TransactionDbOptions {
@@ -130,6 +140,10 @@ impl World {
         self.waiting = db.all_prepared_transactions().into_iter().map(|t| (t.name(), t)).collect();
         self.db = Some(db);
         Ok(())
+    }
+
+    fn families(&self) -> &'static [&'static str] {
+        if self.policy == TxnDbWritePolicy::WriteCommitted { &FAMILIES } else { &FAMILIES[..2] }
     }
 
     fn db(&self) -> Result<TransactionDb, String> {
@@ -215,7 +229,7 @@ impl World {
             6 if self.chance.percent(40) => self.leave_open(sync),
             6 | 7 => self.write(sync),
             8 => {
-                let name = *self.chance.pick(&FAMILIES);
+                let name = *self.chance.pick(self.families());
                 self.story.push(format!("  flush {name}"));
                 Ok(self.family(name)?.flush())
             }
@@ -240,10 +254,10 @@ impl World {
 
     fn drawn_rows(&mut self) -> Rows {
         self.names += 1;
-        let (id, count) = (self.names, 1 + self.chance.below(4));
+        let (id, count, families) = (self.names, 1 + self.chance.below(4), self.families());
         // The keys of waiting transactions are locked, so each transaction has its own keys.
         let mut row = |i| {
-            let family = *self.chance.pick(&FAMILIES);
+            let family = *self.chance.pick(families);
             (Key::new(family, format!("{id}/{i}").as_bytes()), self.chance.bytes(20))
         };
         let mut rows: Rows = (0..count).map(&mut row).collect();
@@ -320,6 +334,7 @@ impl World {
         transaction.set_write_options(self.options(sync));
         let committed = self.policy == TxnDbWritePolicy::WriteCommitted;
         let extra = commits && committed && self.chance.percent(30);
+        let takes = if !committed { None } else { Some(self.chance.percent(30)) };
         let mut rows = Rows::new();
         if extra {
             rows.insert(Key::new("default", b"commit time"), name.clone());
@@ -328,15 +343,17 @@ impl World {
                 batch.put(b"commit time", &name);
             });
         }
-        let done = if commits { transaction.commit() } else { transaction.rollback() };
+        self.time += 1;
+        let done = if commits { commit_at(transaction, self.time, takes) } else { transaction.rollback() };
         if done.is_ok() {
             self.waiting.remove(&name);
         }
+        let time = self.time;
         self.happened(done.is_ok(), sync, |state| {
             let own = state.prepared.remove(&name).unwrap_or_default();
             if commits {
                 state.rows.extend(rows.clone());
-                state.rows.extend(own);
+                state.rows.extend(committed_at(own, time));
             }
         });
         Ok(done)
@@ -350,7 +367,11 @@ impl World {
             db.begin_with(&self.options(sync), &Default::default()).map_err(|e| e.to_string())?;
         let name = format!("t{:04}", self.names).into_bytes();
         transaction.set_name(&name).map_err(|e| e.to_string())?;
-        let done = self.put_all(&transaction, &rows)?.and_then(|()| transaction.commit());
+        let takes = (self.policy == TxnDbWritePolicy::WriteCommitted).then(|| self.chance.percent(30));
+        self.time += 1;
+        let done =
+            self.put_all(&transaction, &rows)?.and_then(|()| commit_at(&transaction, self.time, takes));
+        let rows = committed_at(rows, self.time);
         if self.policy == TxnDbWritePolicy::WriteUnprepared {
             // The commit prepares the transaction first. A crash may come before the commit record is durable.
             self.is_unclear = done.is_err();
@@ -485,7 +506,7 @@ impl World {
     /// Returns the rows that the transaction sees differently from other readers.
     fn changes_of(&self, transaction: &Transaction, others: &Rows) -> Result<Rows, String> {
         let mut changed = Rows::new();
-        for name in FAMILIES {
+        for name in self.families() {
             let family = self.family(name)?;
             let iter = transaction.iter_in(&family, Default::default());
             let compared = iter.and_then(|iter| different(iter, name, others, &mut changed));
@@ -497,13 +518,16 @@ impl World {
     fn found(&self) -> Result<State, String> {
         let (db, mut state) = (self.db()?, State::default());
         let mut ids = BTreeMap::new();
-        for name in FAMILIES {
+        for name in self.families() {
             let family = self.family(name)?;
-            ids.insert(family.id(), name);
-            let mut iter = family.iter().map_err(|e| e.to_string())?;
+            ids.insert(family.id(), *name);
+            let options = stamp::reading(&family, u64::MAX, ReadOptions::default());
+            let mut iter = family.iter_with(options).map_err(|e| e.to_string())?;
             iter.seek_to_first();
             while iter.valid() {
-                state.rows.insert(Key::new(name, iter.key()), iter.value().to_vec());
+                // A commit gives its timestamp to the entries, so the model has the timestamp after the value.
+                let value = [iter.value(), iter.timestamp()].concat();
+                state.rows.insert(Key::new(name, iter.key()), value);
                 iter.next();
             }
             iter.status().map_err(|e| e.to_string())?;
@@ -516,13 +540,38 @@ impl World {
             let mut rows = Rows::new();
             for record in transaction.to_batch().iter() {
                 if let Record::Put { family, key, value } = record.map_err(|e| e.to_string())? {
-                    rows.insert(Key::new(ids[&family], key), value.to_vec());
+                    // The key has room for the timestamp of the commit.
+                    let room = if ids[&family] == STAMPED { 8 } else { 0 };
+                    rows.insert(Key::new(ids[&family], &key[..key.len() - room]), value.to_vec());
                 }
             }
             state.prepared.insert(transaction.name(), rows);
         }
         Ok(state)
     }
+}
+
+/// Commits a transaction. `takes`: `None` without timestamps; true if the commit takes a snapshot with its timestamp.
+fn commit_at(transaction: &Transaction, time: u64, takes: Option<bool>) -> Result<(), Error> {
+    match takes {
+        None => transaction.commit(),
+        Some(true) => {
+            transaction.set_commit_timestamp(u64::MAX)?;
+            transaction.commit_and_try_create_snapshot(None, Some(time)).map(drop)
+        }
+        Some(false) => {
+            transaction.set_commit_timestamp(time)?;
+            transaction.commit()
+        }
+    }
+}
+
+/// Returns the rows as a commit at `time` leaves them. A row of the column family with timestamps has its timestamp after the
+/// value.
+fn committed_at(mut rows: Rows, time: u64) -> Rows {
+    let stamped = rows.iter_mut().filter(|(key, _)| key.family == STAMPED);
+    stamped.for_each(|(_, value)| value.extend(time.to_le_bytes()));
+    rows
 }
 
 /// The rows of an iterator that differ from the rows that other readers see.

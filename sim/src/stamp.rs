@@ -17,6 +17,11 @@ impl Stamp {
         Stamp(db.latest_sequence().next().get().to_le_bytes())
     }
 
+    /// Returns the timestamp as a number.
+    pub fn time(self) -> u64 {
+        u64::from_le_bytes(self.0)
+    }
+
     /// Adds a put.
     pub fn put(self, batch: &mut WriteBatch, family: &Family, key: &[u8], value: &[u8]) {
         if is_stamped(family) {

@@ -9,7 +9,8 @@
 //! append written. Or the parent kills the child after a number of acknowledged steps. Some kills come
 //! during the recovery from the previous kill. Then the parent opens the database and compares every read
 //! with the acknowledged steps: each acknowledged step is present, and a step in flight is present whole or
-//! absent. The last two lines of output are a sentence and the same figures as JSON.
+//! absent. The second column family has timestamps: in SST files, only in memory, or turned on and off by the opens. The last
+//! two lines of output are a sentence and the same figures as JSON.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
@@ -33,6 +34,9 @@ use testkit::chance::Chance;
 const STEPS: usize = 250;
 /// The number of kills in one directory.
 const CYCLES: u64 = 25;
+/// The timestamps of the second column family. A child gets an index of this table.
+const TIMESTAMPS: [Timestamps; 4] =
+    [Timestamps::Persisted, Timestamps::InMemory, Timestamps::On, Timestamps::Off];
 
 #[derive(Clone, Debug)]
 struct Settings {
@@ -56,6 +60,20 @@ struct Child {
     /// The number of the call at which the child kills itself, from 1. 0: the child never kills itself.
     at: u64,
     how: u64,
+    /// The index of the timestamps in [`TIMESTAMPS`].
+    timestamps: usize,
+}
+
+impl Child {
+    fn timestamps(&self) -> Timestamps {
+        TIMESTAMPS.get(self.timestamps).copied().unwrap_or(Timestamps::Persisted)
+    }
+
+    /// Draws the timestamps of the next open.
+    fn draw_timestamps(&mut self, chance: &mut Chance) {
+        let next = self.timestamps().next(chance);
+        self.timestamps = TIMESTAMPS.iter().position(|known| *known == next).unwrap_or(0);
+    }
 }
 
 fn main() -> ExitCode {
@@ -98,6 +116,7 @@ fn parse(mut arguments: lexopt::Parser) -> Result<Settings, lexopt::Error> {
                     steps: arguments.value()?.parse()?,
                     at: arguments.value()?.parse()?,
                     how: arguments.value()?.parse()?,
+                    timestamps: arguments.value()?.parse()?,
                 });
             }
             _ => return Err(argument.unexpected()),
@@ -171,8 +190,7 @@ fn live(child: &Child) -> ExitCode {
         let _ = writeln!(out, "{line}").and_then(|()| out.flush());
     };
     let done = (|| {
-        let (db, families) =
-            life::open(&child.dir, &life::options(child.options), Timestamps::Persisted, env)?;
+        let (db, families) = life::open(&child.dir, &life::options(child.options), child.timestamps(), env)?;
         say("O".to_string());
         for (i, step) in life::steps(child.seed, child.steps).iter().enumerate() {
             life::take(&db, &families, step)?;
@@ -203,6 +221,7 @@ fn run(child: &Child, kill_after: Option<usize>) -> std::io::Result<Fate> {
     for number in [child.seed, child.options, child.steps as u64, child.at, child.how] {
         command.arg(number.to_string());
     }
+    command.arg(child.timestamps.to_string());
     let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
     let mut fate = Fate { done: 0, killed: false, error: None };
     if let Some(out) = process.stdout.take() {
@@ -241,6 +260,8 @@ struct Counts {
 /// Kills, recovers and compares in one directory, several times.
 fn directory(dir: &Path, seed: u64, counts: &Counts, more: &dyn Fn() -> bool) -> Result<(), String> {
     let chance = &mut Chance::new(seed);
+    let stamps = &mut Chance::new(seed ^ 0x7374_616d);
+    let mut timestamps = if stamps.percent(50) { 0 } else { 1 + stamps.below(2) as usize };
     let mut world = World::default();
     for cycle in 0..CYCLES {
         if !more() {
@@ -255,7 +276,9 @@ fn directory(dir: &Path, seed: u64, counts: &Counts, more: &dyn Fn() -> bool) ->
             steps: STEPS,
             at: if by_time { 0 } else { 1 + chance.below(calls) },
             how: chance.below(3),
+            timestamps,
         };
+        child.draw_timestamps(stamps);
         let after = by_time.then(|| 1 + chance.below(STEPS as u64) as usize);
         let fate = run(&child, after).map_err(|e| e.to_string())?;
         let told =
@@ -286,6 +309,7 @@ fn directory(dir: &Path, seed: u64, counts: &Counts, more: &dyn Fn() -> bool) ->
         // Kill up to two recoveries too.
         for _ in 0..chance.below(3) {
             (child.steps, child.options) = (0, chance.next());
+            child.draw_timestamps(stamps);
             (child.at, child.how) = (1 + chance.below(40), chance.below(3));
             let fate = run(&child, None).map_err(|e| e.to_string())?;
             if let Some(error) = fate.error.filter(|e| !e.contains("killed")) {
@@ -297,7 +321,9 @@ fn directory(dir: &Path, seed: u64, counts: &Counts, more: &dyn Fn() -> bool) ->
             }
         }
         let text = life::options(chance.next());
-        let (db, families) = life::open(dir, &text, Timestamps::Persisted, Env::posix())
+        child.draw_timestamps(stamps);
+        timestamps = child.timestamps;
+        let (db, families) = life::open(dir, &text, child.timestamps(), Env::posix())
             .map_err(|e| told(format!("refused: {e}")))?;
         counts.openings.fetch_add(1, Ordering::Relaxed);
         let found = life::read(&families).map_err(&told)?;

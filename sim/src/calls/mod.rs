@@ -8,6 +8,7 @@
 //!           aging         databases with a time to live
 //!           copies        checkpoints, backups, exports, SST files, secondaries, the WAL as a stream
 //!           stamped       column families with timestamps
+//!           dated         transactions on column families with timestamps
 //!           batches       write batches: records, sizes, save points, limits, the part for the WAL
 //!           shaped        ingestion behind, compaction filters, WAL filters, column families without memtables
 //!           observed      metrics, history of statistics, traces of blocks and files, derived options
@@ -20,6 +21,7 @@ mod aging;
 mod batches;
 mod control;
 mod copies;
+mod dated;
 mod entities;
 mod indexed;
 mod observed;
@@ -43,7 +45,7 @@ use testkit::chance::Chance;
 use crate::random::Ran;
 use crate::sample::{self, Fixed, Timestamps};
 
-/// The number of worlds. The transactions have four of them.
+/// The number of worlds. The transactions without timestamps have three of them.
 const WORLDS: u64 = 14;
 
 /// The column families of each world.
@@ -78,7 +80,8 @@ fn run(seed: u64, len: usize) -> Result<Ran, String> {
         format!("seed {seed}, world {}, operation {at}: {words}\noptions: {}", seed % WORLDS, setting.text)
     };
     let mut world: Box<dyn World> = match seed % WORLDS {
-        0..=3 => Box::new(transactions::Transactions::new(seed, &setting).map_err(|w| failed(0, w))?),
+        0..=2 => Box::new(transactions::Transactions::new(seed, &setting).map_err(|w| failed(0, w))?),
+        3 => Box::new(dated::Dated::new(&setting, chance).map_err(|w| failed(0, w))?),
         4 => Box::new(indexed::Indexed::new(&setting).map_err(|w| failed(0, w))?),
         5 => Box::new(entities::Entities::new(&setting).map_err(|w| failed(0, w))?),
         6 => Box::new(aging::Aging::new(&setting).map_err(|w| failed(0, w))?),

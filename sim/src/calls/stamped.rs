@@ -20,18 +20,24 @@ type Versions = Vec<(u64, Option<Vec<u8>>)>;
 
 /// The history of one column family.
 #[derive(Clone, Debug, Default)]
-struct History {
+pub(super) struct History {
     keys: BTreeMap<Vec<u8>, Versions>,
 }
 
 impl History {
-    fn set(&mut self, key: &[u8], at: u64, value: Option<Vec<u8>>) {
+    /// Notes a change of a key. `None`: the key was deleted.
+    pub(super) fn set(&mut self, key: &[u8], at: u64, value: Option<Vec<u8>>) {
         self.keys.entry(key.to_vec()).or_default().push((at, value));
     }
 
     /// Returns the newest change that a reader at `at` sees.
-    fn newest(&self, key: &[u8], at: u64) -> Option<&(u64, Option<Vec<u8>>)> {
+    pub(super) fn newest(&self, key: &[u8], at: u64) -> Option<&(u64, Option<Vec<u8>>)> {
         self.keys.get(key)?.iter().rev().find(|(changed, _)| *changed <= at)
+    }
+
+    /// Returns the timestamps of the changes of a key.
+    pub(super) fn times(&self, key: &[u8]) -> Vec<u64> {
+        self.keys.get(key).into_iter().flatten().map(|(time, _)| *time).collect()
     }
 
     fn get(&self, key: &[u8], at: u64) -> Option<Vec<u8>> {
@@ -54,7 +60,8 @@ impl History {
         self.keys.values_mut().for_each(|versions| versions.retain(|(changed, _)| *changed <= at));
     }
 
-    fn rows(&self, at: u64) -> Vec<(Vec<u8>, Vec<u8>)> {
+    /// Returns the rows that a reader at `at` sees.
+    pub(super) fn rows(&self, at: u64) -> Vec<(Vec<u8>, Vec<u8>)> {
         self.keys.keys().filter_map(|key| Some((key.clone(), self.get(key, at)?))).collect()
     }
 }
@@ -74,7 +81,8 @@ pub(super) struct Stamped {
     made: u64,
 }
 
-fn stamp(at: u64) -> [u8; 8] {
+/// Returns the timestamp as the keys store it.
+pub(super) fn stamp(at: u64) -> [u8; 8] {
     at.to_le_bytes()
 }
 
@@ -82,12 +90,17 @@ fn key(chance: &mut Chance) -> Vec<u8> {
     format!("key{:02}", chance.below(30)).into_bytes()
 }
 
-fn reading(at: u64, options: ReadOptions) -> ReadOptions {
+/// Returns options that read all prefixes at `at`.
+pub(super) fn reading(at: u64, options: ReadOptions) -> ReadOptions {
     ReadOptions { timestamp: Some(stamp(at).to_vec()), total_order_seek: true, ..options }
 }
 
 /// Fails unless a call was rejected with this kind.
-fn rejected<T: std::fmt::Debug>(what: &str, kind: Kind, found: ironstone::Result<T>) -> Result<(), String> {
+pub(super) fn rejected<T: std::fmt::Debug>(
+    what: &str,
+    kind: Kind,
+    found: ironstone::Result<T>,
+) -> Result<(), String> {
     match found {
         Err(error) if error.kind() == kind => Ok(()),
         other => Err(format!("{what}: {other:?} and not {kind:?}")),

@@ -18,8 +18,8 @@
 //! quarter of the run may exceed those of the quarter before by at most this percentage. `--csv` and `--chart` write
 //! the series minute by minute (`series`).
 //!
-//! `--kind` is the kind of the databases: `plain`, `toggled` (timestamps that an open turns on or off), or with transactions `optimistic`, `committed`, `prepared`,
-//! `unprepared`. Without `--kind`, each process draws a kind; with `--flat`, the kind is `plain`.
+//! `--kind` is the kind of the databases: `plain`, `toggled` (timestamps that an open turns on or off), or with transactions `optimistic`, `committed`,
+//! `dated` (commits at a timestamp), `prepared`, `unprepared`. Without `--kind`, each process draws a kind; with `--flat`, the kind is `plain`.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]

@@ -1,19 +1,20 @@
 //! The database of an epoch: without transactions, or with transactions of one kind.
 //!
 //! Each kind has its own directory, because a WAL with prepared sections can be opened only with the write policy that
-//! wrote the sections. Column families of a database with transactions have no timestamps. A database of the kind `toggled` keeps its
-//! timestamps out of SST files, and an open may turn the timestamps on or off.
+//! wrote the sections. A database of the kind `toggled` keeps its timestamps out of SST files, and an open may turn the timestamps
+//! on or off. A database of the kind `dated` has transactions that commit at a timestamp. Other column families of databases with
+//! transactions have no timestamps.
 
 use std::path::{Path, PathBuf};
 
 use env::Env;
 use ironstone::{
-    Db, Family, FamilyDescriptor, OptimisticTransactionDb, OptimisticTransactionDbOptions,
-    OptimisticTransactionOptions, Options, Transaction, TransactionDb, TransactionDbOptions,
-    TransactionOptions, TxnDbWritePolicy, WriteOptions,
+    Db, Family, OptimisticTransactionDb, OptimisticTransactionDbOptions, OptimisticTransactionOptions,
+    Transaction, TransactionDb, TransactionDbOptions, TransactionOptions, TxnDbWritePolicy, WriteOptions,
 };
 use ironstone_sim::life;
 use ironstone_sim::sample::Timestamps;
+use ironstone_sim::stamp::Stamp;
 use testkit::chance::Chance;
 
 /// The kind of a database.
@@ -24,16 +25,18 @@ pub enum Kind {
     Toggled,
     Optimistic,
     Committed,
+    Dated,
     Prepared,
     Unprepared,
 }
 
 impl Kind {
-    const NAMES: [(Kind, &str); 6] = [
+    const NAMES: [(Kind, &str); 7] = [
         (Kind::Plain, "plain"),
         (Kind::Toggled, "toggled"),
         (Kind::Optimistic, "optimistic"),
         (Kind::Committed, "committed"),
+        (Kind::Dated, "dated"),
         (Kind::Prepared, "prepared"),
         (Kind::Unprepared, "unprepared"),
     ];
@@ -52,7 +55,7 @@ impl Kind {
     pub fn draw(chance: &mut Chance) -> Kind {
         match chance.percent(50) {
             true => *chance.pick(&[Kind::Plain, Kind::Plain, Kind::Toggled]),
-            false => Self::NAMES[2 + chance.below(4) as usize].0,
+            false => Self::NAMES[2 + chance.below(5) as usize].0,
         }
     }
 
@@ -115,13 +118,11 @@ impl Store {
             let opened = life::open(dir, text, timestamps, env);
             return opened.map(|(db, families)| (Store::Plain(db), families));
         }
-        let mut options = Options::default();
-        options.update(text)?;
+        let timestamps = if kind == Kind::Dated { Timestamps::Persisted } else { Timestamps::None };
         // Databases with transactions reject these options.
-        options.update("unordered_write=false;inplace_update_support=false")?;
-        options.db.env = env;
-        let descriptor = |name: &&str| FamilyDescriptor::new(*name, options.family.clone());
-        let families = Some(life::FAMILIES.iter().map(descriptor).collect());
+        let text = format!("{text}unordered_write=false;inplace_update_support=false;");
+        let (options, families) = life::descriptors(&text, timestamps, env)?;
+        let families = Some(families);
         let store = if kind == Kind::Optimistic {
             let transactions = OptimisticTransactionDbOptions::default();
             Store::Optimistic(OptimisticTransactionDb::open_with(dir, options, transactions, families)?)
@@ -131,12 +132,18 @@ impl Store {
             let db = TransactionDb::open_with(dir, options, transactions, families)?;
             let chance = &mut Chance::new(seed);
             for transaction in db.all_prepared_transactions() {
+                if kind == Kind::Dated {
+                    transaction.set_commit_timestamp(Stamp::next(&db).time())?;
+                }
                 if chance.percent(50) { transaction.commit() } else { transaction.rollback() }?;
             }
             Store::Pessimistic(db)
         };
         let families =
-            life::FAMILIES.iter().map(|name| store.family(name)).collect::<ironstone::Result<_>>()?;
+            life::FAMILIES.iter().map(|name| store.family(name)).collect::<ironstone::Result<Vec<_>>>()?;
+        if kind == Kind::Dated {
+            life::forget_history(&store, &families)?;
+        }
         Ok((store, families))
     }
 

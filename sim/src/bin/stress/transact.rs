@@ -2,9 +2,10 @@
 //! prepare. Keys belong to one thread, so no transaction conflicts with another.
 
 use ironstone::{Kind, LockMode, ReadOptions, Transaction, TransactionState, Validation, WriteOptions};
+use ironstone_sim::stamp::{self, Stamp};
 
 use crate::expected::{name, value};
-use crate::worker::Worker;
+use crate::worker::{Worker, newest};
 
 /// The end of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +30,8 @@ impl Worker<'_> {
                 return Ok(());
             }
         }
+        // Column families without timestamps ignore the timestamp of a commit.
+        let is_dated = self.epoch.families.iter().any(stamp::is_stamped);
         let mut end = if self.chance.percent(20) { End::Rollback } else { End::Commit };
         if self.epoch.store.prepares() && self.chance.percent(40) {
             self.names += 1;
@@ -44,7 +47,14 @@ impl Worker<'_> {
             }
         }
         match end {
-            End::Commit => self.commit(&transaction, keys),
+            End::Commit => {
+                if is_dated {
+                    // The newest sequence number grows with each commit of this thread, so the timestamps of a key grow.
+                    let time = Stamp::next(&self.epoch.store).time();
+                    self.told("set_commit_timestamp", transaction.set_commit_timestamp(time))?;
+                }
+                self.commit(&transaction, keys)
+            }
             End::Rollback => {
                 if self.told("rollback", transaction.rollback())?.is_some() {
                     keys.iter().for_each(|k| self.slots.cancel(k.0, k.1));
@@ -60,8 +70,15 @@ impl Worker<'_> {
     fn change(&mut self, transaction: &Transaction, key: (usize, usize, bool)) -> Result<bool, String> {
         let (family, key, put) = key;
         let handle = &self.epoch.families[family];
-        let (name, reading) = (name(self.thread, key), ReadOptions::default());
+        let (name, reading) = (name(self.thread, key), newest(handle));
         if self.chance.percent(30) {
+            let now = self.epoch.store.latest_sequence().get();
+            let reading = stamp::reading(handle, now, ReadOptions::default());
+            if stamp::is_stamped(handle) {
+                // A read for update reads at the read timestamp of its transaction.
+                let set = transaction.set_read_timestamp_for_validation(now);
+                self.told("set_read_timestamp_for_validation", set)?;
+            }
             let got = transaction.get_for_update_in(
                 handle,
                 name.as_bytes(),

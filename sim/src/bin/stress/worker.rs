@@ -210,7 +210,7 @@ pub fn verify(families: &[Family], thread: usize, slots: &mut Expected) -> Resul
 }
 
 /// Options that read the newest entries.
-fn newest(family: &Family) -> ReadOptions {
+pub fn newest(family: &Family) -> ReadOptions {
     stamp::reading(family, u64::MAX, ReadOptions::default())
 }
 
