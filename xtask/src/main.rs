@@ -22,11 +22,13 @@
 //! - A type has too many methods or fields ([`sizes`]).
 //! - A function is too long ([`functions`]).
 //! - Files of a crate import each other in a circle ([`circles`]).
+//! - The page of the findings names a test or a mutant that does not exist ([`findings`]).
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
 
 mod circles;
 mod coverage;
+mod findings;
 mod functions;
 mod header;
 mod install;
@@ -92,6 +94,7 @@ fn main() -> ExitCode {
         sizes::check(root, &mut faults);
         functions::check(root, &mut faults);
         circles::check(root, &mut faults);
+        findings::check(root, &mut faults);
     }
     for fault in &faults {
         println!("{fault}");
