@@ -22,6 +22,7 @@ pub fn check(root: &Path, faults: &mut Vec<String>) {
         faults.push(format!("{PAGE}: the page cannot be read"));
         return;
     };
+    let sources = Sources::read(root);
     let mut columns = None;
     let mut rows = 0;
     for (line, number) in page.lines().zip(1..) {
@@ -33,15 +34,15 @@ pub fn check(root: &Path, faults: &mut Vec<String>) {
         } else if let (Some((test, mutant)), false) = (columns, line.starts_with("|--")) {
             rows += 1;
             let mut problems = Vec::new();
-            check_tests(root, cells.get(test).unwrap_or(&""), &mut problems);
-            check_mutants(root, cells.get(mutant).unwrap_or(&""), &mut problems);
+            check_tests(&sources, cells.get(test).unwrap_or(&""), &mut problems);
+            check_mutants(&sources, cells.get(mutant).unwrap_or(&""), &mut problems);
             faults.extend(problems.iter().map(|problem| format!("{PAGE}:{number}: {problem}")));
         }
     }
     if rows == 0 {
         faults.push(format!("{PAGE}: no table has the columns `test` and `mutant`"));
     }
-    check_patches(root, faults);
+    check_patches(&sources, faults);
 }
 
 fn place(cells: &[&str], name: &str) -> Option<usize> {
@@ -54,7 +55,7 @@ fn names(cell: &str) -> Vec<(&str, &str)> {
     parts.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect()
 }
 
-fn check_tests(root: &Path, cell: &str, problems: &mut Vec<String>) {
+fn check_tests(sources: &Sources, cell: &str, problems: &mut Vec<String>) {
     let mut folder = "engine";
     let mut found = 0;
     for (before, name) in names(cell) {
@@ -62,11 +63,11 @@ fn check_tests(root: &Path, cell: &str, problems: &mut Vec<String>) {
             folder = words.rsplit([' ', ';', ',']).next().unwrap_or(folder);
         }
         let exists = if before.ends_with("page ") {
-            root.join(folder).join("tests/it").join(name).exists()
+            sources.root.join(folder).join("tests/it").join(name).exists()
         } else if before.ends_with("module ") {
-            has_module(&root.join(folder), name)
+            sources.has_module(folder, name)
         } else if name.contains("::") {
-            has_test(&root.join(folder), name)
+            sources.has_test(folder, name)
         } else {
             continue;
         };
@@ -80,11 +81,12 @@ fn check_tests(root: &Path, cell: &str, problems: &mut Vec<String>) {
     }
 }
 
-fn check_mutants(root: &Path, cell: &str, problems: &mut Vec<String>) {
+fn check_mutants(sources: &Sources, cell: &str, problems: &mut Vec<String>) {
     let says_test = cell.contains("(test");
     let mutants = names(cell);
     for (_, name) in &mutants {
-        let Ok(patch) = std::fs::read_to_string(root.join(format!("sim/mutants/{name}.patch"))) else {
+        let path = sources.root.join(format!("sim/mutants/{name}.patch"));
+        let Ok(patch) = std::fs::read_to_string(path) else {
             problems.push(format!("there is no mutant `{name}`"));
             continue;
         };
@@ -98,8 +100,8 @@ fn check_mutants(root: &Path, cell: &str, problems: &mut Vec<String>) {
 }
 
 /// Checks the tests in the first lines of the patches: the filter is a part of a path of modules and a function.
-fn check_patches(root: &Path, faults: &mut Vec<String>) {
-    let entries = std::fs::read_dir(root.join("sim/mutants")).into_iter().flatten().flatten();
+fn check_patches(sources: &Sources, faults: &mut Vec<String>) {
+    let entries = std::fs::read_dir(sources.root.join("sim/mutants")).into_iter().flatten().flatten();
     let mut patches: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     patches.sort();
     for path in patches {
@@ -112,34 +114,48 @@ fn check_patches(root: &Path, faults: &mut Vec<String>) {
         let folder = package.map_or("", |name| name.strip_prefix("ironstone-").unwrap_or(name));
         let filter = words.last().and_then(|word| word.rsplit("::").find(|part| !part.is_empty()));
         let filter = filter.unwrap_or_default();
-        let files = crate::rust_files(&root.join(folder));
-        let has_function = |path: &PathBuf| functions(path).iter().any(|function| function.contains(filter));
-        if !has_module(&root.join(folder), filter) && !files.iter().any(has_function) {
-            faults.push(format!("{}: no test `{filter}` in {folder}", crate::shown(root, &path)));
+        let begin = format!("fn {filter}");
+        let mut files = sources.of(folder);
+        if !sources.has_module(folder, filter) && !files.any(|(_, text)| text.contains(&begin)) {
+            faults.push(format!("{}: no test `{filter}` in {folder}", crate::shown(sources.root, &path)));
         }
     }
 }
 
-fn functions(path: &Path) -> Vec<String> {
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    let declared = text.lines().filter_map(|line| line.trim_start().strip_prefix("fn "));
-    declared.filter_map(|rest| Some(rest.split_once('(')?.0.to_string())).collect()
+/// The texts of all Rust files of the workspace.
+struct Sources<'a> {
+    root: &'a Path,
+    /// The paths below the root, and the texts.
+    files: Vec<(PathBuf, String)>,
 }
 
-/// Returns true if the last part of `name` is a function of a file whose path or text has the other parts as modules.
-fn has_test(folder: &Path, name: &str) -> bool {
-    let parts: Vec<&str> = name.split("::").collect();
-    let Some((function, modules)) = parts.split_last() else { return false };
-    crate::rust_files(folder).iter().any(|path| {
-        let text = std::fs::read_to_string(path).unwrap_or_default();
-        let is_module = |module: &&str| has_part(path, module) || text.contains(&format!("mod {module} {{"));
-        functions(path).iter().any(|own| own == function) && modules.iter().all(|m| is_module(m))
-    })
-}
+impl Sources<'_> {
+    fn read(root: &Path) -> Sources<'_> {
+        let below = |path: PathBuf| {
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            (path.strip_prefix(root).unwrap_or(&path).to_path_buf(), text)
+        };
+        Sources { root, files: crate::rust_files(root).into_iter().map(below).collect() }
+    }
 
-fn has_module(folder: &Path, name: &str) -> bool {
-    let parts: Vec<&str> = name.split("::").collect();
-    crate::rust_files(folder).iter().any(|path| parts.iter().all(|part| has_part(path, part)))
+    fn of(&self, folder: &str) -> impl Iterator<Item = &(PathBuf, String)> {
+        self.files.iter().filter(move |(path, _)| path.starts_with(folder))
+    }
+
+    /// Returns true if the last part of `name` is a function of a file whose path or text has the other parts as modules.
+    fn has_test(&self, folder: &str, name: &str) -> bool {
+        let Some((modules, function)) = name.rsplit_once("::") else { return false };
+        let function = format!("fn {function}(");
+        self.of(folder).any(|(path, text)| {
+            let is_module =
+                |module: &str| has_part(path, module) || text.contains(&format!("mod {module} {{"));
+            text.contains(&function) && modules.split("::").all(is_module)
+        })
+    }
+
+    fn has_module(&self, folder: &str, name: &str) -> bool {
+        self.of(folder).any(|(path, _)| name.split("::").all(|part| has_part(path, part)))
+    }
 }
 
 /// Returns true if a directory of the path or the file has this name.
@@ -155,9 +171,9 @@ mod tests {
         Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf()
     }
 
-    fn problems(check: fn(&Path, &str, &mut Vec<String>), cell: &str) -> Vec<String> {
-        let mut problems = Vec::new();
-        check(&root(), cell, &mut problems);
+    fn problems(check: fn(&Sources, &str, &mut Vec<String>), cell: &str) -> Vec<String> {
+        let (root, mut problems) = (root(), Vec::new());
+        check(&Sources::read(&root), cell, &mut problems);
         problems
     }
 

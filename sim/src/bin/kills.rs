@@ -69,10 +69,11 @@ impl Child {
         TIMESTAMPS.get(self.timestamps).copied().unwrap_or(Timestamps::Persisted)
     }
 
-    /// Draws the timestamps of the next open.
-    fn draw_timestamps(&mut self, chance: &mut Chance) {
+    /// Draws the timestamps of the next open, and returns their index.
+    fn draw_timestamps(&mut self, chance: &mut Chance) -> usize {
         let next = self.timestamps().next(chance);
         self.timestamps = TIMESTAMPS.iter().position(|known| *known == next).unwrap_or(0);
+        self.timestamps
     }
 }
 
@@ -261,7 +262,7 @@ struct Counts {
 fn directory(dir: &Path, seed: u64, counts: &Counts, more: &dyn Fn() -> bool) -> Result<(), String> {
     let chance = &mut Chance::new(seed);
     let stamps = &mut Chance::new(seed ^ 0x7374_616d);
-    let mut timestamps = if stamps.percent(50) { 0 } else { 1 + stamps.below(2) as usize };
+    let mut timestamps = *stamps.pick(&[0, 0, 1, 2]);
     let mut world = World::default();
     for cycle in 0..CYCLES {
         if !more() {
@@ -321,8 +322,7 @@ fn directory(dir: &Path, seed: u64, counts: &Counts, more: &dyn Fn() -> bool) ->
             }
         }
         let text = life::options(chance.next());
-        child.draw_timestamps(stamps);
-        timestamps = child.timestamps;
+        timestamps = child.draw_timestamps(stamps);
         let (db, families) = life::open(dir, &text, child.timestamps(), Env::posix())
             .map_err(|e| told(format!("refused: {e}")))?;
         counts.openings.fetch_add(1, Ordering::Relaxed);

@@ -8,6 +8,7 @@
 //! changed after the snapshot, or written above the read timestamp, is Busy. Each commit has a timestamp above all earlier ones.
 
 mod locks;
+mod own;
 
 use std::collections::BTreeMap;
 
@@ -18,7 +19,7 @@ use ironstone::{
 use testkit::chance::Chance;
 use testkit::model::Model;
 
-use self::locks::Own;
+use self::own::Own;
 use super::overlay::{Change, Key, State, columns};
 use super::stamped::{History, reading, rejected, stamp};
 use super::{FAMILIES, Setting, World, same, told, value, walk};
