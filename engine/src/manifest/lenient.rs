@@ -3,7 +3,7 @@
 use base::map::HashSet;
 use std::path::Path;
 
-use base::{Arrange, FamilyId, FileNumber, Result};
+use base::{Arrange, FamilyId, FileNumber, Kind, Result};
 use env::{Env, ReadHints};
 use format::edit::VersionEdit;
 use format::wal::{ReaderOptions, SalvageFault, mark_end, salvage};
@@ -46,7 +46,7 @@ impl Lenient {
 /// reports the record as a fault.
 ///
 /// # Errors
-/// Errors of the file system.
+/// Errors of the file system. NotSupported for a record of a feature that this engine does not have.
 pub fn recover_leniently(env: &Env, path: &Path, number: FileNumber) -> Result<Lenient> {
     let file = env.fs.open_random(path, &ReadHints::default())?;
     let mut state = Builder::new(number);
@@ -55,6 +55,8 @@ pub fn recover_leniently(env: &Env, path: &Path, number: FileNumber) -> Result<L
     let salvaged = salvage(&mut FileSource(file), &ReaderOptions::default(), &mut |bytes, offset, end| {
         let edit = match VersionEdit::decode(bytes) {
             Ok(edit) => edit,
+            // The checksum of the record is right, so the record is whole: a repair would drop a part of the database.
+            Err(error) if error.kind() == Kind::NotSupported => return Err(error.file(path)),
             Err(error) => {
                 refused.push((offset, end, error));
                 return Ok(());

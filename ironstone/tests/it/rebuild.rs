@@ -4,10 +4,12 @@
 use std::cmp::Ordering;
 use std::path::Path;
 
-use base::Order;
 use base::order::Comparator;
+use base::{FamilyId, Order};
 use env::Env;
 use env::fault::FaultFs;
+use format::edit::VersionEdit;
+use format::wal::{Framing, Writer};
 use ironstone::{
     BottommostLevelCompaction, CompactRangeOptions, CompactionOptions, Db, FamilyDescriptor, Kind, Options,
     Problem, Report, Weight, fsck, repair,
@@ -213,6 +215,30 @@ fn a_report_says_that_merges_may_count_twice_if_a_compaction_removed_the_sequenc
     let is_named = |p: &Problem| p.what.contains("merge operands may be applied twice");
     let named: Vec<_> = report.problems.iter().filter(|p| is_named(p)).map(|p| p.family.as_deref()).collect();
     assert_eq!(named, [Some("default")], "{report:#?}");
+}
+
+/// The record is whole, so it is no damage. A repair without the record would drop the column family.
+#[test]
+fn a_repair_refuses_a_manifest_with_a_column_family_that_the_engine_cannot_name() {
+    let (mut files, _) = built();
+    let edit = VersionEdit {
+        column_family: FamilyId::new(9),
+        column_family_add: Some("zz".to_string()),
+        comparator: Some("leveldb.BytewiseComparator".to_string()),
+        ..VersionEdit::default()
+    };
+    let mut record = Vec::new();
+    edit.encode(0, &mut record).unwrap();
+    let at = record.windows(2).position(|bytes| bytes == b"zz").unwrap();
+    record[at..at + 2].copy_from_slice(b"\xff\xfe");
+    let name = manifest(&files);
+    let bytes = files.get_mut(&name).unwrap();
+    Writer::resume(Framing::Classic, bytes.len() as u64).append(bytes, &record).unwrap();
+    let env = placed(&files);
+    for outcome in [fsck(DIR, options(&env), Vec::new()), repair(DIR, options(&env), Vec::new())] {
+        assert_eq!(outcome.unwrap_err().kind(), Kind::NotSupported);
+    }
+    assert_eq!(self::files(&env), files);
 }
 
 struct ByLength;
