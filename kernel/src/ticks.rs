@@ -9,6 +9,7 @@
 #![allow(clippy::disallowed_methods, reason = "counted, never acted on")]
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// The counter and the clock at the first use.
@@ -45,21 +46,46 @@ pub fn now() -> u64 {
     raw::now().max(1)
 }
 
-/// Converts a difference of two [`now`] to nanoseconds. Reads the clock, so the call belongs off the fast path. The
-/// result is exact once the process has run for some milliseconds.
-pub fn to_nanos(ticks: u64) -> u64 {
+/// The rate of the last measurement: 2^-32 nanoseconds for each tick. 0 before the first measurement.
+static RATE: AtomicU64 = AtomicU64::new(0);
+/// The counter from which on the rate is measured again.
+static RENEWAL: AtomicU64 = AtomicU64::new(0);
+const RATE_BITS: u32 = 32;
+
+/// Returns the rate in 2^-32 nanoseconds for each tick, never 0. A measurement reads the clock four times, which takes longer than some
+/// operations that are measured. So a rate is valid until the process is an eighth older, but at most for a second.
+#[inline]
+fn rate() -> u64 {
+    // The acquire load sees the rate of the measurement that set this renewal.
+    let renewal = RENEWAL.load(Ordering::Acquire);
+    if raw::now() < renewal { RATE.load(Ordering::Relaxed) } else { measured_rate() }
+}
+
+#[cold]
+fn measured_rate() -> u64 {
     let origin = origin();
     let (since, now) = pair(origin.clock);
     let elapsed_ns = since.as_nanos().max(1);
     let elapsed_ticks = u128::from(now.saturating_sub(origin.ticks)).max(1);
-    u64::try_from(u128::from(ticks) * elapsed_ns / elapsed_ticks).unwrap_or(u64::MAX)
+    let rate = u64::try_from((elapsed_ns << RATE_BITS) / elapsed_ticks).unwrap_or(u64::MAX).max(1);
+    let second = 1_000_000_000 * elapsed_ticks / elapsed_ns;
+    let valid = u64::try_from((elapsed_ticks / 8).min(second)).unwrap_or(0);
+    RATE.store(rate, Ordering::Relaxed);
+    RENEWAL.store(now.saturating_add(valid), Ordering::Release);
+    rate
+}
+
+/// Converts a difference of two [`now`] to nanoseconds. Sometimes reads the clock, so the call belongs off the fast path. The
+/// result is exact once the process has run for some milliseconds.
+pub fn to_nanos(ticks: u64) -> u64 {
+    let nanos = (u128::from(ticks) * u128::from(rate())) >> RATE_BITS;
+    u64::try_from(nanos).unwrap_or(u64::MAX)
 }
 
 /// Converts nanoseconds to ticks; the inverse of [`to_nanos`].
 pub fn of_nanos(nanos: u64) -> u64 {
-    const ONE: u64 = 1 << 30;
-    let nanos_of_one = u128::from(to_nanos(ONE).max(1));
-    u64::try_from(u128::from(nanos) * u128::from(ONE) / nanos_of_one).unwrap_or(u64::MAX)
+    let ticks = (u128::from(nanos) << RATE_BITS) / u128::from(rate());
+    u64::try_from(ticks).unwrap_or(u64::MAX)
 }
 
 /// Starts the measurement of the rate. A call early in the process makes the first conversions more exact.
@@ -162,6 +188,19 @@ mod tests {
             assert!(next >= last);
             last = next;
         }
+    }
+
+    #[test]
+    fn conversions_are_inverse_to_each_other() {
+        start();
+        let begin = now();
+        while to_nanos(now().saturating_sub(begin)) < 20_000_000 {}
+        for nanos in [1_000, 1_000_000, 1_000_000_000, 3_600_000_000_000u64] {
+            let back = to_nanos(of_nanos(nanos));
+            assert!(back.abs_diff(nanos) <= nanos / 100 + 100, "{back} of {nanos}");
+        }
+        assert_eq!((to_nanos(0), of_nanos(0)), (0, 0));
+        assert!(to_nanos(u64::MAX) > 0 && of_nanos(u64::MAX) > 0);
     }
 
     #[test]
