@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!  cargo run --release -p ironstone --example attribution DIR [KEYS]
+//!  cargo run --release -p ironstone --example attribution DIR KEYS cost
 //!
 //!  fillrandom    random keys into an empty database           overwrite    the same keys again
 //!  readrandom    random keys, after a reopen: a cold cache    seekrandom   seeks over runs of tombstones
@@ -13,13 +14,16 @@
 //!
 //! The column `steps` is the share of the time that steps and waits explain. The column `explained` also has the work of searches and
 //! of write groups, and the measurement itself.
+//!
+//! With `cost`, the program measures the cost of the attribution. It runs the same operations in small blocks, with the attribution and
+//! without it in turn, so that both sides have the same database at the same time. The cost is the median of the ratios of sixteen neighbours.
 
 #![allow(clippy::disallowed_methods, reason = "a program")]
 
 use std::path::Path;
 use std::time::Instant;
 
-use ironstone::stats::{Cause, last_causes};
+use ironstone::stats::{Attribution, Cause, last_causes, set_attribution};
 use ironstone::{Db, Options, Result};
 
 const KEYS: u64 = 400_000;
@@ -34,10 +38,11 @@ struct Taken {
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let Some(dir) = arguments.first() else {
-        eprintln!("usage: attribution DIR [KEYS]");
+        eprintln!("usage: attribution DIR [KEYS [cost]]");
         std::process::exit(2);
     };
     let keys = arguments.get(1).and_then(|keys| keys.parse().ok()).unwrap_or(KEYS);
+    let run = if arguments.get(2).is_some_and(|word| word == "cost") { cost } else { run };
     if let Err(error) = run(Path::new(dir), keys) {
         eprintln!("{error}");
         std::process::exit(1);
@@ -83,10 +88,7 @@ fn run(dir: &Path, keys: u64) -> Result<()> {
     drop(db);
     let db = open(dir)?;
     report("readrandom", measure(keys / 2, |i| Ok(key(scatter(i, keys))), |key| db.get(key).map(drop))?);
-    for first in (0..keys).step_by(2000) {
-        (first..first + 1000).try_for_each(|number| db.delete(&key(number)))?;
-    }
-    db.flush()?;
+    delete_runs(&db, keys)?;
     drop(db);
     let db = open(dir)?;
     let seeks = measure(
@@ -100,6 +102,112 @@ fn run(dir: &Path, keys: u64) -> Result<()> {
     report("seekrandom", seeks);
     println!("\n{}", db.why(std::time::Duration::from_secs(60)));
     Ok(())
+}
+
+/// Deletes runs of 1,000 keys, so that seeks skip tombstones.
+fn delete_runs(db: &Db, keys: u64) -> Result<()> {
+    for first in (0..keys).step_by(2000) {
+        (first..first + 1000).try_for_each(|number| db.delete(&key(number)))?;
+    }
+    db.flush()
+}
+
+/// Measures the cost of the attribution.
+fn cost(dir: &Path, keys: u64) -> Result<()> {
+    println!(
+        "{:14} {:>9} {:>7} {:>10} {:>10} {:>8} {:>19}",
+        "workload", "operations", "groups", "with us", "without us", "cost", "half of the groups"
+    );
+    let db = open(dir)?;
+    let put = |entry: &mut ([u8; 16], Vec<u8>)| db.put(&entry.0, &entry.1);
+    let fresh = |i| Ok((key(scatter(i, keys)), value(i)));
+    compare("fillrandom", (keys, 125, Inputs::Other), fresh, put)?;
+    compare("overwrite", (keys, 125, Inputs::Other), |i| fresh(i + keys), put)?;
+    db.wait_for_compact()?;
+    drop(db);
+    let db = open(dir)?;
+    let get = |key: &mut [u8; 16]| db.get(&*key).map(drop);
+    compare("readrandom", (keys / 2, 60, Inputs::Other), |i| Ok(key(scatter(i, keys))), get)?;
+    let hot = |i| Ok(key(scatter(i % 1000, keys)));
+    compare("readhot", (2 * keys, 250, Inputs::Same), hot, get)?;
+    delete_runs(&db, keys)?;
+    drop(db);
+    let db = open(dir)?;
+    let prepare = |i| Ok((db.iter()?, key(scatter(i, keys))));
+    let seek = |(iter, key): &mut (ironstone::Iter, [u8; 16])| {
+        iter.seek(&*key);
+        iter.status()
+    };
+    compare("seekrandom", (keys / 2, 100, Inputs::Same), prepare, seek)?;
+    let scan = |(iter, key): &mut (ironstone::Iter, [u8; 16])| {
+        iter.seek(&*key);
+        (0..100).for_each(|_| iter.next());
+        iter.status()
+    };
+    compare("seek, 100 next", (keys / 10, 25, Inputs::Same), prepare, scan)
+}
+
+/// The inputs of a block that runs with the attribution and of a block that runs without it.
+#[derive(Clone, Copy, PartialEq)]
+enum Inputs {
+    /// Each block has its own keys. For writes, and for reads from a cold cache.
+    Other,
+    /// Eight blocks have the same keys. Another block before them brings the keys into the caches.
+    Same,
+}
+
+/// Measures blocks of `block` operations with the attribution and without it, in the order on, off, off,
+/// on, off, on, on, off, and then the other way round. A block that is faster because it runs later thus counts for both. `prepare` makes the inputs
+/// of a block outside of the measured time.
+fn compare<T>(
+    name: &str,
+    (count, block, keys): (u64, u64, Inputs),
+    prepare: impl Fn(u64) -> Result<T>,
+    operation: impl Fn(&mut T) -> Result<()>,
+) -> Result<()> {
+    let mut times = [Vec::new(), Vec::new()];
+    let run = |from: u64, attribution: Attribution| -> Result<f64> {
+        let mut inputs = (from..from + block).map(&prepare).collect::<Result<Vec<T>>>()?;
+        set_attribution(attribution);
+        let start = Instant::now();
+        let done = inputs.iter_mut().try_for_each(&operation);
+        let micros = start.elapsed().as_secs_f64() * 1e6 / block as f64;
+        set_attribution(Attribution::On);
+        done.map(|()| micros)
+    };
+    let mut ratios = Vec::new();
+    for group in 0..count / block / 16 {
+        let mut product = 1.0;
+        for n in 0..16 {
+            let at = block * if keys == Inputs::Same { 2 * group + n / 8 } else { 16 * group + n };
+            if keys == Inputs::Same && n % 8 == 0 {
+                run(at, Attribution::On)?;
+            }
+            // on, off, off, on, off, on, on, off; then the other way round.
+            let is_on = (n.count_ones() + (n / 8) as u32) % 2 == (n / 8) as u32;
+            let micros = run(at, if is_on { Attribution::On } else { Attribution::Off })?;
+            times[usize::from(!is_on)].push(micros);
+            product *= if is_on { micros } else { 1.0 / micros };
+        }
+        ratios.push(product.powf(0.125));
+    }
+    let [with, without] = times.each_mut().map(|side| quantile(side, 0.5));
+    let percent = |share: f64, ratios: &mut Vec<f64>| 100.0 * (quantile(ratios, share) - 1.0);
+    println!(
+        "{name:14} {:>9} {:>7} {with:>10.3} {without:>10.3} {:>+6.2} % {:>+7.2} % to {:>+6.2} %",
+        2 * block * times[0].len() as u64,
+        ratios.len(),
+        percent(0.5, &mut ratios),
+        percent(0.25, &mut ratios),
+        percent(0.75, &mut ratios)
+    );
+    Ok(())
+}
+
+/// Sorts the values. Returns the value with this share of the values below it.
+fn quantile(values: &mut [f64], share: f64) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get((values.len() as f64 * share) as usize).copied().unwrap_or(1.0)
 }
 
 /// Measures `operation` `count` times. `prepare` makes the input of an operation, outside of the measured time.

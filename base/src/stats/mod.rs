@@ -35,9 +35,9 @@ pub use perf::{
 pub use perf_counters::{LevelCounter, PerfCounter};
 pub use statistics::{Statistics, StatsLevel};
 pub use steps::{
-    BegunOperation, Cause, OperationKind, ProcessorTime, SlowOperation, Step, add_to_last_operation,
-    begin_operation, end_move, end_operation, is_wait_skipped, last_causes, processor_time_since, skip_wait,
-    stepped_ticks, steps_taken,
+    Attribution, BegunOperation, Cause, OperationKind, ProcessorTime, SlowOperation, Step,
+    add_to_last_operation, begin_operation, end_move, end_operation, last_causes, processor_time_since,
+    set_attribution, skip_wait, skipped_nanos, stepped_ticks, steps_taken,
 };
 pub use tickers::Ticker;
 

@@ -180,6 +180,39 @@ pub fn stepped_ticks() -> u64 {
     STEPS.with(|steps| steps.span.get())
 }
 
+/// Whether the operations of a thread are measured: see [`set_attribution`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attribution {
+    /// A slow operation of the thread has its causes. The default.
+    On,
+    /// The thread measures no operation and no step.
+    Off,
+}
+
+/// Switches the attribution of slow operations on or off for this thread. Call it between two operations, not from a callback of an
+/// operation.
+///
+/// `Off` uses the two checks that nested operations and closed steps need anyway, so the switch costs nothing while the attribution is
+/// on.
+///
+/// ```
+/// use ironstone_base::stats::{Attribution, begin_operation, set_attribution};
+///
+/// set_attribution(Attribution::Off);
+/// assert!(begin_operation().is_none());
+/// set_attribution(Attribution::On);
+/// assert!(begin_operation().is_some());
+/// ```
+pub fn set_attribution(attribution: Attribution) {
+    let is_off = attribution == Attribution::Off;
+    STEPS.with(|steps| {
+        steps.busy.set(is_off);
+        steps.closed.set(is_off);
+        steps.first.set(FAST);
+        steps.used.set(0);
+    });
+}
+
 /// Counts down to the next sample.
 #[cold]
 fn next_sample(steps: &Steps) {
@@ -220,9 +253,9 @@ pub fn skip_wait(nanos: u64) {
     STEPS.with(|steps| steps.skipped_nanos.set(steps.skipped_nanos.get().saturating_add(nanos)));
 }
 
-/// Returns true if [`skip_wait`] was called after the last [`processor_time_since`].
-pub fn is_wait_skipped() -> bool {
-    STEPS.with(|steps| steps.skipped_nanos.get() > 0)
+/// Returns the nanoseconds of the operations that [`skip_wait`] skipped after the last [`processor_time_since`].
+pub fn skipped_nanos() -> u64 {
+    STEPS.with(|steps| steps.skipped_nanos.get())
 }
 
 /// Adds time to a cause of the operation that ended last on this thread.
@@ -362,11 +395,11 @@ mod tests {
         waited_since_last_call(1000);
         assert_eq!(waited_since_last_call(1500), 500);
         skip_wait(300);
-        assert!(is_wait_skipped());
+        assert_eq!(skipped_nanos(), 300);
         assert_eq!(waited_since_last_call(2500), 700);
         skip_wait(9000);
         assert_eq!(waited_since_last_call(3000), 0);
-        assert!(!is_wait_skipped());
+        assert_eq!(skipped_nanos(), 0);
     }
 
     fn step(cause: Cause) {
@@ -442,6 +475,19 @@ mod tests {
         assert!(end_move());
         assert!(steps_taken()[Cause::BlockRead as usize] > 0);
         assert!(!end_move());
+    }
+
+    #[test]
+    fn thread_without_attribution_measures_no_operation_and_no_step() {
+        set_attribution(Attribution::Off);
+        assert!(begin_operation().is_none());
+        step(Cause::BlockRead);
+        assert!(!end_move());
+        set_attribution(Attribution::On);
+        assert!(!end_move());
+        assert_eq!(operate(|| ()).1, None);
+        let (_, taken) = operate(|| step(Cause::BlockRead));
+        assert!(taken.expect("a step was met")[Cause::BlockRead as usize] > 0);
     }
 
     #[test]

@@ -5,6 +5,9 @@
 //! estimate a small step toward the sample. In the long run, half of the samples are below the estimate. The sums are
 //! kept by second for [`KEPT_SECONDS`] seconds.
 //!
+//! The estimate differs from the median of a workload. So an operation gets its causes from seven times the estimate on, and the sums have
+//! the operations above ten times the estimate. An operation that is slow for its caller thus always has its causes.
+//!
 //! A move of an iterator (`Next`) differs, because two reads of the tick counter cost too much for it. A move has no samples and
 //! no median: the move is slow if its steps take more than 10 microseconds.
 //!
@@ -13,8 +16,9 @@
 //! without a cause: the thread slept, and no step says why.
 //!
 //! ```text
-//!  Operation ──end──► faster than the limit: nothing more
-//!                     slower: sums of this second, by kind and cause ──► report(last seconds)
+//!  Operation ──end──► faster than the lower limit: nothing more
+//!                     slower: causes of the operation
+//!                     slower than the limit: sums of this second, by kind and cause ──► report(last seconds)
 //! ```
 
 use std::collections::VecDeque;
@@ -23,8 +27,8 @@ use std::sync::OnceLock;
 use base::FamilyId;
 use base::stats::{
     BegunOperation, Cause, OperationKind, ProcessorTime, SlowOperation, add_to_last_operation,
-    begin_operation, end_move, end_operation, is_wait_skipped, processor_time_since, skip_wait,
-    stepped_ticks, steps_taken,
+    begin_operation, end_move, end_operation, processor_time_since, skip_wait, skipped_nanos, stepped_ticks,
+    steps_taken,
 };
 use env::Clock;
 use kernel::ticks;
@@ -34,6 +38,8 @@ use crate::sync::{Arc, AtomicU64, Mutex, Ordering};
 
 /// An operation is slow if it takes more than this many times the median of its kind.
 pub const SLOW_FACTOR: u64 = 10;
+/// An operation gets its causes if it takes more than this many tenths of the limit.
+const ATTRIBUTED_TENTHS: u64 = 7;
 /// The sums are kept for this many seconds.
 pub const KEPT_SECONDS: u64 = 600;
 /// This many seconds with slow operations get their memory at the open: 24 KiB. So an iterator in a loaded process
@@ -45,6 +51,9 @@ const EARLY_LIMIT_NS: u64 = 100_000;
 /// The wait for a processor is also read once in this many samples. So a slow operation does not get a wait from long
 /// before the operation.
 const WAIT_SAMPLES: u64 = 16;
+/// The wait is also read at a sample after slow operations of this many nanoseconds that did not read it. Their time is subtracted from
+/// the wait of the next slow operation, so it must stay short. With a smaller number, the reading is a large part of such operations.
+const SKIPPED_MAX_NS: u64 = 500_000;
 /// If less time of a slow operation has no cause, the wait for a processor is not read: the reading itself takes 3
 /// microseconds. The time then counts as work. A thread that loses its processor seldom has it back so soon.
 const WAIT_MIN_NS: u64 = 5_000;
@@ -141,8 +150,10 @@ impl Ended {
 struct Kind {
     median_ticks: AtomicU64,
     samples: AtomicU64,
-    /// An operation of this many ticks or more is slow.
+    /// An operation of more ticks is slow.
     limit_ticks: AtomicU64,
+    /// An operation of more ticks gets its causes. At most `limit_ticks`.
+    attributed_ticks: AtomicU64,
     slow: AtomicU64,
     slow_ticks: [AtomicU64; Cause::COUNT],
 }
@@ -229,6 +240,16 @@ pub struct SlowReport {
     pub stalls: Vec<(StallReason, StallSum)>,
 }
 
+/// Adds the time since the end of an operation to the measurement of the operation, without the ticks that were added before. Returns the
+/// ticks since the end.
+fn add_measurement(ended: &Ended, added: u64) -> u64 {
+    let measuring = ended.until_now().saturating_sub(ended.taken_ticks);
+    if measuring > added {
+        add_to_last_operation(Cause::Measurement, measuring - added);
+    }
+    measuring
+}
+
 impl SlowOperations {
     pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
         ticks::start();
@@ -257,7 +278,7 @@ impl SlowOperations {
         let (start, is_sample) = (began.start, began.is_sample);
         end_operation(began);
         let taken_ticks = ticks::now().saturating_sub(start);
-        if is_sample || taken_ticks > self.kinds[kind.number()].limit_ticks.load(Ordering::Relaxed) {
+        if is_sample || taken_ticks > self.kinds[kind.number()].attributed_ticks.load(Ordering::Relaxed) {
             self.look(Ended { kind, start, taken_ticks, is_sample });
         }
     }
@@ -284,10 +305,11 @@ impl SlowOperations {
     #[inline(never)]
     fn look(&self, mut ended: Ended) {
         let of_kind = &self.kinds[ended.kind.number()];
-        let limit = of_kind.limit_ticks.load(Ordering::Relaxed);
+        let limit = of_kind.attributed_ticks.load(Ordering::Relaxed);
         // A slow operation reads the wait below: a reading here would take the wait away from it.
         if ended.is_sample
-            && (of_kind.sample(ended.taken_ticks).is_multiple_of(WAIT_SAMPLES) || is_wait_skipped())
+            && (of_kind.sample(ended.taken_ticks).is_multiple_of(WAIT_SAMPLES)
+                || skipped_nanos() >= SKIPPED_MAX_NS)
             && ended.taken_ticks <= limit
         {
             self.processor_time();
@@ -297,10 +319,16 @@ impl SlowOperations {
             return;
         }
         self.attribute(&mut ended);
-        let measuring = ended.until_now().saturating_sub(ended.taken_ticks);
-        if measuring > 0 {
-            add_to_last_operation(Cause::Measurement, measuring);
+        let measuring = add_measurement(&ended, 0);
+        if ended.taken_ticks > of_kind.limit_ticks.load(Ordering::Relaxed) {
+            self.count(&ended, measuring);
         }
+        add_measurement(&ended, measuring);
+    }
+
+    /// Adds a slow operation to the sums, and reports the operation to the watcher.
+    fn count(&self, ended: &Ended, measuring: u64) {
+        let of_kind = &self.kinds[ended.kind.number()];
         let nanos = ticks::to_nanos(ended.taken_ticks + measuring);
         let mut sum = OperationSum { count: 1, nanos, nanos_max: nanos, ..OperationSum::default() };
         of_kind.slow.fetch_add(1, Ordering::Relaxed);
@@ -436,14 +464,12 @@ impl SlowOperations {
 impl Kind {
     fn new(kind: usize) -> Self {
         let is_move = kind == OperationKind::Next.number();
+        let limit_ticks = ticks::of_nanos(if is_move { MOVE_LIMIT_NS } else { EARLY_LIMIT_NS });
         Kind {
             median_ticks: AtomicU64::new(0),
             samples: AtomicU64::new(0),
-            limit_ticks: AtomicU64::new(ticks::of_nanos(if is_move {
-                MOVE_LIMIT_NS
-            } else {
-                EARLY_LIMIT_NS
-            })),
+            limit_ticks: AtomicU64::new(limit_ticks),
+            attributed_ticks: AtomicU64::new(limit_ticks),
             slow: AtomicU64::new(0),
             slow_ticks: Default::default(),
         }
@@ -463,7 +489,9 @@ impl Kind {
         };
         self.median_ticks.store(next, Ordering::Relaxed);
         if samples >= EARLY_SAMPLES {
-            self.limit_ticks.store(next.saturating_mul(SLOW_FACTOR), Ordering::Relaxed);
+            let limit_ticks = next.saturating_mul(SLOW_FACTOR);
+            self.limit_ticks.store(limit_ticks, Ordering::Relaxed);
+            self.attributed_ticks.store(limit_ticks / 10 * ATTRIBUTED_TENTHS, Ordering::Relaxed);
         }
         samples
     }

@@ -195,6 +195,28 @@ fn wait_is_not_read_for_an_operation_that_its_steps_explain() {
 }
 
 #[test]
+fn operation_just_below_the_limit_has_its_causes_and_is_not_counted() {
+    let thread = std::thread::spawn(|| {
+        let stats = Stats::new(None, Arc::new(Waits::new(0, 50_000_000)));
+        // The samples of a new thread are its first 16 operations, and then one of 64.
+        for _ in 0..100 {
+            slow(&stats, false, 100_000);
+        }
+        let median = stats.slow.median_nanos(OperationKind::Write).expect("there are samples");
+        let counted = || stats.slow.totals(OperationKind::Write).0;
+        // If the system stops the thread, the operation is above the limit.
+        let mut before = counted();
+        while slow(&stats, false, median * 17 / 2) >= median * 19 / 2 {
+            before = counted();
+        }
+        assert_eq!(counted(), before);
+        let causes = base::stats::last_causes();
+        assert!(causes[Cause::WriteWork.number()] >= median * 8, "{causes:?}, the median is {median}");
+    });
+    thread.join().expect("the operations end");
+}
+
+#[test]
 fn time_of_a_sleep_stays_unexplained() {
     let told = slow_operation(OperationKind::Write, Arc::new(ManualClock::new(1_000_000_000)));
     assert_eq!(told.len(), 1);
