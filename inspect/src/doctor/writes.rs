@@ -9,6 +9,9 @@ use crate::words;
 
 const MIB: f64 = 1048576.0;
 
+/// A smaller write buffer is reported.
+const SMALL_BUFFER: f64 = 4.0 * MIB;
+
 pub(super) fn database(db: &Database) -> Vec<Finding> {
     let mut out = stalls(db);
     out.extend(pinned_wals(db));
@@ -71,7 +74,8 @@ fn stalls(db: &Database) -> Vec<Finding> {
             finding =
                 finding.evidence(format!("of the newest {newest} messages about stalls; {older} are older"));
         }
-        if let Some(percent) = db.log.stats.stall_percent {
+        // A dump right after the open knows of no stall.
+        if let Some(percent) = db.log.stats.stall_percent.filter(|percent| *percent > 0.0) {
             finding = finding.evidence(format!("writers were stalled {percent} % of the time"));
         }
         let number = |name: &str, fallback: f64| {
@@ -142,7 +146,7 @@ pub(super) fn family(facts: &Facts<'_>) -> Vec<Finding> {
 
 fn small_write_buffer(facts: &Facts<'_>) -> Option<Finding> {
     let (size, bytes) = (facts.number("write_buffer_size")?, facts.family.bytes() as f64);
-    if size >= 4.0 * MIB || bytes < 16.0 * size {
+    if size >= SMALL_BUFFER || bytes < 16.0 * size {
         return None;
     }
     let title = format!("The write buffer is small: {}", words::bytes(size as u64));
@@ -282,7 +286,9 @@ fn level_base(facts: &Facts<'_>) -> Option<Finding> {
     let base = facts.number("max_bytes_for_level_base")?;
     let below: u64 = facts.family.levels().iter().filter(|sum| sum.level > 0).map(|sum| sum.bytes).sum();
     let is_small = base * 4.0 < level_0 && below as f64 > base;
-    let is_large = base > 16.0 * level_0 && below as f64 > 8.0 * level_0;
+    // With a small write buffer, level 0 is small too. The rule about the write buffer then has the change for both.
+    let has_small_buffer = facts.number("write_buffer_size")? < SMALL_BUFFER;
+    let is_large = base > 16.0 * level_0 && below as f64 > 8.0 * level_0 && !has_small_buffer;
     if !facts.is_leveled() || level_0 <= 0.0 || !(is_small || is_large) {
         return None;
     }

@@ -7,6 +7,7 @@ mod browser;
 mod bundles;
 mod client;
 mod diagnosis;
+mod info_logs;
 mod live;
 mod pages;
 mod places;
