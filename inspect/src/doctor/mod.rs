@@ -17,6 +17,7 @@ mod reads;
 mod safety;
 mod settings;
 mod space;
+mod tables;
 mod work;
 mod writes;
 
@@ -49,6 +50,7 @@ fn examine_facts(db: &Database) -> Vec<Finding> {
         found.extend(work::database(db));
         if db.knows_options() {
             found.extend(memtables::database(db));
+            found.extend(tables::database(db));
         }
     }
     for family in &db.families {
@@ -66,6 +68,7 @@ fn examine_facts(db: &Database) -> Vec<Finding> {
         found.extend(reads::family(&facts));
         found.extend(space::family(&facts));
         found.extend(settings::family(&facts));
+        found.extend(tables::family(&facts));
     }
     found.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.rule.cmp(b.rule)));
     found

@@ -74,14 +74,15 @@ fn of_family(facts: &Facts<'_>) -> Vec<Finding> {
         );
     }
     for name in ["ttl", "periodic_compaction_seconds"] {
-        let is_short = facts.number(name).is_some_and(|seconds| seconds > 0.0 && seconds < 3600.0);
+        let is_short = facts.number(name).is_some_and(|seconds| seconds > 0.0 && seconds < 86_400.0);
         let is_fifo = facts.text("compaction_style").as_deref() == Some("kCompactionStyleFIFO");
         if is_short && !is_fifo {
             let seconds = facts.number(name).unwrap_or(0.0) as u64;
+            let severity = if seconds < 3600 { Severity::Warning } else { Severity::Advice };
             let title = format!("All data is rewritten every {}", words::duration(seconds));
             out.push(
                 facts
-                    .finding("rewrites-by-age", Severity::Warning, title)
+                    .finding("rewrites-by-age", severity, title)
                     .evidence(format!("{name}={seconds}"))
                     .evidence(format!("{} are in this column family", words::bytes(facts.family.bytes())))
                     .cost("Compactions by age use the disk all the time and delay the other compactions.")

@@ -82,7 +82,7 @@ fn seeded(path: &Path, text: &str, writes: Load) {
 }
 
 /// The seeded databases: the name of the rule, the options, and the writes.
-const SEEDS: [(&str, &str, Load); 62] = [
+const SEEDS: [(&str, &str, Load); 75] = [
     (
         "small-write-buffer",
         "write_buffer_size=65536;level0_slowdown_writes_trigger=100000;level0_stop_writes_trigger=100000",
@@ -184,6 +184,41 @@ const SEEDS: [(&str, &str, Load); 62] = [
     ("strict-recovery", "wal_recovery_mode=kAbsoluteConsistency", PLAIN),
     ("unchecked-files", "verify_sst_unique_id_in_manifest=false", PLAIN),
     ("archived-wals", "WAL_ttl_seconds=864000", PLAIN),
+    ("small-sync-ranges", "bytes_per_sync=4096", PLAIN),
+    ("small-sync-ranges", "wal_bytes_per_sync=512", PLAIN),
+    (
+        "small-index-partitions",
+        "block_based_table_factory={index_type=kTwoLevelIndexSearch;partition_filters=true;metadata_block_size=128;\
+         filter_policy=bloomfilter:10:false;}",
+        PLAIN,
+    ),
+    (
+        "aligned-blocks",
+        "compression=kNoCompression;block_based_table_factory={block_align=true;block_size=4096;}",
+        Load { value_len: 2500, ..PLAIN },
+    ),
+    (
+        "coarse-prefix",
+        "prefix_extractor=fixed:1;block_based_table_factory={filter_policy=bloomfilter:10:false;whole_key_filtering=false;}",
+        SMALL,
+    ),
+    (
+        "narrow-merges",
+        "compaction_style=kCompactionStyleUniversal;compaction_options_universal={max_merge_width=2;min_merge_width=2;}",
+        PLAIN,
+    ),
+    (
+        "eager-blob-collection",
+        "enable_blob_files=true;min_blob_size=1000;enable_blob_garbage_collection=true;\
+         blob_garbage_collection_age_cutoff=1.0",
+        PLAIN,
+    ),
+    ("short-skips", "max_sequential_skip_in_iterations=0", PLAIN),
+    ("persisted-statistics", "persist_stats_to_disk=true;stats_persist_period_sec=1", PLAIN),
+    ("read-bitmaps", "block_based_table_factory={read_amp_bytes_per_bit=1;}", PLAIN),
+    ("slow-decompression", "compression=kBZip2Compression", PLAIN),
+    ("large-dictionary", "compression=kZSTD;compression_opts={max_dict_bytes=16777216;}", PLAIN),
+    ("rewrites-by-age", "periodic_compaction_seconds=7200", PLAIN),
 ];
 
 /// Rules about options that have no bad effect in Ironstone.
