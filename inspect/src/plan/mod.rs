@@ -70,8 +70,11 @@ pub struct Forecast {
     pub compacted_bytes: u64,
     /// Bytes of SST files written for each byte flushed.
     pub write_amplification: f64,
-    /// Bytes of SST files for each byte of live data.
+    /// Bytes of SST files for each byte of live data, at the end.
     pub space_amplification: f64,
+    /// The mean of the space amplification over the time after the writes of half of `Workload::size_bytes`. It is a better measure than
+    /// one moment, because a universal tree grows until a compaction of all data.
+    pub space_amplification_mean: f64,
     /// The mean number of sorted runs that a lookup may visit.
     pub read_amplification: f64,
     pub delayed_seconds: f64,

@@ -48,6 +48,7 @@ fn plan(setting: &tree::Setting, flushes_max: u64) -> Forecast {
         flushed_bytes: (part.flushed_bytes as f64 * whole) as u64,
         write_amplification: amplification,
         space_amplification: part.space_amplification,
+        space_amplification_mean: part.space_amplification_mean,
         read_amplification: grown(part.read_amplification, smaller.read_amplification),
         delayed_seconds: timed.delayed_seconds * whole,
         stopped_seconds: timed.stopped_seconds * whole,

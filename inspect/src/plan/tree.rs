@@ -82,6 +82,8 @@ pub(super) struct Simulation {
     flushing: usize,
     written_entries: f64,
     runs_time: f64,
+    /// The integral of the space amplification over the time, and this time. From the writes of half of the size on.
+    space_time: (f64, f64),
     last_sample: (f64, f64),
     out: Forecast,
 }
@@ -165,6 +167,7 @@ impl Simulation {
             flushing: 0,
             written_entries: 0.0,
             runs_time: 0.0,
+            space_time: (0.0, 0.0),
             last_sample: (0.0, 0.0),
             out: Forecast::default(),
             set,
@@ -236,6 +239,10 @@ impl Simulation {
             Stall::Stopped => self.out.stopped_seconds += passed,
         }
         self.runs_time += passed * self.sorted_runs() as f64;
+        if self.written_entries * 2.0 >= self.set.keys as f64 {
+            self.space_time.0 += passed * self.space_amplification();
+            self.space_time.1 += passed;
+        }
         self.now = to;
     }
 
@@ -469,6 +476,10 @@ impl Simulation {
         self.out.written_bytes = (self.written_entries * self.set.workload.entry_bytes as f64) as u64;
         self.out.write_amplification = self.write_amplification();
         self.out.space_amplification = self.space_amplification();
+        self.out.space_amplification_mean = match self.space_time {
+            (_, seconds) if seconds <= 0.0 => self.out.space_amplification,
+            (sum, seconds) => sum / seconds,
+        };
         self.out.read_amplification = self.runs_time / self.now.max(1e-9);
         self.out.disk_bytes_per_second =
             (self.out.flushed_bytes + self.out.compacted_bytes) as f64 / self.now.max(1e-9);

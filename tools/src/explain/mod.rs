@@ -283,8 +283,8 @@ fn show_forecast(forecast: &plan::Forecast, asked: u64, out: &mut dyn Write) -> 
     writeln!(out, "write amplification  {:.2}  (SST bytes for each flushed byte)", f.write_amplification)?;
     writeln!(
         out,
-        "space amplification  {:.2}  (SST bytes for each byte of live data)",
-        f.space_amplification
+        "space amplification  {:.2}  (SST bytes for each byte of live data, at the end; {:.2} on average)",
+        f.space_amplification, f.space_amplification_mean
     )?;
     writeln!(out, "read amplification   {:.1}  (sorted runs, mean over time)", f.read_amplification)?;
     match stalled > 0.0 {
