@@ -84,7 +84,7 @@ accessors! {
 }
 
 accessors! {
-    rocksdb_compactoptions_t, "rocksdb_compactoptions_", |o|;
+    rocksdb_compactoptions_t, "rocksdb_compactoptions_", |o| of CompactRangeOptions;
     exclusive_manual_compaction: flag => o.options.exclusive_manual_compaction;
     bottommost_level_compaction: flag => o.options.bottommost_level_compaction;
     change_level: flag => o.options.change_level;
@@ -97,7 +97,7 @@ accessors! {
 }
 
 accessors! {
-    rocksdb_compaction_options_t, "rocksdb_compaction_options_", |o|;
+    rocksdb_compaction_options_t, "rocksdb_compaction_options_", |o| of CompactionOptions;
     compression: i32 => o.options.compression;
     output_file_size_limit: u64 => o.options.output_file_size_limit;
     max_subcompactions: u32 => o.options.max_subcompactions;
@@ -106,7 +106,7 @@ accessors! {
 }
 
 accessors! {
-    rocksdb_wait_for_compact_options_t, "rocksdb_wait_for_compact_options_", |o|;
+    rocksdb_wait_for_compact_options_t, "rocksdb_wait_for_compact_options_", |o| of WaitForCompactOptions;
     abort_on_pause: flag => o.options.abort_on_pause;
     flush: flag => o.options.flush;
     close_db: flag => o.options.close_db;

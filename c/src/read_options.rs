@@ -74,7 +74,7 @@ impl rocksdb_readoptions_t {
 lifetime!(rocksdb_readoptions_t, rocksdb_readoptions_create, rocksdb_readoptions_destroy);
 
 accessors! {
-    rocksdb_readoptions_t, "rocksdb_readoptions_", |o|;
+    rocksdb_readoptions_t, "rocksdb_readoptions_", |o| of ReadOptions;
     /// Microseconds since 1970; 0: no deadline.
     deadline: u64 => o.options.deadline;
     /// Microseconds; 0: no limit.

@@ -93,7 +93,7 @@ lifetime!(
 );
 
 accessors! {
-    rocksdb_writeoptions_t, "rocksdb_writeoptions_", |o|;
+    rocksdb_writeoptions_t, "rocksdb_writeoptions_", |o| of WriteOptions;
     sync: flag => o.options.sync;
     disable_WAL: none / flag => o.options.disableWAL;
     ignore_missing_column_families: flag => o.options.ignore_missing_column_families;
@@ -106,7 +106,7 @@ accessors! {
 }
 
 accessors! {
-    rocksdb_flushoptions_t, "rocksdb_flushoptions_", |o|;
+    rocksdb_flushoptions_t, "rocksdb_flushoptions_", |o| of FlushOptions;
     wait: flag => o.options.wait;
     allow_write_stall: flag => o.options.allow_write_stall;
     force_atomic_flush: flag => o.options.force_atomic_flush;
@@ -114,13 +114,13 @@ accessors! {
 }
 
 accessors! {
-    rocksdb_flushwaloptions_t, "rocksdb_flushwaloptions_", |o|;
+    rocksdb_flushwaloptions_t, "rocksdb_flushwaloptions_", |o| of FlushWalOptions;
     sync: flag => o.options.sync;
     rate_limiter_priority: i32 => o.options.rate_limiter_priority;
 }
 
 accessors! {
-    rocksdb_size_approximation_options_t, "rocksdb_size_approximation_options_", |o|;
+    rocksdb_size_approximation_options_t, "rocksdb_size_approximation_options_", |o| of SizeApproximationOptions;
     include_memtables: flag => o.options.include_memtables;
     include_files: flag => o.options.include_files;
     include_blob_files: flag => o.options.include_blob_files;
@@ -128,7 +128,7 @@ accessors! {
 }
 
 accessors! {
-    rocksdb_ingestexternalfileoptions_t, "rocksdb_ingestexternalfileoptions_", |o|;
+    rocksdb_ingestexternalfileoptions_t, "rocksdb_ingestexternalfileoptions_", |o| of IngestExternalFileOptions;
     move_files: flag => o.options.move_files;
     snapshot_consistency: flag => o.options.snapshot_consistency;
     allow_global_seqno: flag => o.options.allow_global_seqno;
@@ -148,7 +148,7 @@ accessors! {
 }
 
 accessors! {
-    rocksdb_import_column_family_options_t, "rocksdb_import_column_family_options_", |o|;
+    rocksdb_import_column_family_options_t, "rocksdb_import_column_family_options_", |o| of ImportColumnFamilyOptions;
     move_files: flag => o.options.move_files;
 }
 

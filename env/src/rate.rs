@@ -14,6 +14,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use base::option::{Nullable, not_a};
 use base::stats::{HistogramKind, Statistics, Ticker};
 use base::{Error, Result};
 
@@ -38,6 +39,31 @@ pub enum IoPriority {
     User = 3,
     /// No limit. In calls that return figures: the sum of all priorities.
     Total = 4,
+}
+
+/// The words of RocksDB's `Env::IOPriority`.
+const PRIORITIES: [(IoPriority, &str); 5] = [
+    (IoPriority::Low, "IO_LOW"),
+    (IoPriority::Mid, "IO_MID"),
+    (IoPriority::High, "IO_HIGH"),
+    (IoPriority::User, "IO_USER"),
+    (IoPriority::Total, "IO_TOTAL"),
+];
+
+/// An option of a call can have a priority, or none.
+impl Nullable for IoPriority {
+    fn parse_some(text: &str) -> Result<Self> {
+        let known = PRIORITIES.iter().find(|(_, word)| *word == text.trim());
+        known.map(|(priority, _)| *priority).ok_or_else(|| not_a("priority of I/O", text))
+    }
+
+    fn print_some(&self) -> String {
+        PRIORITIES[*self as usize].1.to_string()
+    }
+
+    fn is_same_some(&self, other: &Self) -> bool {
+        self == other
+    }
 }
 
 const QUEUES: usize = 4;

@@ -194,7 +194,7 @@ impl Field<i64> for Duration {
 }
 
 rows! {
-    ReadObject by ReadHandle [ReadOptions] |o|;
+    ReadObject by ReadHandle [ReadOptions] |o| of ReadOptions (o.options);
     setVerifyChecksums verifyChecksums: bool => o.options.verify_checksums;
     setFillCache fillCache: bool => o.options.fill_cache;
     setReadTier readTier: i8 => o.options.read_tier;
@@ -215,7 +215,7 @@ rows! {
 }
 
 rows! {
-    WriteOptions [WriteOptions] |o|;
+    WriteOptions [WriteOptions] |o| of WriteOptions (*o);
     setSync sync: bool => o.sync;
     setDisableWAL disableWAL: bool => o.disableWAL;
     setIgnoreMissingColumnFamilies ignoreMissingColumnFamilies: bool => o.ignore_missing_column_families;
@@ -225,7 +225,7 @@ rows! {
 }
 
 rows! {
-    FlushOptions [FlushOptions] |o|;
+    FlushOptions [FlushOptions] |o| of FlushOptions (*o);
     setWaitForFlush waitForFlush: bool => o.wait;
     setAllowWriteStall allowWriteStall: bool => o.allow_write_stall;
     setListenerWait listenerWait: bool => o.listener_wait;

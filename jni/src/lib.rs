@@ -27,6 +27,8 @@ pub mod collections;
 mod direct;
 pub mod fault;
 pub mod field;
+#[cfg(test)]
+mod listed;
 pub mod load;
 pub mod native;
 pub mod numbers;

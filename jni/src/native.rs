@@ -288,12 +288,44 @@ macro_rules! same_native {
 /// `OptionSet by ReadHandle [...]` names the type of the handle, if this is not [`Handle`].
 ///
 /// A setter takes the handle and the value. A getter takes the handle. [`crate::field::Field`] converts.
+///
+/// After `|o|`, the words `of FlushOptions (o)` name the options of a call, and the place of the options in the handle. A test then
+/// compares the setters with the rows of the options: see `listed`.
 macro_rules! rows {
+    ($t:ident by $handle:ident $classes:tt |$o:ident| of $options:ident ($whole:expr); $($row:tt)*) => {
+        $crate::native::rows! { $t by $handle $classes |$o|; $($row)* }
+        $crate::native::listed! { $t $options $o ($whole); $($row)* }
+    };
+    ($t:ident $classes:tt |$o:ident| of $options:ident ($whole:expr); $($row:tt)*) => {
+        $crate::native::rows! { $t $classes |$o|; $($row)* }
+        $crate::native::listed! { $t $options $o ($whole); $($row)* }
+    };
     ($t:ident by $handle:ident $classes:tt |$o:ident|; $($set:tt $get:tt: $word:ident => $place:expr;)*) => {
         $($crate::native::row! { $t ($handle) $classes $o $set $get $word ($place) })*
     };
     ($t:ident $classes:tt |$o:ident|; $($set:tt $get:tt: $word:ident => $place:expr;)*) => {
         $($crate::native::row! { $t ($crate::handle::Handle) $classes $o $set $get $word ($place) })*
+    };
+}
+
+/// Lists the setters of a handle, for a test.
+macro_rules! listed {
+    ($t:ident $options:ident $o:ident ($whole:expr); $($set:tt $get:tt: $word:ident => $place:expr;)*) => {
+        #[cfg(test)]
+        impl $crate::listed::Listed for $t {
+            type Options = $options;
+            const SETTERS: &'static [$crate::listed::Setter<$t>] = &[$($crate::listed::Setter {
+                name: stringify!($set),
+                store: |$o, number| {
+                    $crate::field::Field::<$word>::store(&mut $place, $crate::listed::Number::of(number))
+                },
+            },)*];
+
+            fn options(&self) -> &$options {
+                let $o = self;
+                &$whole
+            }
+        }
     };
 }
 
@@ -349,4 +381,6 @@ macro_rules! disposers {
     };
 }
 
-pub(crate) use {disposers, getter, native_code, natives, one_native, row, rows, same_native, setter};
+pub(crate) use {
+    disposers, getter, listed, native_code, natives, one_native, row, rows, same_native, setter,
+};

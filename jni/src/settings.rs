@@ -25,6 +25,15 @@ pub struct CompactRange {
     canceled: Arc<AtomicBool>,
 }
 
+impl Default for CompactRange {
+    fn default() -> Self {
+        let canceled = Arc::new(AtomicBool::new(false));
+        let options =
+            CompactRangeOptions { canceled: Some(canceled.clone()), ..CompactRangeOptions::default() };
+        CompactRange { options, canceled }
+    }
+}
+
 impl Field<i32> for BottommostLevelCompaction {
     fn load(&self) -> i32 {
         ironstone::binding::Place::<i32>::load(self)
@@ -65,14 +74,14 @@ rows! {
 }
 
 rows! {
-    CompactionOptions [CompactionOptions] |o|;
+    CompactionOptions [CompactionOptions] |o| of CompactionOptions (*o);
     setCompression compression: i8 => o.compression;
     setOutputFileSizeLimit outputFileSizeLimit: i64 => o.output_file_size_limit;
     setMaxSubcompactions maxSubcompactions: i32 => o.max_subcompactions;
 }
 
 rows! {
-    CompactRange [CompactRangeOptions] |o|;
+    CompactRange [CompactRangeOptions] |o| of CompactRangeOptions (o.options);
     setExclusiveManualCompaction exclusiveManualCompaction: bool => o.options.exclusive_manual_compaction;
     setBottommostLevelCompaction bottommostLevelCompaction: i32 => o.options.bottommost_level_compaction;
     setChangeLevel changeLevel: bool => o.options.change_level;
@@ -83,7 +92,7 @@ rows! {
 }
 
 rows! {
-    IngestExternalFileOptions [IngestExternalFileOptions] |o|;
+    IngestExternalFileOptions [IngestExternalFileOptions] |o| of IngestExternalFileOptions (*o);
     setMoveFiles moveFiles: bool => o.move_files;
     setSnapshotConsistency snapshotConsistency: bool => o.snapshot_consistency;
     setAllowGlobalSeqNo allowGlobalSeqNo: bool => o.allow_global_seqno;
@@ -93,7 +102,7 @@ rows! {
 }
 
 rows! {
-    ImportColumnFamilyOptions [ImportColumnFamilyOptions] |o|;
+    ImportColumnFamilyOptions [ImportColumnFamilyOptions] |o| of ImportColumnFamilyOptions (*o);
     setMoveFiles moveFiles: bool => o.move_files;
 }
 
@@ -125,9 +134,7 @@ natives! {
     }
 
     fn CompactRangeOptions_newCompactRangeOptions[_]() -> Handle {
-        let canceled = Arc::new(AtomicBool::new(false));
-        let options = CompactRangeOptions { canceled: Some(canceled.clone()), ..CompactRangeOptions::default() };
-        Handle::new(CompactRange { options, canceled })
+        Handle::new(CompactRange::default())
     }
 
     /// Sets a timestamp of 16 bytes. The two numbers are its bytes, lowest byte first.

@@ -7,7 +7,8 @@
 //! [`resolve`] checks raw options once, at open. It refuses by name what the engine cannot do. Code above this crate
 //! does not check options again.
 //!
-//! Not here: the effect of an option, and the options of single calls (`engine::options`).
+//! Not here: the effect of an option, and the options of single calls (`engine::options`, `ironstone::txn`). Their rows have
+//! the same form.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
@@ -50,7 +51,7 @@ pub use memtable::{HashLinkListOptions, HashSkipListOptions};
 pub use resolve::{BackgroundLimits, resolve};
 pub use styles::{CompactionOptionsFifo, CompactionOptionsUniversal, FileTemperatureAge};
 pub use text::{DB_DEPRECATED, FAMILY_DEPRECATED, time_range};
-pub use unsupported::{CALL_HINTS, FIELD_HINTS, HINTS, TABLE_HINTS, changed_hints, refuse, unsupported};
+pub use unsupported::{FIELD_HINTS, HINTS, TABLE_HINTS, changed_hints, refuse, unsupported};
 
 pub use table::options::{CuckooTableOptions, EncodingType, PlainTableOptions, WrittenTable};
 

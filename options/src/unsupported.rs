@@ -53,23 +53,6 @@ pub const FIELD_HINTS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Options of calls without effect: the struct, the field and the reason.
-pub const CALL_HINTS: &[(&str, &str, &str)] = &[
-    (
-        "ReadOptions",
-        "background_purge_on_iterator_cleanup",
-        "files that an iterator releases are always deleted by a background job",
-    ),
-    ("ReadOptions", "allow_unprepared_value", "values are always prepared"),
-    ("WriteOptions", "memtable_insert_hint_per_batch", "insertions find their position without a hint"),
-    ("SizeApproximationOptions", "files_size_error_margin", "the sizes of files are always exact"),
-    (
-        "TransactionOptions",
-        "write_batch_track_timestamp_size",
-        "a write batch always knows the timestamp sizes",
-    ),
-];
-
 /// Options that act only together with a refused option, and options with one accepted effect. A name stands for all
 /// options that start with the name.
 #[cfg(test)]

@@ -108,20 +108,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// Writes `docs/options.md`. A test of the crate `options` makes the text from the rows, and fails if the file differs.
+/// Writes `docs/options.md`. A test of the crate `ironstone` makes the text from the rows, and fails if the file differs.
 fn write_options(root: &Path, faults: &mut Vec<String>) {
     let mut test = std::process::Command::new("cargo");
-    test.current_dir(root).args([
-        "test",
-        "--quiet",
-        "-p",
-        "ironstone-options",
-        "--lib",
-        "docs_hold_every_option",
-    ]);
+    test.current_dir(root).args(["test", "--quiet", "-p", "ironstone", "--test", "it", "options_page"]);
     match test.env("IRONSTONE_WRITE_OPTIONS", "1").status() {
         Ok(status) if status.success() => {}
-        Ok(status) => faults.push(format!("cargo test -p ironstone-options: {status}")),
+        Ok(status) => faults.push(format!("cargo test -p ironstone: {status}")),
         Err(error) => faults.push(format!("cargo: {error}")),
     }
 }

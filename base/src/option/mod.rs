@@ -17,6 +17,6 @@ mod value;
 mod tests;
 
 pub use object::{Nullable, Object, id_and_options, is_null, no_such};
-pub use row::{Mutability, Release, Row};
+pub use row::{Component, Mutability, Release, Row};
 pub use text::{escape, parse_list, parse_map, strip_outer_braces, unescape};
 pub use value::{Value, not_a};

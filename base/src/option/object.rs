@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::row::Release;
 use super::text::parse_map;
-use super::value::Value;
+use super::value::{Value, not_a};
 use crate::order::{BuiltinPrefix, Order, PrefixExtractor};
 use crate::stats::Statistics;
 use crate::{Error, Result};
@@ -121,6 +121,39 @@ impl<T: ?Sized + Object> Value for Arc<T> {
 
     fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(self, other)
+    }
+}
+
+impl Nullable for usize {
+    fn parse_some(text: &str) -> Result<Self> {
+        usize::parse(text)
+    }
+
+    fn print_some(&self) -> String {
+        self.print()
+    }
+
+    fn is_same_some(&self, other: &Self) -> bool {
+        self == other
+    }
+}
+
+/// A key or a timestamp. The text has two hexadecimal digits for each byte, after `0x`.
+impl Nullable for Vec<u8> {
+    fn parse_some(text: &str) -> Result<Self> {
+        let digits = text.trim().strip_prefix("0x").filter(|digits| digits.len().is_multiple_of(2));
+        let digits = digits.ok_or_else(|| not_a("list of bytes", text))?.as_bytes();
+        let digit = |byte: u8| char::from(byte).to_digit(16);
+        let byte = |pair: &[u8]| Some((digit(pair[0])? << 4 | digit(pair[1])?) as u8);
+        digits.chunks_exact(2).map(byte).collect::<Option<_>>().ok_or_else(|| not_a("list of bytes", text))
+    }
+
+    fn print_some(&self) -> String {
+        self.iter().fold("0x".to_string(), |text, byte| text + &format!("{byte:02x}"))
+    }
+
+    fn is_same_some(&self, other: &Self) -> bool {
+        self == other
     }
 }
 

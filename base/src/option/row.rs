@@ -47,6 +47,8 @@ pub enum Mutability {
     Fixed,
     /// At open, and while the database is open.
     Mutable,
+    /// With each call: the option is a part of the options of a call.
+    Call,
 }
 
 /// One option of the struct `T`.
@@ -65,7 +67,8 @@ pub struct Row<T: 'static> {
     pub mutability: Mutability,
     /// True if OPTIONS files hold the option.
     pub written: bool,
-    /// The first release whose OPTIONS files hold the option. [`Release::OLDEST`] stands for older releases too.
+    /// The first release whose OPTIONS files hold the option. For an option of a call: the first release that has the
+    /// option. [`Release::OLDEST`] stands for older releases too.
     pub since: Release,
     /// Returns the text of the value.
     pub print: fn(&T) -> String,
@@ -95,6 +98,16 @@ impl<T: Default> Row<T> {
     }
 }
 
+/// One component of a struct of options: an object of the program. A component has no text.
+pub struct Component {
+    /// The name of the field.
+    pub name: &'static str,
+    /// The doc of the field.
+    pub doc: &'static str,
+    /// The first release that has the component. [`Release::OLDEST`] stands for older releases too.
+    pub since: Release,
+}
+
 /// Declares a struct of options. Each row makes a field, its default, and a [`Row`](crate::option::Row) of `ROWS`.
 ///
 /// ```text
@@ -102,15 +115,45 @@ impl<T: Default> Row<T> {
 /// mutable name: type = default, unit: "bytes", range: "1..", since: "9.4";
 /// ```
 /// `fixed` and `mutable` options are in OPTIONS files. `unwritten` options have a text and are not in OPTIONS files.
-/// The fields after `components` have no row.
+/// The fields after `components` have no row. They are in `COMPONENTS`.
+///
+/// `options! { calls; .. }` declares the options of a call. Each row has the kind `call`, and the default is the constant
+/// `DEFAULT`.
 #[macro_export]
 macro_rules! options {
+    (@mutability mutable) => { $crate::option::Mutability::Mutable };
+    (@mutability call) => { $crate::option::Mutability::Call };
+    (@mutability $kind:ident) => { $crate::option::Mutability::Fixed };
+    (@written unwritten) => { false };
+    (@written hidden) => { false };
+    (@written call) => { false };
+    (@written $kind:ident) => { true };
+    (@default made $ty:ident $fields:tt) => {
+        impl Default for $ty {
+            fn default() -> Self {
+                $ty $fields
+            }
+        }
+    };
+    (@default constant $ty:ident $fields:tt) => {
+        impl $ty {
+            /// The default value of each option.
+            pub const DEFAULT: $ty = $ty $fields;
+        }
+
+        impl Default for $ty {
+            fn default() -> Self {
+                $ty::DEFAULT
+            }
+        }
+    };
     (
+        @make $how:ident
         $(#[$meta:meta])* $ty:ident;
         $( $(#[doc = $doc:literal])+ $kind:ident $name:ident: $fty:ty = $default:expr
             $(, unit: $unit:literal)? $(, range: $range:literal)? $(, since: $since:literal)?; )*
         components
-        $( $(#[doc = $cdoc:literal])+ $cname:ident: $cty:ty = $cdefault:expr; )*
+        $( $(#[doc = $cdoc:literal])+ $cname:ident: $cty:ty = $cdefault:expr $(, since: $csince:literal)?; )*
     ) => {
         $(#[$meta])*
         ///
@@ -128,13 +171,18 @@ macro_rules! options {
             $( $(#[doc = $cdoc])+ pub $cname: $cty, )*
         }
 
-        impl Default for $ty {
-            fn default() -> Self {
-                $ty { $($name: $default,)* $($cname: $cdefault,)* }
-            }
-        }
+        $crate::options!(@default $how $ty { $($name: $default,)* $($cname: $cdefault,)* });
 
         impl $ty {
+            /// The options that have no text.
+            pub const COMPONENTS: &'static [$crate::option::Component] = &[$(
+                $crate::option::Component {
+                    name: stringify!($cname),
+                    doc: concat!($($cdoc),+),
+                    since: [$($crate::option::Release::parse($csince),)? $crate::option::Release::OLDEST][0],
+                },
+            )*];
+
             /// All options that have a text.
             pub const ROWS: &'static [$crate::option::Row<$ty>] = &[$(
                 $crate::option::Row::<$ty> {
@@ -154,9 +202,7 @@ macro_rules! options {
             )*];
         }
     };
-    (@mutability mutable) => { $crate::option::Mutability::Mutable };
-    (@mutability $kind:ident) => { $crate::option::Mutability::Fixed };
-    (@written unwritten) => { false };
-    (@written hidden) => { false };
-    (@written $kind:ident) => { true };
+    (@ $($options:tt)*) => { compile_error!("the text is no list of options"); };
+    (calls; $($options:tt)*) => { $crate::options!(@make constant $($options)*); };
+    ($($options:tt)*) => { $crate::options!(@make made $($options)*); };
 }

@@ -24,6 +24,8 @@ crate::option_struct!(Pair, parse_map; old, new since "9.10"; ignored "gone");
 #[test]
 fn a_row_has_the_values_of_its_declaration() {
     let [count, names, hint] = Sample::ROWS else { panic!() };
+    let [other] = Sample::COMPONENTS else { panic!() };
+    assert_eq!((other.name, other.since), ("other", Release::OLDEST));
     assert_eq!((count.doc, count.ty, count.unit, count.range), (" How many.", "u32", "files", "1.."));
     assert_eq!((count.since, names.since), (Release(9, 10), Release::OLDEST));
     assert!(count.is_mutable() && !names.is_mutable() && !hint.is_mutable());
@@ -65,4 +67,43 @@ fn struct_prints_only_the_fields_that_a_release_knows() {
     assert_eq!(pair.print_for(Release(9, 9)), "{old=1;}");
     assert!(Pair::parse("{other=1}").unwrap_err().message().contains("Pair.other"));
     assert_eq!(Pair::FIELDS, ["old", "new"]);
+}
+
+crate::options! {
+    calls;
+    /// Options of a call.
+    #[derive(Debug)]
+    Call;
+    /// How long.
+    call time: std::time::Duration = std::time::Duration::ZERO, unit: "microseconds", since: "6.11";
+    /// From where.
+    call bound: Option<Vec<u8>> = None;
+    components
+    /// A function of the program.
+    function: Option<fn()> = None;
+}
+
+#[test]
+fn options_of_a_call_have_rows_and_components() {
+    let [time, bound] = Call::ROWS else { panic!() };
+    assert!(
+        [time, bound].iter().all(|row| row.mutability == crate::option::Mutability::Call && !row.written)
+    );
+    assert_eq!(
+        (time.since, time.unit, bound.default_text().as_str()),
+        (Release(6, 11), "microseconds", "nullptr")
+    );
+    assert_eq!(
+        (Call::COMPONENTS[0].name, Call::COMPONENTS[0].doc),
+        ("function", " A function of the program.")
+    );
+    let mut call = Call::DEFAULT;
+    (time.set)(&mut call, "2k").unwrap();
+    (bound.set)(&mut call, "0x00fF").unwrap();
+    assert_eq!((call.time.as_micros(), call.bound.as_deref()), (2048, Some(&[0, 0xff][..])));
+    assert_eq!(((time.print)(&call), (bound.print)(&call)), ("2048".to_string(), "0x00ff".to_string()));
+    assert!(call.function.is_none());
+    for text in ["00ff", "0x0", "0x0g", "0xé"] {
+        assert!((bound.set)(&mut call, text).is_err(), "{text}");
+    }
 }

@@ -1,5 +1,7 @@
 //! Values of options as text.
 
+use std::time::Duration;
+
 use super::row::Release;
 use super::text::{escape, parse_list, strip_outer_braces, unescape};
 use crate::{Error, Result};
@@ -141,6 +143,21 @@ impl Value for f64 {
 
     fn is_same(&self, other: &Self) -> bool {
         self.to_bits() == other.to_bits()
+    }
+}
+
+/// A duration is a number of microseconds.
+impl Value for Duration {
+    fn parse(text: &str) -> Result<Self> {
+        u64::parse(text).map(Duration::from_micros)
+    }
+
+    fn print(&self) -> String {
+        self.as_micros().to_string()
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.as_micros() == other.as_micros()
     }
 }
 

@@ -326,7 +326,30 @@ macro_rules! c_value {
 ///     hash_ratio: f64 / none => o.hash_ratio;            // a setter only
 /// }
 /// ```
+///
+/// After `|o|`, the words `of ReadOptions` name the options of a call in the field `options` of the handle. A test then compares
+/// the accessors with the rows of the options: see `listed`.
 macro_rules! accessors {
+    ($t:ident, $prefix:literal, |$o:ident| of $options:ident; $($(#[$meta:meta])* $field:ident: $set:ident $(/ $get:ident)? => $place:expr;)*) => {
+        accessors! { $t, $prefix, |$o|; $($(#[$meta])* $field: $set $(/ $get)? => $place;)* }
+
+        #[cfg(test)]
+        impl $crate::abi::listed::Listed for $t {
+            type Options = $options;
+            const PREFIX: &'static str = $prefix;
+            const ACCESSORS: &'static [$crate::abi::listed::Accessor<$t>] = &[$($crate::abi::listed::Accessor {
+                name: stringify!($field),
+                store: |$o, number| {
+                    let value: $crate::abi::macros::first_word!($set $($get)?) = $crate::abi::place::Number::from_f64(number);
+                    $crate::abi::Place::store(&mut $place, value)
+                },
+            },)*];
+
+            fn options(&self) -> &$options {
+                &self.options
+            }
+        }
+    };
     ($t:ident, $prefix:literal, |$o:ident|; $($(#[$meta:meta])* $field:ident: $set:ident $(/ $get:ident)? => $place:expr;)*) => {
         $(
             $crate::abi::macros::setter!($t, $prefix, $o, $field, $set, $place);
@@ -395,6 +418,17 @@ macro_rules! word {
     };
     ($number:ident) => {
         $number
+    };
+}
+
+/// The C type of the setter of a row, or of the getter if the row has no setter.
+#[cfg(test)]
+macro_rules! first_word {
+    (none $get:ident) => {
+        $crate::abi::macros::word!($get)
+    };
+    ($set:ident $($get:ident)?) => {
+        $crate::abi::macros::word!($set)
     };
 }
 
@@ -511,4 +545,6 @@ macro_rules! byte_facts {
     };
 }
 
+#[cfg(test)]
+pub(crate) use first_word;
 pub(crate) use {c_body, c_fn, c_type, c_value, field, getter, ret_type, setter, word};

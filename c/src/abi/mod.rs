@@ -19,6 +19,8 @@ pub mod callback;
 pub mod cancel;
 pub mod exception;
 pub mod guard;
+#[cfg(test)]
+pub mod listed;
 pub mod rejected;
 pub mod returns;
 

@@ -4,7 +4,7 @@ use std::ffi::c_char;
 use std::path::Path;
 
 use base::Result;
-use ironstone::{Checkpoint, TransactionDb, TransactionDbOptions, TransactionOptions, TxnDbWritePolicy};
+use ironstone::{Checkpoint, TransactionDb};
 
 use super::Families;
 use super::transaction::rocksdb_transaction_t;
@@ -36,34 +36,6 @@ impl rocksdb_transactiondb_t {
     }
 }
 
-fn options_of(options: &rocksdb_transactiondb_options_t) -> Result<TransactionDbOptions> {
-    options.rejected().check()?;
-    let write_policy = match options.write_policy {
-        0 => TxnDbWritePolicy::WriteCommitted,
-        1 => TxnDbWritePolicy::WritePrepared,
-        2 => TxnDbWritePolicy::WriteUnprepared,
-        other => {
-            return Err(base::Error::invalid_argument(format!(
-                "option write_policy: {other} is not a value"
-            )));
-        }
-    };
-    Ok(TransactionDbOptions {
-        max_num_locks: options.max_num_locks,
-        max_num_deadlocks: options.max_num_deadlocks,
-        num_stripes: options.num_stripes,
-        transaction_lock_timeout: options.transaction_lock_timeout,
-        default_lock_timeout: options.default_lock_timeout,
-        write_policy,
-        rollback_merge_operands: options.rollback_merge_operands,
-        rollback_deletion_type_callback: None,
-        use_per_key_point_lock_mgr: options.use_per_key_point_lock_mgr,
-        skip_concurrency_control: options.skip_concurrency_control,
-        default_write_batch_flush_threshold: options.default_write_batch_flush_threshold,
-        enable_udt_validation: options.enable_udt_validation,
-    })
-}
-
 fn open(
     path: &Path,
     options: &rocksdb_options_t,
@@ -72,33 +44,12 @@ fn open(
 ) -> Result<Owned<rocksdb_transactiondb_t>> {
     let names = families.names();
     let descriptors = std::mem::take(&mut families.descriptors);
-    let transactions = options_of(transactions)?;
+    transactions.rejected().check()?;
+    let transactions = transactions.options.clone();
     let db = TransactionDb::open_with(path, options.front_options()?, transactions, Some(descriptors))?;
     let base = rocksdb_t::new(db.engine().clone())?;
     families.write_handles(&names, &base)?;
     Ok(Owned(rocksdb_transactiondb_t { db, base }))
-}
-
-fn transaction_options(options: &rocksdb_transaction_options_t) -> Result<TransactionOptions> {
-    options.rejected().check()?;
-    Ok(TransactionOptions {
-        set_snapshot: options.set_snapshot,
-        deadlock_detect: options.deadlock_detect,
-        use_only_the_last_commit_time_batch_for_recovery: options
-            .use_only_the_last_commit_time_batch_for_recovery,
-        lock_timeout: options.lock_timeout,
-        deadlock_timeout_us: options.deadlock_timeout_us,
-        expiration: options.expiration,
-        deadlock_detect_depth: options.deadlock_detect_depth,
-        max_write_batch_size: options.max_write_batch_size,
-        skip_concurrency_control: options.skip_concurrency_control,
-        skip_prepare: options.skip_prepare,
-        write_batch_flush_threshold: options.write_batch_flush_threshold,
-        write_batch_track_timestamp_size: options.write_batch_track_timestamp_size,
-        commit_bypass_memtable: options.commit_bypass_memtable,
-        large_txn_commit_optimize_threshold: options.large_txn_commit_optimize_threshold,
-        large_txn_commit_optimize_byte_threshold: options.large_txn_commit_optimize_byte_threshold,
-    })
 }
 
 c_api! {
@@ -186,7 +137,8 @@ c_api! {
         txn_db: at rocksdb_transactiondb_t, write_options: in rocksdb_writeoptions_t,
         txn_options: in rocksdb_transaction_options_t, old_txn: raw(*mut rocksdb_transaction_t)
     ) -> *mut rocksdb_transaction_t {
-        let txn = txn_db.db.begin_with(write_options.get()?, &transaction_options(txn_options)?)?;
+        txn_options.rejected().check()?;
+        let txn = txn_db.db.begin_with(write_options.get()?, &txn_options.options)?;
         let txn = rocksdb_transaction_t::new(txn, &txn_db.base.get()?.front);
         // SAFETY: the header requires that `old_txn` is null or a live transaction.
         unsafe { txn.replace(old_txn) }

@@ -5,10 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use base::Result;
-use ironstone::{
-    Checkpoint, OccLockBuckets, OccValidationPolicy, OptimisticTransactionDb, OptimisticTransactionDbOptions,
-    OptimisticTransactionOptions,
-};
+use ironstone::{Checkpoint, OccLockBuckets, OptimisticTransactionDb, OptimisticTransactionDbOptions};
 
 use super::Families;
 use super::transaction::rocksdb_transaction_t;
@@ -31,24 +28,6 @@ pub struct rocksdb_optimistictransactiondb_t {
 /// Locks for the parallel check of conflicts. Databases can share them.
 pub struct rocksdb_optimistictransactiondb_lock_buckets_t {
     buckets: Arc<OccLockBuckets>,
-}
-
-fn options_of(options: &rocksdb_optimistictransactiondb_options_t) -> Result<OptimisticTransactionDbOptions> {
-    options.rejected().check()?;
-    let validate_policy = match options.validate_policy {
-        0 => OccValidationPolicy::ValidateSerial,
-        1 => OccValidationPolicy::ValidateParallel,
-        other => {
-            return Err(base::Error::invalid_argument(format!(
-                "option validate_policy: {other} is not a value"
-            )));
-        }
-    };
-    Ok(OptimisticTransactionDbOptions {
-        validate_policy,
-        occ_lock_buckets: options.occ_lock_buckets,
-        shared_lock_buckets: options.shared_lock_buckets.clone(),
-    })
 }
 
 fn open(
@@ -78,7 +57,8 @@ c_api! {
     fn rocksdb_optimistictransactiondb_open_with_otxn_db_options(
         options: in rocksdb_options_t, otxn_db_options: in rocksdb_optimistictransactiondb_options_t, name: path, err
     ) -> Owned<rocksdb_optimistictransactiondb_t> {
-        open(name, options, options_of(otxn_db_options)?, Families::default_only(options)?)
+        otxn_db_options.rejected().check()?;
+        open(name, options, otxn_db_options.options.clone(), Families::default_only(options)?)
     }
 
     /// Opens an optimistic transaction database with column families, as `rocksdb_open_column_families`.
@@ -105,7 +85,8 @@ c_api! {
         let families = unsafe {
             Families::new(num_column_families, column_family_names, column_family_options, column_family_handles)?
         };
-        open(name, options, options_of(otxn_db_options)?, families)
+        otxn_db_options.rejected().check()?;
+        open(name, options, otxn_db_options.options.clone(), families)
     }
 
     /// Returns a handle of the base database. Destroy the handle with `rocksdb_optimistictransactiondb_close_base_db`.
@@ -126,8 +107,7 @@ c_api! {
         otxn_db: at rocksdb_optimistictransactiondb_t, write_options: in rocksdb_writeoptions_t,
         otxn_options: in rocksdb_optimistictransaction_options_t, old_txn: raw(*mut rocksdb_transaction_t)
     ) -> *mut rocksdb_transaction_t {
-        let options = OptimisticTransactionOptions { set_snapshot: otxn_options.set_snapshot };
-        let txn = otxn_db.db.begin_with(write_options.get()?, &options);
+        let txn = otxn_db.db.begin_with(write_options.get()?, &otxn_options.options);
         let txn = rocksdb_transaction_t::new(txn, &otxn_db.base.get()?.front);
         // SAFETY: the header requires that `old_txn` is null or a live transaction.
         unsafe { txn.replace(old_txn) }
@@ -203,6 +183,6 @@ c_api! {
         options: mut rocksdb_optimistictransactiondb_options_t,
         lock_buckets: maybe rocksdb_optimistictransactiondb_lock_buckets_t
     ) {
-        options.shared_lock_buckets = lock_buckets.map(|locks| locks.buckets.clone());
+        options.options.shared_lock_buckets = lock_buckets.map(|locks| locks.buckets.clone());
     }
 }

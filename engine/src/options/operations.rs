@@ -12,19 +12,20 @@ use crate::sequence::Snapshot;
 
 use super::{CompressionType, Temperature};
 
-/// The places where a read looks for a key.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ReadTier {
-    /// Memtables, cached blocks and files. The default.
-    #[default]
-    All,
-    /// Memtables and cached blocks. The read does no I/O. If the result needs I/O, the read fails with Incomplete.
-    BlockCache,
-    /// Data that survives a crash. The read skips all memtables if the database has received a write without WAL. Not
-    /// for iterators.
-    Persisted,
-    /// Iterators read only memtables. All other reads act as with `All`, as in RocksDB.
-    Memtable,
+base::option_words! {
+    /// The places where a read looks for a key.
+    ReadTier: "read tier" {
+        /// Memtables, cached blocks and files. The default.
+        #[default]
+        All = 0, "kReadAllTier";
+        /// Memtables and cached blocks. The read does no I/O. If the result needs I/O, the read fails with Incomplete.
+        BlockCache = 1, "kBlockCacheTier";
+        /// Data that survives a crash. The read skips all memtables if the database has received a write without WAL. Not
+        /// for iterators.
+        Persisted = 2, "kPersistedTier";
+        /// Iterators read only memtables. All other reads act as with `All`, as in RocksDB.
+        Memtable = 3, "kMemtableTier";
+    }
 }
 
 /// A test of an SST file by its table properties. See [`ReadOptions::table_filter`].
@@ -50,126 +51,95 @@ impl std::fmt::Debug for TableFilter {
     }
 }
 
-/// Options of reads.
-#[derive(Clone, Debug)]
-pub struct ReadOptions {
-    /// The read sees the database at this snapshot. Default `None`: the read sees the newest state.
-    pub snapshot: Option<Arc<Snapshot>>,
+base::options! {
+    calls;
+    /// Options of reads.
+    #[derive(Debug)]
+    ReadOptions;
     /// The read sees the database at this timestamp. Required for column families with timestamps, and rejected for
     /// others.
-    pub timestamp: Option<Vec<u8>>,
+    call timestamp: Option<Vec<u8>> = None, since: "6.3";
     /// Column families with timestamps, iterators only: the iterator shows every entry from this timestamp up to
-    /// `timestamp`, newest first for each key, also tombstones and merge operands (`value_type` says which). Default
-    /// `None`: the iterator shows the newest entry of each key, merged, and no tombstones.
-    pub iter_start_ts: Option<Vec<u8>>,
-    /// The time at which the read fails with TimedOut, as the duration since 1970. The read checks the time before
-    /// each SST file of a look-up, each positioning of an iterator, and each access to an SST file. Zero, the
-    /// default: no deadline.
-    pub deadline: Duration,
-    /// The longest duration of one access to an SST file. If an access took longer, the call returns
-    /// `TimedOut`. Zero, the default: no limit.
-    pub io_timeout: Duration,
-    /// Which places a read may use. Default `All`: memtables, block cache and files.
-    pub read_tier: ReadTier,
+    /// `timestamp`, newest first for each key, also tombstones and merge operands (`value_type` says which). If
+    /// absent, the iterator shows the newest entry of each key, merged, and no tombstones.
+    call iter_start_ts: Option<Vec<u8>> = None, since: "6.11";
+    /// The time at which the read fails with TimedOut, as the time since 1970. The read checks the time before each
+    /// SST file of a look-up, each positioning of an iterator, and each access to an SST file. 0 sets no deadline.
+    call deadline: Duration = Duration::ZERO, unit: "microseconds", since: "6.11";
+    /// The longest duration of one access to an SST file. If an access took longer, the call returns `TimedOut`. 0
+    /// sets no limit.
+    call io_timeout: Duration = Duration::ZERO, unit: "microseconds", since: "6.17";
+    /// The places that a read may use.
+    call read_tier: ReadTier = ReadTier::All;
     /// Charges accesses to SST files to the rate limiter of the database with this priority, if the rate limiter
-    /// limits reads. Default `None`: accesses are not charged.
-    pub rate_limiter_priority: Option<IoPriority>,
-    /// If the values of a multi-get exceed this number of bytes, the remaining keys fail with Aborted. Default: no
-    /// limit.
-    pub value_size_soft_limit: u64,
-    /// If a look-up merges more operands than this number, its [`Answered`](crate::read::Answered) has the subcode
-    /// `MergeOperandThresholdExceeded`. Default `None`: the look-up reports no number.
-    pub merge_operand_count_threshold: Option<usize>,
-    /// Verifies the checksum of each block that is read from a file. Default true.
-    pub verify_checksums: bool,
-    /// Adds the blocks that are read from files to the block cache. Default true.
-    pub fill_cache: bool,
-    /// Ignores range tombstones: the read returns entries that a range tombstone deletes. Default false.
-    pub ignore_range_deletions: bool,
+    /// limits reads. If absent, accesses are not charged.
+    call rate_limiter_priority: Option<IoPriority> = None, since: "7.0";
+    /// If the values of a multi-get exceed this number of bytes, the remaining keys fail with Aborted. The default
+    /// sets no limit.
+    call value_size_soft_limit: u64 = u64::MAX, unit: "bytes", since: "6.11";
+    /// If a look-up merges more operands than this number, its `Answered` has the subcode
+    /// `MergeOperandThresholdExceeded`. If absent, the look-up reports no number.
+    call merge_operand_count_threshold: Option<usize> = None, unit: "operands", since: "8.7";
+    /// Verifies the checksum of each block that is read from a file.
+    call verify_checksums: bool = true;
+    /// Adds the blocks that are read from files to the block cache.
+    call fill_cache: bool = true;
+    /// Ignores range tombstones: the read returns entries that a range tombstone deletes.
+    call ignore_range_deletions: bool = false;
     /// An iterator with read-ahead asks the system for the next bytes of the file while it moves through its
-    /// read-ahead buffer. Default false.
-    pub async_io: bool,
+    /// read-ahead buffer.
+    call async_io: bool = false, since: "7.0";
     /// A multi-get asks the system for the blocks of all SST files of one level before it waits for a read. So the
-    /// reads of the level run at the same time. With false, a multi-get reads one block after another. No effect with
-    /// direct I/O, and with a rate limiter, a deadline or a timeout of the read. Default: true.
-    pub optimize_multiget_for_io: bool,
-    /// Bytes that an iterator reads ahead. 0, the default: the read-ahead starts small and grows.
-    pub readahead_size: usize,
-    /// The largest number of entries that one move of an iterator may read before the entry that it shows. A move that
-    /// reads more entries fails with Incomplete. A move backward counts all entries of a key, also the shown entry. A move
-    /// forward that reaches the end or the upper bound does not fail. 0, the default: no limit.
-    pub max_skippable_internal_keys: u64,
-    /// The smallest key that an iterator returns. Default `None`: no bound.
-    pub iterate_lower_bound: Option<Vec<u8>>,
-    /// An iterator returns only keys before this key. Default `None`: no bound.
-    pub iterate_upper_bound: Option<Vec<u8>>,
-    /// Iterators only: an iterator skips the point entries of each SST file for which the filter returns false. Range
-    /// tombstones of the file still apply. Memtables are always read. Default `None`: the iterator reads all files.
-    pub table_filter: Option<TableFilter>,
-    /// The iterator also sees later writes. Default false.
-    pub tailing: bool,
-    /// The iterator uses no prefix filter, so it returns all keys, whatever the prefix extractor of the column family.
-    /// `prefix_same_as_start` still ends the iteration. Default false.
-    pub total_order_seek: bool,
-    /// The iterator uses prefix filters only if its upper bound shows that they hide no key. Default false.
-    pub auto_prefix_mode: bool,
-    /// The iterator ends where the prefix of the keys changes, also with `total_order_seek`. Default false.
-    pub prefix_same_as_start: bool,
+    /// reads of the level run at the same time. With false, a multi-get reads one block after another. No effect
+    /// with direct I/O, and with a rate limiter, a deadline or a timeout of the read.
+    call optimize_multiget_for_io: bool = true, since: "7.6";
+    /// Bytes that an iterator reads ahead. With 0, the read-ahead starts small and grows.
+    call readahead_size: usize = 0, unit: "bytes";
+    /// The largest number of entries that one move of an iterator may read before the entry that it shows. A move
+    /// that reads more entries fails with Incomplete. A move backward counts all entries of a key, also the shown
+    /// entry. A move forward that reaches the end or the upper bound does not fail. 0 sets no limit.
+    call max_skippable_internal_keys: u64 = 0, unit: "entries";
+    /// The smallest key that an iterator returns. If absent, there is no bound.
+    call iterate_lower_bound: Option<Vec<u8>> = None;
+    /// An iterator returns only keys before this key. If absent, there is no bound.
+    call iterate_upper_bound: Option<Vec<u8>> = None;
+    /// The iterator also sees later writes.
+    call tailing: bool = false;
+    /// The iterator uses no prefix filter, so it returns all keys, whatever the prefix extractor of the column
+    /// family. `prefix_same_as_start` still ends the iteration.
+    call total_order_seek: bool = false;
+    /// The iterator uses prefix filters only if its upper bound shows that they hide no key.
+    call auto_prefix_mode: bool = false, since: "6.8";
+    /// The iterator ends where the prefix of the keys changes, also with `total_order_seek`.
+    call prefix_same_as_start: bool = false;
     /// The caller wants to keep keys and values without a copy (`pinned_key`, `pinned_value`). The property
-    /// `rocksdb.iterator.is-key-pinned` is 1 if this is possible for the current key. Pinned keys and values
-    /// stay readable after the iterator is dropped. Default false.
-    pub pin_data: bool,
+    /// `rocksdb.iterator.is-key-pinned` is 1 if this is possible for the current key. Pinned keys and values stay
+    /// readable after the iterator is dropped.
+    call pin_data: bool = false;
     /// A scan keeps the size of its read-ahead when it moves to the next SST file of a level. With false, the
-    /// read-ahead starts small in each SST file. Default false.
-    pub adaptive_readahead: bool,
-    /// Has no effect: a background job always deletes the files that the end of an iterator makes obsolete. Default
-    /// false.
-    pub background_purge_on_iterator_cleanup: bool,
-    /// Read-ahead stops at the block that holds the upper bound. Default true.
-    pub auto_readahead_size: bool,
-    /// The caller promises to call `prepare_value` before each access to a value. Values in SST files and
-    /// memtables are always prepared, so the option defers no work. Default: false.
-    pub allow_unprepared_value: bool,
-    /// With `snapshot`: the iterator releases obsolete memtables and SST files, and continues at the same snapshot in
-    /// the current super version. Default false.
-    pub auto_refresh_iterator_with_snapshot: bool,
+    /// read-ahead starts small in each SST file.
+    call adaptive_readahead: bool = false, since: "6.27";
+    /// Has no effect: a background job always deletes the files that the end of an iterator makes obsolete.
+    call background_purge_on_iterator_cleanup: bool = false;
+    /// Read-ahead stops at the block that holds the upper bound.
+    call auto_readahead_size: bool = true, since: "8.6";
+    /// Has no effect: values in SST files and memtables are always prepared. RocksDB: the caller promises to call
+    /// `prepare_value` before each access to a value.
+    call allow_unprepared_value: bool = false, since: "9.8";
+    /// With `snapshot`, the iterator releases obsolete memtables and SST files, and continues at the same snapshot
+    /// in the current super version.
+    call auto_refresh_iterator_with_snapshot: bool = false, since: "10.0";
+    components
+    /// The read sees the database at this snapshot. If absent, the read sees the newest state.
+    snapshot: Option<Arc<Snapshot>> = None;
+    /// An iterator skips the point entries of each SST file for which the filter returns false. Range tombstones of
+    /// the file still apply. Memtables are always read. If absent, the iterator reads all files.
+    table_filter: Option<TableFilter> = None;
 }
 
 static READ_OPTIONS: ReadOptions = ReadOptions::DEFAULT;
 
 impl ReadOptions {
-    const DEFAULT: ReadOptions = ReadOptions {
-        snapshot: None,
-        timestamp: None,
-        iter_start_ts: None,
-        deadline: Duration::ZERO,
-        io_timeout: Duration::ZERO,
-        read_tier: ReadTier::All,
-        rate_limiter_priority: None,
-        value_size_soft_limit: u64::MAX,
-        merge_operand_count_threshold: None,
-        verify_checksums: true,
-        fill_cache: true,
-        ignore_range_deletions: false,
-        async_io: false,
-        optimize_multiget_for_io: true,
-        readahead_size: 0,
-        max_skippable_internal_keys: 0,
-        iterate_lower_bound: None,
-        iterate_upper_bound: None,
-        table_filter: None,
-        tailing: false,
-        total_order_seek: false,
-        auto_prefix_mode: false,
-        prefix_same_as_start: false,
-        pin_data: false,
-        adaptive_readahead: false,
-        background_purge_on_iterator_cleanup: false,
-        auto_readahead_size: true,
-        allow_unprepared_value: false,
-        auto_refresh_iterator_with_snapshot: false,
-    };
-
     /// Returns a reference to the default options. Cheaper than [`ReadOptions::default`], which copies the whole
     /// struct.
     #[inline]
@@ -178,281 +148,238 @@ impl ReadOptions {
     }
 }
 
-impl Default for ReadOptions {
-    fn default() -> Self {
-        ReadOptions::DEFAULT
-    }
-}
-
-/// Options of writes. By default, all of them are off.
-#[derive(Clone, Copy, Debug, Default)]
-#[allow(non_snake_case)]
-pub struct WriteOptions {
+base::options! {
+    calls;
+    /// Options of writes. By default, all of them are off.
+    #[derive(Copy, Debug)]
+    WriteOptions;
     /// Syncs the WAL before the write returns, so the write survives a power failure.
-    pub sync: bool,
+    call sync: bool = false;
     /// Writes no WAL record. A crash loses the write, unless the write was flushed before.
-    pub disableWAL: bool,
+    call disableWAL: bool = false;
     /// Skips records of column families that do not exist. With false, such a batch is rejected.
-    pub ignore_missing_column_families: bool,
-    /// Returns Incomplete instead of waiting for the end of a write stall. Without this option, a stalled write has no
-    /// time limit, as in RocksDB. The wait ends with an error if a background error ends it: at once if no resume is
-    /// planned, after one second if the disk is full. Default: false.
-    pub no_slowdown: bool,
+    call ignore_missing_column_families: bool = false;
+    /// Returns Incomplete instead of waiting for the end of a write stall. Without this option, a stalled write has
+    /// no time limit, as in RocksDB. The wait ends with an error if a background error ends it: at once if no
+    /// resume is planned, after one second if the disk is full.
+    call no_slowdown: bool = false;
     /// While compactions cannot keep up, delays the write to 2 MiB per second, for at most one second. With
-    /// `no_slowdown`, the write fails with Incomplete instead. Default false.
-    pub low_pri: bool,
-    /// Has no effect: insertions find their position without a hint. RocksDB: remembers the position within a batch.
-    pub memtable_insert_hint_per_batch: bool,
-    /// `User` charges the WAL write to the rate limiter. This needs a write with WAL, and `manual_wal_flush = false`.
-    /// `Total` and `None`, the default, charge nothing. Other priorities are rejected.
-    pub rate_limiter_priority: Option<IoPriority>,
-    /// Bytes of checksum that protect each entry until it is in the memtable. 0, the default, or 8.
-    pub protection_bytes_per_key: usize,
+    /// `no_slowdown`, the write fails with Incomplete instead.
+    call low_pri: bool = false;
+    /// Has no effect: insertions find their position without a hint. RocksDB: remembers the position within a
+    /// batch.
+    call memtable_insert_hint_per_batch: bool = false, since: "6.5";
+    /// `User` charges the WAL write to the rate limiter. This needs a write with WAL, and `manual_wal_flush =
+    /// false`. `Total` and an absent priority charge nothing. Other priorities are rejected.
+    call rate_limiter_priority: Option<IoPriority> = None, range: "IO_USER, IO_TOTAL, none", since: "7.1";
+    /// Bytes of checksum that protect each entry until it is in the memtable. 0 protects nothing.
+    call protection_bytes_per_key: usize = 0, unit: "bytes", range: "0, 8", since: "7.4";
+    components
 }
 
-/// Options of a manual flush.
-#[derive(Clone, Copy, Debug)]
-pub struct FlushOptions {
-    /// Returns after the flush. If false, the call returns after the memtables became immutable. Default: true.
-    pub wait: bool,
-    /// Starts the flush at once, even if one more immutable memtable or level-0 file causes a write stall. If false, the
-    /// call waits until the flush causes no write stall; the wait also ends if no flush or compaction of the column
-    /// family is due. Default: false.
-    pub allow_write_stall: bool,
-    /// Flushes the column families in one commit, even without the option `atomic_flush` of the database. Runs on the
-    /// thread of the caller, even without `wait`. Default false.
-    pub force_atomic_flush: bool,
-    /// Returns after the listeners were called for each flush of the column families that runs, also for flushes of other
-    /// callers. Acts only with `wait`, and not in a callback of a background job. If false, the call waits for the listeners
-    /// of the flushes that are durable. RocksDB with false returns before the listeners in rare schedules. Default: false.
-    pub listener_wait: bool,
+base::options! {
+    calls;
+    /// Options of a manual flush.
+    #[derive(Copy, Debug)]
+    FlushOptions;
+    /// Returns after the flush. If false, the call returns after the memtables became immutable.
+    call wait: bool = true;
+    /// Starts the flush at once, even if one more immutable memtable or level-0 file causes a write stall. If
+    /// false, the call waits until the flush causes no write stall; the wait also ends if no flush or compaction of
+    /// the column family is due.
+    call allow_write_stall: bool = false;
+    /// Flushes the column families in one commit, even without the option `atomic_flush` of the database. Runs on
+    /// the thread of the caller, even without `wait`.
+    call force_atomic_flush: bool = false, since: "11.8";
+    /// Returns after the listeners were called for each flush of the column families that runs, also for flushes of
+    /// other callers. Acts only with `wait`, and not in a callback of a background job. If false, the call waits
+    /// for the listeners of the flushes that are durable. RocksDB with false returns before the listeners in rare
+    /// schedules.
+    call listener_wait: bool = false, since: "11.8";
+    components
 }
 
-impl Default for FlushOptions {
-    fn default() -> Self {
-        FlushOptions { wait: true, allow_write_stall: false, force_atomic_flush: false, listener_wait: false }
+base::options! {
+    calls;
+    /// Options of a WAL flush.
+    #[derive(Copy, Debug)]
+    FlushWalOptions;
+    /// Also syncs the WALs.
+    call sync: bool = false, since: "10.8";
+    /// Has no effect: a flush of the WAL is not charged to the rate limiter. RocksDB: charges the write with this
+    /// priority.
+    call rate_limiter_priority: Option<IoPriority> = None, since: "10.8";
+    components
+}
+
+base::option_words! {
+    /// The rule for files of the bottommost level in a manual compaction.
+    BottommostLevelCompaction: "rule for the bottommost level" {
+        /// Rewrites files of the bottommost level only if files of higher levels are merged into them.
+        Skip = 0, "kSkip";
+        /// Like `Force` if the column family has a compaction filter, else like `Skip`. The default.
+        #[default]
+        IfHaveCompactionFilter = 1, "kIfHaveCompactionFilter";
+        /// Rewrites all files of the range on the bottommost level.
+        Force = 2, "kForce";
+        /// Like `Force`, but does not rewrite files that this compaction has written.
+        ForceOptimized = 3, "kForceOptimized";
     }
 }
 
-/// Options of a WAL flush.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct FlushWalOptions {
-    /// Also syncs the WALs. Default false.
-    pub sync: bool,
-    pub rate_limiter_priority: Option<IoPriority>,
+base::option_words! {
+    /// The rule for the garbage of blob files in a manual compaction.
+    BlobGarbageCollectionPolicy: "rule for the garbage of blob files" {
+        /// Collects garbage, even if the column family does not enable garbage collection.
+        Force = 0, "kForce";
+        /// Collects no garbage.
+        Disable = 1, "kDisable";
+        /// Collects garbage if the column family enables garbage collection. The default.
+        #[default]
+        UseDefault = 2, "kUseDefault";
+    }
 }
 
-/// The rule for files of the bottommost level in a manual compaction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum BottommostLevelCompaction {
-    /// Rewrites files of the bottommost level only if files of higher levels are merged into them.
-    Skip,
-    /// Like `Force` if the column family has a compaction filter, else like `Skip`. The default.
-    #[default]
-    IfHaveCompactionFilter,
-    /// Rewrites all files of the range on the bottommost level.
-    Force,
-    /// Like `Force`, but does not rewrite files that this compaction has written.
-    ForceOptimized,
-}
-
-/// The rule for the garbage of blob files in a manual compaction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum BlobGarbageCollectionPolicy {
-    /// Collects garbage, even if the column family does not enable garbage collection.
-    Force,
-    /// Collects no garbage.
-    Disable,
-    /// Collects garbage if the column family enables garbage collection. The default.
-    #[default]
-    UseDefault,
-}
-
-/// Options of a manual compaction of a range.
-#[derive(Clone, Debug)]
-pub struct CompactRangeOptions {
-    /// Runs no automatic compaction during the manual compaction. Default false.
-    pub exclusive_manual_compaction: bool,
-    /// Moves the output files to `target_level` afterwards. Default false.
-    pub change_level: bool,
-    /// The target of `change_level`. -1, the default: the smallest empty level that is large enough.
-    pub target_level: i32,
-    /// The path of the output files, as an index into the paths of the column family. Default 0.
-    pub target_path_id: u32,
-    /// Whether files on the bottommost level are rewritten. Default `IfHaveCompactionFilter`.
-    pub bottommost_level_compaction: BottommostLevelCompaction,
+base::options! {
+    calls;
+    /// Options of a manual compaction of a range.
+    #[derive(Debug)]
+    CompactRangeOptions;
+    /// Runs no automatic compaction during the manual compaction.
+    call exclusive_manual_compaction: bool = false;
+    /// Moves the output files to `target_level` afterwards.
+    call change_level: bool = false;
+    /// The target of `change_level`. -1 selects the smallest empty level that is large enough.
+    call target_level: i32 = -1, range: "-1..";
+    /// The path of the output files, as an index into the paths of the column family.
+    call target_path_id: u32 = 0;
+    /// The rule for the files of the bottommost level.
+    call bottommost_level_compaction: BottommostLevelCompaction = BottommostLevelCompaction::IfHaveCompactionFilter;
     /// Starts the flush before the compaction at once, even if the flush causes a write stall; see
-    /// [`FlushOptions::allow_write_stall`]. Default: false.
-    pub allow_write_stall: bool,
-    /// The largest number of subcompactions. 0, the default: the option `max_subcompactions` of the database.
-    pub max_subcompactions: u32,
-    /// Raises `full_history_ts_low` of the column family before the compaction. Default `None`: no change.
-    pub full_history_ts_low: Option<Vec<u8>>,
-    /// A flag that the caller sets to cancel the compaction. Default `None`.
-    pub canceled: Option<Arc<AtomicBool>>,
-    /// Whether garbage in blob files is collected. The default is the setting of the column family.
-    pub blob_garbage_collection_policy: BlobGarbageCollectionPolicy,
-    /// The age cutoff for garbage collection in blob files, from 0 to 1. Outside of this range, as by default: the
+    /// `FlushOptions::allow_write_stall`.
+    call allow_write_stall: bool = false;
+    /// The largest number of subcompactions. 0 stands for the option `max_subcompactions` of the database.
+    call max_subcompactions: u32 = 0, unit: "subcompactions";
+    /// Raises `full_history_ts_low` of the column family before the compaction. If absent, the value does not
+    /// change.
+    call full_history_ts_low: Option<Vec<u8>> = None, since: "6.18";
+    /// The rule for garbage in blob files. `kUseDefault` takes the setting of the column family.
+    call blob_garbage_collection_policy: BlobGarbageCollectionPolicy = BlobGarbageCollectionPolicy::UseDefault, since: "7.4";
+    /// The age cutoff for garbage collection in blob files, from 0 to 1. A value outside of this range selects the
     /// option of the column family.
-    pub blob_garbage_collection_age_cutoff: f64,
+    call blob_garbage_collection_age_cutoff: f64 = -1.0, since: "7.4";
+    components
+    /// A flag that the caller sets to cancel the compaction.
+    canceled: Option<Arc<AtomicBool>> = None, since: "6.22";
 }
 
-impl Default for CompactRangeOptions {
-    fn default() -> Self {
-        CompactRangeOptions {
-            exclusive_manual_compaction: false,
-            change_level: false,
-            target_level: -1,
-            target_path_id: 0,
-            bottommost_level_compaction: BottommostLevelCompaction::default(),
-            allow_write_stall: false,
-            max_subcompactions: 0,
-            full_history_ts_low: None,
-            canceled: None,
-            blob_garbage_collection_policy: BlobGarbageCollectionPolicy::default(),
-            blob_garbage_collection_age_cutoff: -1.0,
-        }
-    }
+base::options! {
+    calls;
+    /// Options of a compaction of named SST files.
+    #[derive(Debug)]
+    CompactionOptions;
+    /// The compression of the output files. `kDisableCompressionOption` selects the compression that the column
+    /// family uses for the level.
+    call compression: CompressionType = CompressionType::DISABLE;
+    /// The size limit of an output file in bytes. The default sets no limit.
+    call output_file_size_limit: u64 = u64::MAX, unit: "bytes";
+    /// The largest number of subcompactions. 0 stands for the option `max_subcompactions` of the database.
+    call max_subcompactions: u32 = 0, unit: "subcompactions";
+    /// The temperature of the output files. `kUnknown` selects the temperature that the column family chooses.
+    call output_temperature_override: Temperature = Temperature::Unknown, since: "10.8";
+    /// Moves the SST files without a rewrite, if possible.
+    call allow_trivial_move: bool = false, since: "10.9";
+    components
+    /// A flag that the caller sets to cancel the compaction.
+    canceled: Option<Arc<AtomicBool>> = None, since: "10.4";
 }
 
-/// Options of a compaction of named SST files.
-#[derive(Clone, Debug)]
-pub struct CompactionOptions {
-    /// The compression of the output files. `DISABLE`, the default: the compression that the column family uses for
-    /// the level.
-    pub compression: CompressionType,
-    /// The size limit of an output file in bytes. Default: no limit.
-    pub output_file_size_limit: u64,
-    /// The largest number of subcompactions. 0, the default: the option `max_subcompactions` of the database.
-    pub max_subcompactions: u32,
-    /// A flag that the caller sets to cancel the compaction. Default `None`.
-    pub canceled: Option<Arc<AtomicBool>>,
-    /// The temperature of the output files. Default `Unknown`: the temperature that the column family chooses.
-    pub output_temperature_override: Temperature,
-    /// Moves the SST files without a rewrite, if possible. Default false.
-    pub allow_trivial_move: bool,
-}
-
-impl Default for CompactionOptions {
-    fn default() -> Self {
-        CompactionOptions {
-            compression: CompressionType::DISABLE,
-            output_file_size_limit: u64::MAX,
-            max_subcompactions: 0,
-            canceled: None,
-            output_temperature_override: Temperature::Unknown,
-            allow_trivial_move: false,
-        }
-    }
-}
-
-/// Options of the ingestion of external SST files.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IngestExternalFileOptions {
-    /// Links the external files into the database, and deletes their old names after the ingestion. Default false.
-    pub move_files: bool,
-    /// Links the external files into the database, and keeps their old names. Not together with `move_files`. Default
-    /// false.
-    pub link_files: bool,
-    /// Copies a file that cannot be linked. With false, the ingestion fails. Default true.
-    pub failed_move_fall_back_to_copy: bool,
-    /// Gives the files a new sequence number if snapshots exist, so that no snapshot sees the files. Default true.
-    pub snapshot_consistency: bool,
-    /// Allows a new sequence number for the entries of a file. With false, a file that needs a new sequence number is
-    /// rejected. Default true.
-    pub allow_global_seqno: bool,
-    /// Flushes memtables that overlap with the files. With false, an overlap is an error. Default true.
-    pub allow_blocking_flush: bool,
-    /// Places the files on the last level, below all existing data: existing entries of a key hide the ingested entries.
-    /// Needs `allow_ingest_behind` or `cf_allow_ingest_behind`. Default false.
-    pub ingest_behind: bool,
-    /// Also writes the new sequence number into the file, for releases of RocksDB before 5.16. Default false.
-    pub write_global_seqno: bool,
-    /// Verifies the checksum of each block of the external files first. Default false.
-    pub verify_checksums_before_ingest: bool,
-    /// Read-ahead in bytes for the checks of the external files. 0, the default: automatic.
-    pub verify_checksums_readahead_size: usize,
+base::options! {
+    calls;
+    /// Options of the ingestion of external SST files.
+    #[derive(Debug, PartialEq, Eq)]
+    IngestExternalFileOptions;
+    /// Links the external files into the database, and deletes their old names after the ingestion.
+    call move_files: bool = false;
+    /// Links the external files into the database, and keeps their old names. Not together with `move_files`.
+    call link_files: bool = false, since: "9.7";
+    /// Copies a file that cannot be linked. With false, the ingestion fails.
+    call failed_move_fall_back_to_copy: bool = true, since: "6.3";
+    /// Gives the files a new sequence number if snapshots exist, so that no snapshot sees the files.
+    call snapshot_consistency: bool = true;
+    /// Allows a new sequence number for the entries of a file. With false, a file that needs a new sequence number
+    /// is rejected.
+    call allow_global_seqno: bool = true;
+    /// Flushes memtables that overlap with the files. With false, an overlap is an error.
+    call allow_blocking_flush: bool = true;
+    /// Places the files on the last level, below all existing data: existing entries of a key hide the ingested
+    /// entries. Needs `allow_ingest_behind` or `cf_allow_ingest_behind`.
+    call ingest_behind: bool = false;
+    /// Also writes the new sequence number into the file, for releases of RocksDB before 5.16.
+    call write_global_seqno: bool = false;
+    /// Verifies the checksum of each block of the external files first.
+    call verify_checksums_before_ingest: bool = false, since: "6.2";
+    /// Read-ahead in bytes for the checks of the external files. With 0, the size is chosen automatically.
+    call verify_checksums_readahead_size: usize = 0, unit: "bytes", since: "6.5";
     /// Computes the checksum of each file, and compares it with the checksum of the request. With false, the
-    /// ingestion trusts the checksum of the request. Needs `file_checksum_gen_factory`. Default true.
-    pub verify_file_checksum: bool,
-    /// Fails with TryAgain if a file does not fit on the last level. Default false.
-    pub fail_if_not_bottommost_level: bool,
-    /// Accepts SST files that a database wrote, with any sequence numbers. The files keep their sequence numbers, so they
-    /// must not overlap with existing data. Default false.
-    pub allow_db_generated_files: bool,
-    /// Adds the blocks that the checks read to the block cache. Default true.
-    pub fill_cache: bool,
-    /// Opens the ingested files on the last level at once, with index and filter. Default true.
-    pub prefetch_lmax_index_and_filter_blocks: bool,
-    /// The number of threads that open and check the external files of one call. Values below 1 stand for 1. Default 1.
-    pub file_opening_threads: i32,
+    /// ingestion trusts the checksum of the request. Needs `file_checksum_gen_factory`.
+    call verify_file_checksum: bool = true, since: "6.11";
+    /// Fails with TryAgain if a file does not fit on the last level.
+    call fail_if_not_bottommost_level: bool = false, since: "7.2";
+    /// Accepts SST files that a database wrote, with any sequence numbers. The files keep their sequence numbers,
+    /// so they must not overlap with existing data.
+    call allow_db_generated_files: bool = false, since: "9.5";
+    /// Adds the blocks that the checks read to the block cache.
+    call fill_cache: bool = true, since: "9.8";
+    /// Opens the ingested files on the last level at once, with index and filter.
+    call prefetch_lmax_index_and_filter_blocks: bool = true, since: "11.5";
+    /// The number of threads that open and check the external files of one call. Values below 1 stand for 1.
+    call file_opening_threads: i32 = 1, unit: "threads", since: "11.5";
+    components
 }
 
-impl Default for IngestExternalFileOptions {
-    fn default() -> Self {
-        IngestExternalFileOptions {
-            move_files: false,
-            link_files: false,
-            failed_move_fall_back_to_copy: true,
-            snapshot_consistency: true,
-            allow_global_seqno: true,
-            allow_blocking_flush: true,
-            ingest_behind: false,
-            write_global_seqno: false,
-            verify_checksums_before_ingest: false,
-            verify_checksums_readahead_size: 0,
-            verify_file_checksum: true,
-            fail_if_not_bottommost_level: false,
-            allow_db_generated_files: false,
-            fill_cache: true,
-            prefetch_lmax_index_and_filter_blocks: true,
-            file_opening_threads: 1,
-        }
-    }
+base::options! {
+    calls;
+    /// Options of the import of an exported column family.
+    #[derive(Copy, Debug)]
+    ImportColumnFamilyOptions;
+    /// Links the files into the database, and deletes their old names after the import. If false, the files are
+    /// copied.
+    call move_files: bool = false, since: "6.4";
+    components
 }
 
-/// Options of the import of an exported column family.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ImportColumnFamilyOptions {
-    pub move_files: bool,
+base::options! {
+    calls;
+    /// Options of size estimates.
+    #[derive(Copy, Debug)]
+    SizeApproximationOptions;
+    /// Counts the bytes in memtables.
+    call include_memtables: bool = false, since: "7.0";
+    /// Counts the bytes in SST files.
+    call include_files: bool = true, since: "6.4";
+    /// Counts the bytes in blob files.
+    call include_blob_files: bool = false, since: "11.8";
+    /// Has no effect: the sizes of files are always exact. RocksDB: the error that the estimate of the files may
+    /// have, as a share of their size.
+    call files_size_error_margin: f64 = -1.0, since: "6.4";
+    components
 }
 
-/// Options of size estimates.
-#[derive(Clone, Copy, Debug)]
-pub struct SizeApproximationOptions {
-    /// Counts the bytes in memtables. Default false.
-    pub include_memtables: bool,
-    /// Counts the bytes in SST files. Default true.
-    pub include_files: bool,
-    /// Counts the bytes in blob files. Default false.
-    pub include_blob_files: bool,
-    /// Has no effect: the sizes of files are always exact. RocksDB: the error that the estimate of the files may have, as
-    /// a share of their size. Default -1.
-    pub files_size_error_margin: f64,
-}
-
-impl Default for SizeApproximationOptions {
-    fn default() -> Self {
-        SizeApproximationOptions {
-            include_memtables: false,
-            include_files: true,
-            include_blob_files: false,
-            files_size_error_margin: -1.0,
-        }
-    }
-}
-
-/// Options of a wait for background work. By default, all of them are off.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct WaitForCompactOptions {
+base::options! {
+    calls;
+    /// Options of a wait for background work. By default, all of them are off.
+    #[derive(Copy, Debug)]
+    WaitForCompactOptions;
     /// Ends the wait with Aborted if background work is paused.
-    pub abort_on_pause: bool,
+    call abort_on_pause: bool = false, since: "8.6";
     /// Flushes all column families before the wait.
-    pub flush: bool,
+    call flush: bool = false, since: "8.6";
     /// Also waits for the deletion of obsolete files.
-    pub wait_for_purge: bool,
+    call wait_for_purge: bool = false, since: "9.2";
     /// Closes the database after the wait.
-    pub close_db: bool,
-    /// Ends the wait with TimedOut after this time. Zero: no limit.
-    pub timeout: Duration,
+    call close_db: bool = false, since: "8.6";
+    /// Ends the wait with TimedOut after this time. 0 sets no limit.
+    call timeout: Duration = Duration::ZERO, unit: "microseconds", since: "8.6";
+    components
 }

@@ -15,6 +15,8 @@ use table::options::{
     BlockSearchType, DataBlockIndexType, IndexShortening, IndexType, PinningTier, PrepopulateBlockCache,
 };
 
+use crate::{OccValidationPolicy, TxnDbWritePolicy};
+
 /// A field of an option struct that C reads and writes as a `C`.
 pub trait Place<C> {
     fn load(&self) -> C;
@@ -171,6 +173,11 @@ listed!(
     PrepopulateBlockCache,
     PinningTier,
     ChecksumType,
+    ReadTier,
+    BottommostLevelCompaction,
+    BlobGarbageCollectionPolicy,
+    TxnDbWritePolicy,
+    OccValidationPolicy,
 );
 
 impl Place<i8> for ChecksumType {
@@ -205,18 +212,6 @@ macro_rules! numbered {
     )*};
 }
 numbered! {
-    ReadTier { 0 = ReadTier::All, 1 = ReadTier::BlockCache, 2 = ReadTier::Persisted, 3 = ReadTier::Memtable }
-    BottommostLevelCompaction {
-        0 = BottommostLevelCompaction::Skip,
-        1 = BottommostLevelCompaction::IfHaveCompactionFilter,
-        2 = BottommostLevelCompaction::Force,
-        3 = BottommostLevelCompaction::ForceOptimized,
-    }
-    BlobGarbageCollectionPolicy {
-        0 = BlobGarbageCollectionPolicy::Force,
-        1 = BlobGarbageCollectionPolicy::Disable,
-        2 = BlobGarbageCollectionPolicy::UseDefault,
-    }
     Option<IoPriority> {
         0 = Some(IoPriority::Low),
         1 = Some(IoPriority::Mid),

@@ -19,6 +19,7 @@ mod limiter;
 mod listeners;
 mod no_copies;
 mod operators;
+mod options_page;
 mod oracle;
 mod random;
 mod ranges;

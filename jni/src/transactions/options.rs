@@ -30,7 +30,7 @@ impl Field<i8> for TxnDbWritePolicy {
 }
 
 rows! {
-    TransactionDbOptions [TransactionDBOptions] |o|;
+    TransactionDbOptions [TransactionDBOptions] |o| of TransactionDbOptions (*o);
     setMaxNumLocks getMaxNumLocks: i64 => o.max_num_locks;
     setNumStripes getNumStripes: i64 => o.num_stripes;
     setTransactionLockTimeout getTransactionLockTimeout: i64 => o.transaction_lock_timeout;
@@ -39,7 +39,7 @@ rows! {
 }
 
 rows! {
-    TransactionOptions [TransactionOptions] |o|;
+    TransactionOptions [TransactionOptions] |o| of TransactionOptions (*o);
     setSetSnapshot isSetSnapshot: bool => o.set_snapshot;
     setDeadlockDetect isDeadlockDetect: bool => o.deadlock_detect;
     setLockTimeout getLockTimeout: i64 => o.lock_timeout;
@@ -49,7 +49,7 @@ rows! {
 }
 
 rows! {
-    OptimisticTransactionOptions [OptimisticTransactionOptions] |o|;
+    OptimisticTransactionOptions [OptimisticTransactionOptions] |o| of OptimisticTransactionOptions (*o);
     setSetSnapshot isSetSnapshot: bool => o.set_snapshot;
 }
 

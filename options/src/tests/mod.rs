@@ -1,6 +1,5 @@
 //! Compares options with the options that RocksDB 11.8.1 writes, reads, corrects and rejects.
 
-mod docs;
 mod files;
 mod names;
 mod rules;
