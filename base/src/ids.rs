@@ -11,6 +11,7 @@ macro_rules! id {
         ///
         /// The compiler rejects a plain number, and a number of another type, in the place of this number.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(transparent)]
         pub struct $name($repr);
 
         impl $name {
@@ -48,6 +49,45 @@ id!(
     /// The number of a background job, as in `[JOB n]` of the info log.
     JobId u64
 );
+
+id!(
+    /// The order of SST files in level 0: the file with the larger epoch number is newer.
+    EpochNumber u64
+);
+
+impl EpochNumber {
+    /// Unknown: the MANIFEST of an old release has no epoch numbers. No file is written with this number.
+    pub const UNKNOWN: EpochNumber = EpochNumber(0);
+
+    /// The first epoch number. Files of level 0 that are older than all other files have this number.
+    pub const FIRST: EpochNumber = EpochNumber(1);
+
+    /// Returns true if the file has an epoch number.
+    #[inline]
+    pub const fn is_known(self) -> bool {
+        self.0 != 0
+    }
+
+    /// Returns the number that is `count` larger. The largest number is the limit.
+    #[inline]
+    pub const fn plus(self, count: u64) -> EpochNumber {
+        EpochNumber(self.0.saturating_add(count))
+    }
+
+    /// Returns the next larger number. The largest number has no next number: it is returned.
+    #[inline]
+    pub const fn next(self) -> EpochNumber {
+        self.plus(1)
+    }
+}
+
+impl FromStr for EpochNumber {
+    type Err = ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, ParseIntError> {
+        text.parse().map(EpochNumber)
+    }
+}
 
 impl FileNumber {
     /// The number that no file has. Formats write it for "no file".
@@ -88,6 +128,7 @@ impl FamilyId {
 
 /// A level of the SST files, at most 63. Files in level 0 may overlap, and are ordered newest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
 pub struct Level(u8);
 
 impl Level {

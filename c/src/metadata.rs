@@ -102,7 +102,7 @@ fn files_of(family: &Family) -> Vec<Arc<File>> {
             largest_seq: file.largest_seq.get(),
             entries: stats.num_entries,
             deletions: stats.num_deletions,
-            epoch_number: file.epoch_number,
+            epoch_number: file.epoch_number.get(),
             temperature: file.temperature,
             boundaries: (file.smallest.to_vec(), file.largest.to_vec()),
         })

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use base::{Error, FileNumber, Result, SequenceNumber};
+use base::{EpochNumber, Error, FileNumber, Result, SequenceNumber};
 use engine::ingest::{ImportFile, ImportRequest};
 use engine::options::{BottommostLevelCompaction, CompactRangeOptions, ImportColumnFamilyOptions};
 
@@ -139,7 +139,7 @@ impl Checkpoint {
                 largest_sequence: file.largest_seq,
                 smallest_key: file.smallest_user_key().to_vec(),
                 largest_key: file.largest_user_key().to_vec(),
-                epoch_number: file.epoch_number,
+                epoch_number: file.epoch_number.get(),
                 temperature: file.temperature,
                 smallest: file.smallest.to_vec(),
                 largest: file.largest.to_vec(),
@@ -192,7 +192,7 @@ fn request_of(export: &ExportImportFilesMetaData) -> ImportRequest {
         size: file.size,
         smallest_seq: file.smallest_sequence,
         largest_seq: file.largest_sequence,
-        epoch_number: file.epoch_number,
+        epoch_number: EpochNumber::new(file.epoch_number),
         temperature: file.temperature,
         boundaries: (!file.smallest.is_empty()).then(|| (file.smallest.clone(), file.largest.clone())),
     };

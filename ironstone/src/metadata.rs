@@ -148,7 +148,7 @@ impl Family {
                 num_deletions: stats.map_or(0, |stats| stats.num_deletions),
                 num_reads_sampled: file.reads_sampled(),
                 being_compacted: file.being_compacted(),
-                epoch_number: file.epoch_number,
+                epoch_number: file.epoch_number.get(),
                 oldest_ancestor_time: file.oldest_ancester_time,
                 file_creation_time: file.file_creation_time,
                 file_checksum: file.file_checksum.clone(),

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use base::SequenceNumber;
 use base::error::{Error, Result};
-use base::ids::FileNumber;
+use base::ids::{EpochNumber, FileNumber};
 use base::key::{self, InternalOrder, MAX_SEQUENCE, ValueType};
 
 use crate::file_meta::FileMetaData;
@@ -59,7 +59,7 @@ pub fn file(file: &TableFile) -> String {
             out.push_str(&format!(" {name}={value}"));
         }
     };
-    number("epoch", file.epoch_number);
+    number("epoch", file.epoch_number.get());
     number("time", file.oldest_ancester_time);
     number("created", file.file_creation_time);
     number("path", u64::from(file.path_id));
@@ -106,7 +106,7 @@ pub fn parse_file(text: &str) -> Result<TableFile> {
         let number = || parse_bytes(value).ok_or_else(bad);
         match name {
             "size" => file.size = number()?,
-            "epoch" => file.epoch_number = number()?,
+            "epoch" => file.epoch_number = EpochNumber::new(number()?),
             "time" => file.oldest_ancester_time = number()?,
             "created" => file.file_creation_time = number()?,
             "path" => file.path_id = number()? as u32,
@@ -163,10 +163,9 @@ pub fn parse_version(text: &str, order: InternalOrder, num_levels: usize) -> Res
         let level = level.ok_or_else(|| Error::invalid_argument("a file before any level"))?;
         edit.added.push((level, Arc::new(parse_file(line)?)));
     }
-    let mut epoch = edit.added.len() as u64 + 1;
-    for (_, file) in &mut edit.added {
-        epoch -= 1;
-        if file.epoch_number == 0 {
+    let count = edit.added.len() as u64;
+    for ((_, file), epoch) in edit.added.iter_mut().zip((1..=count).rev().map(EpochNumber::new)) {
+        if !file.epoch_number.is_known() {
             let reserved = file.being_compacted();
             *file = Arc::new(file.changed(|facts| facts.epoch_number = epoch));
             file.set_being_compacted(reserved);

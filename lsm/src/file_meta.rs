@@ -4,7 +4,7 @@
 //! they are set once, when the table is first opened. What jobs and readers change of a file is in
 //! [`crate::table_file::TableFile`].
 
-use base::FileNumber;
+use base::{EpochNumber, FileNumber};
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::sync::OnceLock;
@@ -87,7 +87,7 @@ pub struct FileMetaData {
     pub file_creation_time: u64,
     /// The epoch number, which orders level 0. 0 if it is unknown: files of old releases, before recovery
     /// assigns a number.
-    pub epoch_number: u64,
+    pub epoch_number: EpochNumber,
     /// The checksum of the file. Empty if there is none; the function name is then `Unknown`.
     pub file_checksum: Vec<u8>,
     /// The name of the function that made the file checksum. `Unknown` if the file has no checksum.
@@ -128,7 +128,7 @@ impl FileMetaData {
             marked_for_compaction: false,
             oldest_ancester_time: 0,
             file_creation_time: 0,
-            epoch_number: 0,
+            epoch_number: EpochNumber::UNKNOWN,
             file_checksum: Vec::new(),
             file_checksum_func_name: UNKNOWN_CHECKSUM.to_string(),
             unique_id: [0, 0],

@@ -141,7 +141,7 @@ impl fmt::Display for TableFile {
 
 #[cfg(test)]
 mod tests {
-    use base::FileNumber;
+    use base::{EpochNumber, FileNumber};
 
     use super::*;
 
@@ -168,9 +168,9 @@ mod tests {
         ));
         file.set_being_compacted(true);
         file.mark();
-        let changed = file.changed(|facts| facts.epoch_number = 7);
+        let changed = file.changed(|facts| facts.epoch_number = EpochNumber::new(7));
         assert!(changed.is_marked() && !changed.being_compacted());
-        assert_eq!((file.epoch_number, changed.epoch_number), (0, 7));
+        assert_eq!((file.epoch_number.get(), changed.epoch_number.get()), (0, 7));
     }
 
     #[test]
@@ -185,7 +185,7 @@ mod tests {
         file.hold_open(7u32);
         file.hold_open(8u32);
         assert_eq!((file.held::<u32>(), file.held::<u64>()), (Some(&7), None));
-        assert_eq!(file.changed(|facts| facts.epoch_number = 7).held::<u32>(), None);
+        assert_eq!(file.changed(|facts| facts.epoch_number = EpochNumber::new(7)).held::<u32>(), None);
     }
 
     #[test]

@@ -114,8 +114,7 @@ impl Family {
         );
         let history_bytes_max = parts.history_bytes_max;
         // Epoch number 1 belongs to files that are ingested behind existing data.
-        let first_epoch = if parts.pick.allow_ingest_behind { 2 } else { 1 };
-        let next_epoch = version.next_epoch().max(first_epoch);
+        let next_epoch = version.next_epoch().max(parts.first_epoch());
         let state = State::new(mem, version, wal_number, next_epoch, history_bytes_max);
         let first = SuperVersion::new(
             1,

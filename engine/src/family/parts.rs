@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use base::key::InternalOrder;
 use base::order::PrefixExtractor;
-use base::{FileNumber, Order};
+use base::{EpochNumber, FileNumber, Order};
 use lsm::cut::PartitionerFactory;
 use lsm::filter::{CompactionFilter, CompactionFilterFactory};
 use lsm::merge::MergeOperator;
@@ -140,6 +140,11 @@ pub struct BlobSettings {
 }
 
 impl Parts {
+    /// Returns the first epoch number of files that are not ingested behind all other files.
+    pub fn first_epoch(&self) -> EpochNumber {
+        if self.pick.allow_ingest_behind { EpochNumber::FIRST.next() } else { EpochNumber::FIRST }
+    }
+
     /// Returns the reason why a memtable of this column family must be flushed; `None` if it is not full.
     #[inline]
     pub fn is_full(&self, mem: &MemTable) -> Option<FlushReason> {

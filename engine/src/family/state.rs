@@ -1,7 +1,7 @@
 //! The part of a column family that jobs change, under its lock.
 
-use base::FileNumber;
 use base::key::InternalOrder;
+use base::{EpochNumber, FileNumber};
 use lsm::version::{Edit, Version};
 use mem::memtable::MemTable;
 use mem::write_buffer::WriteBufferManager;
@@ -20,7 +20,7 @@ pub struct ImmutableMemtable {
     pub next_wal: FileNumber,
     /// The epoch number of its SST file in level 0. A switch assigns it, so files of concurrent flushes are in the
     /// order of their memtables. 0 means that the flush assigns the epoch number, as in a recovery.
-    pub epoch: u64,
+    pub epoch: EpochNumber,
     /// Set if this immutable memtable must be flushed in one commit with memtables of other column
     /// families. Only one flush takes it: the flush with `force_atomic_flush`, until this flush fails, or
     /// the flush of a resume after a failed WAL, until this flush succeeds.
@@ -67,13 +67,13 @@ impl FlushPick {
         self.memtables.last().map_or(0, |m| m.id)
     }
 
-    /// Returns the epoch number of the SST file of these memtables; 0 if none was assigned.
-    pub fn epoch(&self) -> u64 {
+    /// Returns the epoch number of the SST file of these memtables. It is unknown if none was assigned.
+    pub fn epoch(&self) -> EpochNumber {
         base::invariant!(
             self.memtables.is_sorted_by(|a, b| a.epoch < b.epoch),
             "the epoch numbers of the memtables of a flush do not ascend"
         );
-        self.memtables.last().map_or(0, |m| m.epoch)
+        self.memtables.last().map_or(EpochNumber::UNKNOWN, |m| m.epoch)
     }
 
     /// Returns the oldest timestamp that can be read after these memtables are an SST file, if SST files have no
@@ -118,7 +118,7 @@ pub struct State {
     /// recovery, after older WALs are synced. If it grew earlier, a power failure could tear an older WAL, and the
     /// open would reject this column family, whose SST files would be newer than the torn WAL.
     pub recorded_wal_number: FileNumber,
-    pub next_epoch: u64,
+    pub next_epoch: EpochNumber,
     /// The history below this timestamp may be gone: compaction may have merged its entries.
     pub full_history_ts_low: Option<Vec<u8>>,
     /// The era of the installed super version, and of the next one if no commit ends the era.
@@ -138,10 +138,10 @@ impl State {
         mem: Arc<MemTable>,
         version: Arc<Version>,
         wal_number: FileNumber,
-        next_epoch: u64,
+        next_epoch: EpochNumber,
         history_bytes_max: usize,
     ) -> Self {
-        base::invariant!(next_epoch > 0, "a column family begins with the epoch number 0");
+        base::invariant!(next_epoch.is_known(), "a column family begins with the epoch number 0");
         State {
             mem,
             mem_id: 1,
@@ -529,10 +529,10 @@ impl State {
 
     /// Returns the next epoch number. Each call returns a larger number; the first number is 1 or the number
     /// after recovery.
-    pub fn take_epoch(&mut self) -> u64 {
-        base::invariant!(self.next_epoch > 0, "a column family gives the epoch number 0");
+    pub fn take_epoch(&mut self) -> EpochNumber {
+        base::invariant!(self.next_epoch.is_known(), "a column family gives the epoch number 0");
         let epoch = self.next_epoch;
-        self.next_epoch = self.next_epoch.saturating_add(1);
+        self.next_epoch = self.next_epoch.next();
         epoch
     }
 }

@@ -2,7 +2,7 @@ use super::{Family, Parts, State};
 use crate::options::{DbOptions, FamilyOptions};
 use crate::release_notifier::ReleaseNotifier;
 use crate::sync::{Arc, Mutex};
-use base::{FamilyId, FileNumber, SequenceNumber};
+use base::{EpochNumber, FamilyId, FileNumber, SequenceNumber};
 use lsm::file_meta::FileMetaData;
 use lsm::table_file::TableFile;
 use lsm::version::{Edit, Version};
@@ -21,7 +21,7 @@ fn state() -> (Parts, State) {
         parts.new_memtable(1, SequenceNumber::ZERO),
         version,
         FileNumber::new(3),
-        1,
+        EpochNumber::FIRST,
         parts.history_bytes_max,
     );
     (parts, state)

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use base::key::{self, InternalOrder};
-use base::{Arrange, Error, FileNumber, Order, Result, SequenceNumber};
+use base::{Arrange, EpochNumber, Error, FileNumber, Order, Result, SequenceNumber};
 use env::ReadHints;
 use lsm::file_meta::{FileMetaData, UNKNOWN_CHECKSUM};
 use lsm::table_file::TableFile;
@@ -31,7 +31,7 @@ pub struct ImportFile {
     pub smallest_seq: SequenceNumber,
     pub largest_seq: SequenceNumber,
     /// The order of level 0: a larger number is newer.
-    pub epoch_number: u64,
+    pub epoch_number: EpochNumber,
     /// The temperature as the MANIFEST stores the temperature. 0: unknown.
     pub temperature: u8,
     /// The smallest and the largest internal key that the exporting database used for the file. A compaction that cuts its output
@@ -95,7 +95,7 @@ pub fn import(
         keep: false,
     };
     let mut ranges = Vec::new();
-    let mut epoch = if parts.pick.allow_ingest_behind { 2 } else { 1 };
+    let mut epoch = parts.first_epoch();
     for request in requests {
         if request.comparator_name != parts.order.name() {
             return Err(Error::invalid_argument(format!(
@@ -130,7 +130,7 @@ pub fn import(
 }
 
 /// Returns the files with their new epoch numbers: from the last level up, and on level 0 from old to new.
-fn in_order<'a>(request: &'a ImportRequest, epoch: &mut u64) -> Vec<(&'a ImportFile, u64)> {
+fn in_order<'a>(request: &'a ImportRequest, epoch: &mut EpochNumber) -> Vec<(&'a ImportFile, EpochNumber)> {
     let mut files: Vec<_> = request.files.iter().collect();
     files.arrange_by_key(|file| {
         (std::cmp::Reverse(file.level), file.epoch_number, file.largest_seq, file.smallest_seq)
@@ -140,7 +140,7 @@ fn in_order<'a>(request: &'a ImportRequest, epoch: &mut u64) -> Vec<(&'a ImportF
     for file in files {
         // A level below level 0 has one epoch number; each file of level 0 has its own.
         if file.level == 0 || level.is_some_and(|level| level != file.level) {
-            *epoch += u64::from(level.is_some());
+            *epoch = epoch.plus(u64::from(level.is_some()));
         }
         level = Some(file.level);
         out.push((file, *epoch));
@@ -149,7 +149,7 @@ fn in_order<'a>(request: &'a ImportRequest, epoch: &mut u64) -> Vec<(&'a ImportF
         out.is_sorted_by(|older, newer| older.1 <= newer.1),
         "the epoch numbers of imported files do not ascend"
     );
-    *epoch += 1;
+    *epoch = epoch.next();
     out
 }
 
@@ -167,7 +167,13 @@ fn range_of(order: &Order, files: &[(usize, Arc<TableFile>)]) -> Option<(Vec<u8>
 }
 
 impl Imported {
-    fn bring(&mut self, parts: &Parts, file: &ImportFile, epoch: u64, move_files: bool) -> Result<()> {
+    fn bring(
+        &mut self,
+        parts: &Parts,
+        file: &ImportFile,
+        epoch: EpochNumber,
+        move_files: bool,
+    ) -> Result<()> {
         let tools = self.tools.clone();
         let pending = tools.numbers.take_pending();
         let meta = read(&tools, parts, file, pending.number)

@@ -10,7 +10,7 @@
 //! `db/db_impl/db_impl.cc` (`IngestExternalFiles`).
 
 use base::stats::{HistogramKind, PerfCounter, PerfTimer};
-use base::{Error, FileNumber, JobId, Order, Result, SequenceNumber};
+use base::{EpochNumber, Error, FileNumber, JobId, Order, Result, SequenceNumber};
 use lsm::file_meta::FileMetaData;
 use lsm::pick::{Running, View};
 use lsm::table_file::TableFile;
@@ -41,7 +41,7 @@ const FLUSHES_MAX: usize = 8;
 const PLACINGS_MAX: usize = 8;
 
 /// A file ingested behind the existing data has this epoch number (RocksDB: `kReservedEpochNumberForFileIngestedBehind`).
-const EPOCH_BEHIND: u64 = 1;
+const EPOCH_BEHIND: EpochNumber = EpochNumber::FIRST;
 
 /// The places of the files of one column family, and the SST files that an atomic replace removes.
 struct Placed {

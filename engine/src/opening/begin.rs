@@ -2,7 +2,7 @@
 //! write path and the jobs, and deletes orphan files.
 
 use base::ids::JobId;
-use base::{FamilyId, FileNumber, Result, SequenceNumber};
+use base::{EpochNumber, FamilyId, FileNumber, Result, SequenceNumber};
 use env::posix::Tenant;
 use format::proof::Extent;
 use mem::write_buffer::WriteBufferManager;
@@ -381,7 +381,7 @@ fn recovery_changes(written: Vec<(Arc<Family>, Vec<OutputFile>)>, oldest: FileNu
             mem: family.pin().mem.clone(),
             id: 0,
             next_wal: oldest,
-            epoch: 0,
+            epoch: EpochNumber::UNKNOWN,
             together: false,
             flushing: true,
             charge: None,

@@ -20,7 +20,7 @@ impl Opening {
             return None;
         }
         let files = || recovered.families.values().flat_map(|family| family.files.values());
-        if files().any(|file| file.epoch_number == 0) {
+        if files().any(|file| !file.epoch_number.is_known()) {
             return None;
         }
         let is_changed = |family: &Arc<Family>| {

@@ -1,7 +1,7 @@
 //! Writes memtables to level-0 files: the common part of a flush and of recovery.
 
 use base::ids::JobId;
-use base::{Error, Result};
+use base::{EpochNumber, Error, Result};
 use lsm::compaction_iter::{AnythingBelow, CompactionIter, Config};
 use lsm::filter::{CompactionFilter, CreationReason, FilterContext, supported};
 use lsm::merging::Merging;
@@ -45,7 +45,7 @@ pub fn write_memtables(
     settings.events = Some((tools.events.clone(), job));
     let mut state = family.state();
     settings.epoch = match pick.epoch() {
-        0 => state.take_epoch(),
+        EpochNumber::UNKNOWN => state.take_epoch(),
         epoch => epoch,
     };
     let full_history_ts_low = state.full_history_ts_low.clone();

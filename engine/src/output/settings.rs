@@ -2,9 +2,9 @@
 //!
 //! Not here: the number, the keys and the size of one file (`file`).
 
-use base::FamilyId;
 use base::ids::JobId;
 use base::stats::HistogramKind;
+use base::{EpochNumber, FamilyId};
 use compress::{Compression, CompressionOptions};
 use env::Env;
 use env::rate::{IoPriority, RateLimiter};
@@ -54,7 +54,7 @@ pub struct OutputSettings {
     pub level: usize,
     pub is_flush: bool,
     pub purpose: Purpose,
-    pub epoch: u64,
+    pub epoch: EpochNumber,
     pub compression: Compression,
     pub compression_options: CompressionOptions,
     /// Which values go to blob files; `None`: no value does.

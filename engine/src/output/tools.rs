@@ -2,7 +2,7 @@
 
 use base::ids::JobId;
 use base::key::MAX_SEQUENCE;
-use base::{Error, Result, Subcode};
+use base::{EpochNumber, Error, Result, Subcode};
 use compress::Compression;
 use env::Env;
 use env::rate::IoPriority;
@@ -199,7 +199,7 @@ impl JobTools {
             level,
             is_flush,
             purpose: if is_flush { Purpose::Flush } else { Purpose::Compaction },
-            epoch: 0,
+            epoch: EpochNumber::UNKNOWN,
             compression,
             compression_options: own.compression_opts,
             blobs: blob_policy(&parts, level, is_flush)?,

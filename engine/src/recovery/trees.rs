@@ -219,8 +219,7 @@ fn tree(record: &FamilyRecord, parts: &Parts, stored: StoredTimestamps) -> Resul
     let version = empty
         .apply(&[edit])
         .map_err(|e| e.doing(format!("building the version of column family {}", record.name)))?;
-    let first_epoch = if parts.pick.allow_ingest_behind { 2 } else { 1 };
-    Ok(version.infer_epochs(first_epoch).unwrap_or(version))
+    Ok(version.infer_epochs(parts.first_epoch()).unwrap_or(version))
 }
 
 /// Makes a new column family with an empty version and an empty memtable.

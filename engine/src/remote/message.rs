@@ -4,7 +4,7 @@
 //! `db/compaction/compaction_service_job.cc`. The message is in the text form of [`super::text`].
 
 use base::stats::IoTimes;
-use base::{Error, FileNumber, Result, SequenceNumber};
+use base::{EpochNumber, Error, FileNumber, Result, SequenceNumber};
 use format::names::FileName;
 use format::properties::Properties;
 
@@ -41,7 +41,7 @@ pub struct RemoteFile {
     /// In seconds since 1970.
     pub oldest_ancester_time: u64,
     pub file_creation_time: u64,
-    pub epoch_number: u64,
+    pub epoch_number: EpochNumber,
     pub file_checksum: Vec<u8>,
     pub file_checksum_func_name: String,
     pub marked_for_compaction: bool,

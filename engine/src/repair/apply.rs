@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use base::{Arrange, FamilyId, FileNumber, Result};
+use base::{Arrange, EpochNumber, FamilyId, FileNumber, Result};
 use compress::Compression;
 use env::rate::IoPriority;
 use env::{AppendHints, Env, ReadHints};
@@ -267,7 +267,7 @@ impl<'a> Repair<'a> {
             own.arrange_by_key(|t| (t.record.largest_seqno, t.record.number));
             for (epoch, table) in (1..).zip(&mut own) {
                 table.record.level = 0;
-                table.record.epoch_number = epoch;
+                table.record.epoch_number = EpochNumber::new(epoch);
             }
             out.extend(own);
             if let Some(record) = self.survey.manifest.recovered.families.get_mut(&family) {
@@ -482,16 +482,19 @@ impl<'a> Repair<'a> {
 /// Adds epoch numbers to records of a release that wrote none. On level 0, files with newer entries get higher
 /// numbers. All files on lower levels get 1.
 fn with_epochs(mut files: Vec<NewFile>) -> Vec<NewFile> {
-    if files.iter().any(|f| f.epoch_number == 0) {
+    if files.iter().any(|f| !f.epoch_number.is_known()) {
         files.arrange_by_key(|f| (f.largest_seqno, f.number));
-        let mut next = 1;
+        let mut newest = EpochNumber::FIRST;
         for file in &mut files {
-            next += u64::from(file.level == 0);
-            file.epoch_number = if file.level == 0 { next } else { 1 };
+            file.epoch_number = EpochNumber::FIRST;
+            if file.level == 0 {
+                newest = newest.next();
+                file.epoch_number = newest;
+            }
         }
     }
     base::invariant!(
-        files.iter().all(|file| file.epoch_number > 0),
+        files.iter().all(|file| file.epoch_number.is_known()),
         "one of {} SST files has no epoch number",
         files.len()
     );

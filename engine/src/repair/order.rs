@@ -10,7 +10,7 @@
 
 use base::iter::InternalIterator;
 use base::key::{InternalOrder, user_key};
-use base::{Arrange, FamilyId, Order, Result, SequenceNumber, key};
+use base::{Arrange, EpochNumber, FamilyId, Order, Result, SequenceNumber, key};
 use env::ReadHints;
 use format::edit::NewFile;
 use lsm::merging::Merging;
@@ -172,7 +172,7 @@ fn merged_record(family: FamilyId, group: &Group) -> Table {
         file_creation_time: records().map(|r| r.file_creation_time).max().unwrap_or(0),
         // The merged file has every blob reference of its members.
         oldest_blob_file_number: records().filter_map(|r| r.oldest_blob_file_number).min(),
-        epoch_number: 1,
+        epoch_number: EpochNumber::FIRST,
         ..NewFile::default()
     };
     Table { family, record, path: Default::default(), state: State::Whole, adopted: true, edges: None }

@@ -1,7 +1,7 @@
 //! Decodes version edits from untrusted bytes.
 
 use base::coding::Cursor;
-use base::{Error, FamilyId, FileNumber, Result, SequenceNumber, key};
+use base::{EpochNumber, Error, FamilyId, FileNumber, Result, SequenceNumber, key};
 
 use super::encode::wal_tag;
 use super::{
@@ -159,7 +159,7 @@ impl NewFile {
                 self.oldest_ancester_time = number("invalid oldest ancester time")?
             }
             file_tag::FILE_CREATION_TIME => self.file_creation_time = number("invalid file creation time")?,
-            file_tag::EPOCH_NUMBER => self.epoch_number = number("invalid epoch number")?,
+            file_tag::EPOCH_NUMBER => self.epoch_number = EpochNumber::new(number("invalid epoch number")?),
             file_tag::FILE_CHECKSUM => self.file_checksum = field.to_vec(),
             file_tag::FILE_CHECKSUM_FUNC_NAME => {
                 self.file_checksum_func_name = string("file checksum function name", Some(field))?;

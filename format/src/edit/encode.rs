@@ -114,7 +114,7 @@ impl NewFile {
     ) -> Result<()> {
         key::check_boundary(&self.smallest)?;
         key::check_boundary(&self.largest)?;
-        if self.epoch_number == 0 || self.path_id > super::PATH_ID_MAX {
+        if !self.epoch_number.is_known() || self.path_id > super::PATH_ID_MAX {
             return Err(Error::corruption(format!(
                 "file {} has epoch number {} and path {}",
                 self.number, self.epoch_number, self.path_id
@@ -137,7 +137,7 @@ impl NewFile {
         let set = |n: u64| (n != 0).then_some(n);
         nested_number(out, file_tag::OLDEST_ANCESTER_TIME, Some(self.oldest_ancester_time));
         nested_number(out, file_tag::FILE_CREATION_TIME, Some(self.file_creation_time));
-        nested_number(out, file_tag::EPOCH_NUMBER, Some(self.epoch_number));
+        nested_number(out, file_tag::EPOCH_NUMBER, Some(self.epoch_number.get()));
         if self.file_checksum_func_name != UNKNOWN_CHECKSUM_FUNC_NAME {
             text(out, file_tag::FILE_CHECKSUM, &self.file_checksum);
             text(out, file_tag::FILE_CHECKSUM_FUNC_NAME, self.file_checksum_func_name.as_bytes());

@@ -22,7 +22,7 @@ pub use progress::{LevelProgress, SubcompactionProgress};
 pub use show::external_unique_id;
 
 use base::key::{MAX_SEQUENCE, SequenceNumber};
-use base::{FamilyId, FileNumber};
+use base::{EpochNumber, FamilyId, FileNumber};
 
 /// The tags of a version edit.
 pub mod tag {
@@ -260,8 +260,8 @@ pub struct NewFile {
     pub oldest_ancester_time: u64,
     /// Seconds since 1970; 0 means unknown.
     pub file_creation_time: u64,
-    /// The epoch number. 0 means unknown; the encoder rejects 0.
-    pub epoch_number: u64,
+    /// The epoch number. The encoder rejects an unknown epoch number.
+    pub epoch_number: EpochNumber,
     /// The checksum of the whole file. Written only if the checksum function is known.
     pub file_checksum: Vec<u8>,
     /// The name of the checksum function. Default [`UNKNOWN_CHECKSUM_FUNC_NAME`].
@@ -299,7 +299,7 @@ impl Default for NewFile {
             oldest_blob_file_number: None,
             oldest_ancester_time: 0,
             file_creation_time: 0,
-            epoch_number: 0,
+            epoch_number: EpochNumber::UNKNOWN,
             file_checksum: Vec::new(),
             file_checksum_func_name: UNKNOWN_CHECKSUM_FUNC_NAME.to_string(),
             temperature: 0,

@@ -16,7 +16,7 @@ fn file(f: &NewFile, min_wal: Option<FileNumber>) -> Value {
     let mut custom = vec![
         json!(["oldest_ancester_time", f.oldest_ancester_time]),
         json!(["file_creation_time", f.file_creation_time]),
-        json!(["epoch_number", f.epoch_number]),
+        json!(["epoch_number", f.epoch_number.get()]),
     ];
     let mut add = |present: bool, field: Value| {
         if present {
@@ -205,7 +205,7 @@ fn boundaries_lose_timestamps_that_are_not_persisted() {
     let mut smallest = Vec::new();
     key::append_internal(&mut smallest, b"kTTTTTTTT", SequenceNumber::new(3), base::ValueType::Value);
     let f = NewFile {
-        epoch_number: 1,
+        epoch_number: EpochNumber::FIRST,
         smallest: smallest.clone(),
         largest: smallest,
         user_defined_timestamps_persisted: false,
@@ -229,8 +229,13 @@ fn a_boundary_may_be_of_the_kind_before_all_kinds_and_of_none_above() {
         smallest.extend_from_slice(&(7 << 8 | u64::from(value_type)).to_le_bytes());
         let mut largest = b"b".to_vec();
         largest.extend_from_slice(&(9 << 8 | 1u64).to_le_bytes());
-        let file =
-            NewFile { number: FileNumber::new(5), epoch_number: 1, smallest, largest, ..NewFile::default() };
+        let file = NewFile {
+            number: FileNumber::new(5),
+            epoch_number: EpochNumber::FIRST,
+            smallest,
+            largest,
+            ..NewFile::default()
+        };
         VersionEdit { new_files: vec![file], ..VersionEdit::default() }
     };
     for value_type in [0x0f, 0x1a] {
@@ -287,7 +292,7 @@ proptest! {
             level, number: FileNumber::new(numbers[1]), path_id, file_size: numbers[2], smallest: key.clone(), largest: key,
             smallest_seqno: SequenceNumber::new(numbers[3]), largest_seqno: SequenceNumber::new(numbers[4]), marked_for_compaction: marked,
             oldest_blob_file_number: Some(FileNumber::new(numbers[5].max(1))), oldest_ancester_time: numbers[6],
-            file_creation_time: numbers[7], epoch_number: numbers[8].max(1),
+            file_creation_time: numbers[7], epoch_number: EpochNumber::new(numbers[8].max(1)),
             file_checksum: bytes.clone(), file_checksum_func_name: "f".into(), temperature,
             min_timestamp: bytes.clone(), max_timestamp: bytes.clone(), unique_id: [numbers[9], numbers[10]],
             compensated_range_deletion_size: numbers[11], tail_size: numbers[0],

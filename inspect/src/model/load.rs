@@ -251,7 +251,7 @@ fn fill(record: &FamilyRecord, order: &Order, family: &mut Family) {
             largest_seq: file.largest_seqno.get(),
             created: file.file_creation_time,
             oldest: file.oldest_ancester_time,
-            epoch: file.epoch_number,
+            epoch: file.epoch_number.get(),
             marked: file.marked_for_compaction,
             temperature: file.temperature,
             path_id: file.path_id,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use base::key::{InternalOrder, append_with_trailer, pack};
-use base::{FileNumber, Order, SequenceNumber, ValueType};
+use base::{EpochNumber, FileNumber, Order, SequenceNumber, ValueType};
 use lsm::cut::Cutter;
 use lsm::file_meta::FileMetaData;
 use lsm::pick::score::Scores;
@@ -403,7 +403,7 @@ impl Simulation {
             }
             for output in outputs {
                 self.out.compacted_bytes += output.bytes;
-                let added = self.add(output, task.output_epoch());
+                let added = self.add(output, task.output_epoch().get());
                 edit.added.push((task.output_level, added));
             }
         }
@@ -424,7 +424,7 @@ impl Simulation {
             &key(last, epoch),
         );
         (file.smallest_seq, file.largest_seq) = (SequenceNumber::new(epoch), SequenceNumber::new(epoch));
-        file.epoch_number = epoch;
+        file.epoch_number = EpochNumber::new(epoch);
         (file.file_creation_time, file.oldest_ancester_time) = (self.clock(), self.clock());
         self.entries.insert(number, output.span);
         Arc::new(file.into())

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use base::FileNumber;
 use base::SequenceNumber;
+use base::{EpochNumber, FileNumber};
 use env::Env;
 use ironstone_inspect::model::{Budget, Weight, load, load_after};
 use ironstone_inspect::walk::{LogKind, Sst, record_tree, records};
@@ -293,7 +293,7 @@ fn write_manifest(dir: &Path, count: u64, file_size: u64) {
             largest: key(2 * n + 1),
             smallest_seqno: SequenceNumber::new(1),
             largest_seqno: SequenceNumber::new(n + 1),
-            epoch_number: 1,
+            epoch_number: EpochNumber::FIRST,
             ..NewFile::default()
         });
     }

@@ -1,5 +1,5 @@
-use base::SequenceNumber;
 use base::key::ValueType;
+use base::{EpochNumber, SequenceNumber};
 
 use super::*;
 
@@ -24,7 +24,7 @@ fn a_record_and_back_is_the_same_record() {
         oldest_blob_file_number: Some(FileNumber::new(5)),
         oldest_ancester_time: 100,
         file_creation_time: 200,
-        epoch_number: 4,
+        epoch_number: EpochNumber::new(4),
         file_checksum: vec![1, 2, 3, 4],
         file_checksum_func_name: "FileChecksumCrc32c".to_string(),
         temperature: 4,

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use base::EpochNumber;
 use base::key::{InternalOrder, SequenceNumber, user_key};
 
 use crate::table_file::TableFile;
@@ -291,8 +292,8 @@ impl Task {
     }
 
     /// Returns the epoch number of the outputs: the smallest epoch number of the inputs.
-    pub fn output_epoch(&self) -> u64 {
-        self.files().map(|(_, f)| f.epoch_number).min().unwrap_or(0)
+    pub fn output_epoch(&self) -> EpochNumber {
+        self.files().map(|(_, f)| f.epoch_number).min().unwrap_or_default()
     }
 
     /// Returns the oldest ancestor time of the outputs: the oldest of the inputs. `None` if it is unknown.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use base::error::{Error, Result};
 use base::key::InternalOrder;
 use base::map::{HashMap, HashSet};
-use base::{Arrange, FileNumber};
+use base::{Arrange, EpochNumber, FileNumber};
 
 use super::{BlobFile, BlobFiles, BlobGarbage, LevelFiles, MAX_LEVELS, Version};
 use crate::table_file::TableFile;
@@ -216,7 +216,7 @@ impl<'a> Builder<'a> {
                 levels[level].iter().filter(|f| !removed.contains(&f.number)).cloned().collect();
             files.extend(added.cloned());
             if level == 0 {
-                in_l0_all_known = files.iter().all(|f| f.epoch_number != 0);
+                in_l0_all_known = files.iter().all(|f| f.epoch_number.is_known());
                 sort_l0(&mut files);
             } else {
                 let order = &self.base.order;
@@ -258,7 +258,7 @@ impl<'a> Builder<'a> {
 /// Sorts level 0, newest file first: by epoch number, and by sequence numbers if epoch numbers are equal or a
 /// file has none.
 pub(crate) fn sort_l0(files: &mut [Arc<TableFile>]) {
-    let known = files.iter().all(|f| f.epoch_number != 0);
+    let known = files.iter().all(|f| f.epoch_number.is_known());
     files.arrange_by(|a, b| newest_first(a, b, known));
     base::invariant!(
         !known || files.is_sorted_by(|a, b| a.epoch_number >= b.epoch_number),
@@ -315,31 +315,31 @@ fn overlap(order: &InternalOrder, a: &TableFile, b: &TableFile) -> bool {
 
 impl Version {
     /// Returns the epoch number of the next file: the largest number in use plus 1.
-    pub fn next_epoch(&self) -> u64 {
-        self.files().map(|(_, f)| f.epoch_number).max().unwrap_or(0).saturating_add(1)
+    pub fn next_epoch(&self) -> EpochNumber {
+        self.files().map(|(_, f)| f.epoch_number).max().unwrap_or_default().next()
     }
 
     /// Gives every file a new epoch number if a file has none: a number for each non-empty level from the bottom up,
     /// then a number for each level-0 file, oldest first. Returns `None` if every file has an epoch number. The first
     /// number is `first` (1, or 2 if ingest behind is allowed).
-    pub fn infer_epochs(&self, first: u64) -> Option<Version> {
-        if self.files().all(|(_, f)| f.epoch_number != 0) {
+    pub fn infer_epochs(&self, first: EpochNumber) -> Option<Version> {
+        if self.files().all(|(_, f)| f.epoch_number.is_known()) {
             return None;
         }
         let mut next = first;
-        base::invariant!(first > 0, "the first epoch number is 0, which means that it is unknown");
+        base::invariant!(first.is_known(), "the first epoch number is 0, which means that it is unknown");
         let with_epoch = |file: &TableFile, epoch| Arc::new(file.changed(|facts| facts.epoch_number = epoch));
         let mut levels = self.levels.clone();
         for level in (1..levels.len()).rev().filter(|&l| !self.levels[l].is_empty()) {
             let files = self.levels[level].iter().map(|f| with_epoch(f, next)).collect();
             levels[level] = Arc::new(LevelFiles::new(files));
-            next += 1;
+            next = next.next();
         }
         let mut l0: Vec<_> = self.levels[0].iter().cloned().collect();
         l0.arrange_by(|a, b| newest_first(b, a, false));
         for file in &mut l0 {
             *file = with_epoch(file, next);
-            next += 1;
+            next = next.next();
         }
         l0.reverse();
         base::invariant!(

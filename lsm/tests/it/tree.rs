@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use base::SequenceNumber;
 use base::ids::FileNumber;
 use base::key::{InternalOrder, MAX_SEQUENCE};
 use base::order::Order;
+use base::{EpochNumber, SequenceNumber};
 use ironstone_lsm::draw;
 use ironstone_lsm::pick::manual::{Request, Step, plan, plan_exactly, plan_files};
 use ironstone_lsm::pick::score::Scores;
@@ -74,7 +74,9 @@ impl World {
                 }
             }
             "infer-epochs" => {
-                if let Some(version) = self.version.infer_epochs(value_of(command, "first", 1)) {
+                if let Some(version) =
+                    self.version.infer_epochs(EpochNumber::new(value_of(command, "first", 1)))
+                {
                     self.version = version;
                 }
                 format!("{}next {}", draw::version(&self.version), self.version.next_epoch())
@@ -378,7 +380,7 @@ mod candidates_by_search {
             let mut add = |level, a: &[u8], b: &[u8], epoch| {
                 number += 1;
                 let mut file = FileMetaData::new(FileNumber::new(number), 1, a, b);
-                file.epoch_number = epoch;
+                file.epoch_number = EpochNumber::new(epoch);
                 edit.added.push((level, Arc::new(file.into())));
             };
             for (i, (a, b)) in l0.iter().enumerate() {

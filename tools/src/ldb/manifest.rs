@@ -274,7 +274,7 @@ fn added(f: &NewFile, hex: bool) -> Object {
         .text("LargestIKey", &key(&f.largest))
         .raw("OldestAncesterTime", f.oldest_ancester_time)
         .raw("FileCreationTime", f.file_creation_time)
-        .raw("EpochNumber", f.epoch_number)
+        .raw("EpochNumber", f.epoch_number.get())
         .text("FileChecksum", &table::dump::hex(&f.file_checksum))
         .text("FileChecksumFuncName", &f.file_checksum_func_name);
     if f.temperature != 0 {

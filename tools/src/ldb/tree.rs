@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use base::key::{InternalOrder, parse};
-use base::{FileNumber, Order};
+use base::{EpochNumber, FileNumber, Order};
 use engine::manifest::FamilyRecord;
 use lsm::file_meta::FileMetaData;
 use lsm::table_file::TableFile;
@@ -35,7 +35,7 @@ pub(crate) fn levels(
         .collect();
     let empty = Version::empty(InternalOrder::new(order.clone()), num_levels.max(deepest));
     let version = empty.apply(&[Edit { added, ..Edit::default() }])?;
-    let version = version.infer_epochs(1).unwrap_or(version);
+    let version = version.infer_epochs(EpochNumber::FIRST).unwrap_or(version);
     let mut out = Vec::new();
     for level in 0..num_levels.max(deepest) {
         let cursor = record.cursors.get(&(level as u32)).map(|key| internal_key(key, hex));
