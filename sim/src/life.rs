@@ -125,7 +125,8 @@ pub fn toggled(
     key: &[u8],
     there: impl FnOnce() -> bool,
 ) -> bool {
-    let known = seen.iter().rposition(|t| t.0 == family && t.1 == key).map(|i| seen[i].2);
+    let known = seen.iter().rfind(|(own, own_key, _)| *own == family && own_key == key);
+    let known = known.map(|(_, _, there)| *there);
     let there = known.unwrap_or_else(there);
     seen.push((family, key.to_vec(), !there));
     there
@@ -263,8 +264,8 @@ pub fn read(families: &[Family]) -> Result<World, String> {
         let mut back = rows.iter().rev();
         iter.seek_to_last();
         while iter.valid() {
-            let row = back.next().ok_or("more rows backward than forward")?;
-            if (iter.key(), iter.value()) != (&row.0[..], &row.1[..]) {
+            let (key, value) = back.next().ok_or("more rows backward than forward")?;
+            if (iter.key(), iter.value()) != (&key[..], &value[..]) {
                 return Err(format!("backward at {}", iter.key().escape_ascii()));
             }
             iter.prev();
@@ -317,8 +318,8 @@ pub fn settle(
                 FAMILIES[f],
                 expected.len()
             ));
-            if let Some(row) = expected.iter().find(|r| !found.contains(r)) {
-                words.push_str(&format!(", first missing {}", row.0.escape_ascii()));
+            if let Some((key, _)) = expected.iter().find(|r| !found.contains(r)) {
+                words.push_str(&format!(", first missing {}", key.escape_ascii()));
             }
         }
         words

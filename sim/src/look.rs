@@ -175,12 +175,15 @@ fn get(family: &Family, key: &[u8], expected: Option<&[u8]>, options: &ReadOptio
 }
 
 fn find<'a>(rows: &'a [Row], key: &[u8]) -> Option<&'a [u8]> {
-    rows.iter().find(|r| *r.0 == *key).map(|r| &*r.1)
+    rows.iter().find(|(own, _)| **own == *key).map(|(_, value)| &**value)
 }
 
 fn any_key(rows: &[Row], chance: &mut Chance, keys: u64) -> Vec<u8> {
     match chance.below(10) {
-        0..5 if !rows.is_empty() => chance.pick(rows).0.to_vec(),
+        0..5 if !rows.is_empty() => {
+            let (key, _) = chance.pick(rows);
+            key.to_vec()
+        }
         5 => vec![script::TOGGLES, chance.below(14) as u8],
         6 => vec![0xff; 1 + chance.below(3) as usize],
         _ => script::key(chance, keys),
@@ -269,16 +272,16 @@ fn stands(iter: &Iter, rows: &[Row], at: Option<usize>, after: &str) -> Checked 
         iter.status().map_err(|e| format!("{after}: {e}"))?;
         return match expected {
             None => Ok(()),
-            Some(row) => Err(format!("{after}: at the end, expected {}", show(&row.0))),
+            Some((key, _)) => Err(format!("{after}: at the end, expected {}", show(key))),
         };
     }
     match expected {
         None => Err(format!("{after}: at {}, expected the end", show(iter.key()))),
-        Some(row) if *row.0 != *iter.key() => {
-            Err(format!("{after}: at {}, expected {}", show(iter.key()), show(&row.0)))
+        Some((key, _)) if **key != *iter.key() => {
+            Err(format!("{after}: at {}, expected {}", show(iter.key()), show(key)))
         }
-        Some(row) if *row.1 != *iter.value() => {
-            Err(format!("{after}: {} = {}, expected {}", show(&row.0), show(iter.value()), show(&row.1)))
+        Some((key, value)) if **value != *iter.value() => {
+            Err(format!("{after}: {} = {}, expected {}", show(key), show(iter.value()), show(value)))
         }
         Some(_) => Ok(()),
     }
@@ -370,7 +373,9 @@ fn walk(
     let upper = options.iterate_upper_bound.as_deref();
     let inside: Vec<Row> = rows
         .iter()
-        .filter(|r| lower.is_none_or(|l| !sample.less(&r.0, l)) && upper.is_none_or(|u| sample.less(&r.0, u)))
+        .filter(|(key, _)| {
+            lower.is_none_or(|l| !sample.less(key, l)) && upper.is_none_or(|u| sample.less(key, u))
+        })
         .cloned()
         .collect();
     let rows = &inside[..];
@@ -392,13 +397,13 @@ fn walk(
             2 | 3 => {
                 let key = any_key(rows, chance, keys);
                 iter.seek(&key);
-                at = Some(rows.partition_point(|r| sample.less(&r.0, &key)));
+                at = Some(rows.partition_point(|(own, _)| sample.less(own, &key)));
                 ("seek", Some(key))
             }
             4 if !options.auto_prefix_mode => {
                 let key = any_key(rows, chance, keys);
                 iter.seek_for_prev(&key);
-                at = rows.partition_point(|r| !sample.less(&key, &r.0)).checked_sub(1);
+                at = rows.partition_point(|(own, _)| !sample.less(&key, own)).checked_sub(1);
                 ("seek_for_prev", Some(key))
             }
             _ if !iter.valid() => continue,
@@ -450,19 +455,19 @@ fn range(family: &Family, rows: &[Row], sample: &Sample, chance: &mut Chance, ke
             Bound::Unbounded => true,
         };
         let told = || format!("range {:?} {:?}", start.map(show), end.map(show));
-        let mut expected = rows.iter().filter(|row| follows(&row.0) && precedes(&row.0));
+        let mut expected = rows.iter().filter(|(key, _)| follows(key) && precedes(key));
         for found in family.range::<[u8], _>((start, end)) {
             let (key, value) = found.map_err(|e| format!("{}: {e}", told()))?;
             match expected.next() {
-                Some(row) if *row.0 == *key && *row.1 == *value => {}
+                Some((own, own_value)) if **own == *key && **own_value == *value => {}
                 other => {
-                    let other = other.map(|row| show(&row.0));
+                    let other = other.map(|(own, _)| show(own));
                     return Err(format!("{}: {}, expected {other:?}", told(), show(&key)));
                 }
             }
         }
-        if let Some(row) = expected.next() {
-            return Err(format!("{}: ended, expected {}", told(), show(&row.0)));
+        if let Some((key, _)) = expected.next() {
+            return Err(format!("{}: ended, expected {}", told(), show(key)));
         }
     }
     Ok(())
@@ -503,7 +508,7 @@ fn prefixed(
         iter.seek(&key);
         let less = |a: &[u8], b: &[u8]| sample.less(a, b);
         let wanted: Vec<&Row> =
-            rows.iter().filter(|r| r.0.starts_with(prefix) && !less(&r.0, &key)).collect();
+            rows.iter().filter(|(own, _)| own.starts_with(prefix) && !less(own, &key)).collect();
         for row in wanted {
             let story = format!("prefix seek({}) same={same}", show(&key));
             stands(&iter, std::slice::from_ref(row), Some(0), &story)?;

@@ -139,9 +139,9 @@ impl<'a> Play<'a> {
                     break;
                 }
             }
-            let panics = self.outside.executor.panics();
-            if panics.0 > 0 {
-                return Err(format!("{}, line {line}: a job panicked: {:?}", scene.name, panics.1));
+            let (panics, first) = self.outside.executor.panics();
+            if panics > 0 {
+                return Err(format!("{}, line {line}: a job panicked: {first:?}", scene.name));
             }
         }
         Ok(())

@@ -416,9 +416,9 @@ impl Run {
         if let Some(error) = self.db().engine().background_error() {
             return Err(format!("background error: {error}"));
         }
-        let panics = self.env.executor.panics();
-        if panics.0 > 0 {
-            return Err(format!("{} jobs panicked: {:?}", panics.0, panics.1));
+        let (panics, first) = self.env.executor.panics();
+        if panics > 0 {
+            return Err(format!("{panics} jobs panicked: {first:?}"));
         }
         let families = self.families();
         let of = |family: &Family| FamilyDescriptor::new(family.name(), self.options.family.clone());

@@ -54,7 +54,8 @@ fn memory(db: &Database) -> Option<Finding> {
 fn flushes(db: &Database, reason: &str) -> (u64, u64, f64) {
     let count = db.log.flush_reasons.get(reason).copied().unwrap_or(0);
     let jobs = db.log.jobs_of(JobKind::Flush);
-    (count, db.log.flush_reasons.values().sum(), db.log.written().0 as f64 / jobs.max(1) as f64)
+    let (flushed_bytes, _) = db.log.written();
+    (count, db.log.flush_reasons.values().sum(), flushed_bytes as f64 / jobs.max(1) as f64)
 }
 
 /// Returns true if most flushes have this reason and their files are small.

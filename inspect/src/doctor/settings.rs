@@ -94,7 +94,7 @@ fn restart_interval(facts: &Facts<'_>) -> Option<Finding> {
     let interval = facts.number("block_restart_interval")?;
     let tables = facts.family.files.iter().filter_map(|file| file.stats.as_ref());
     let (entries, keys) =
-        tables.fold((0, 0), |sum, stats| (sum.0 + stats.entries, sum.1 + stats.raw_key_bytes));
+        tables.fold((0, 0), |(entries, keys), stats| (entries + stats.entries, keys + stats.raw_key_bytes));
     // Short keys share no long prefix.
     if interval != 1.0 || entries < 1000 || keys < entries.saturating_mul(16) {
         return None;

@@ -47,10 +47,10 @@ pub(super) fn database(db: &Database) -> Vec<Finding> {
 fn stalls(db: &Database) -> Vec<Finding> {
     let mut sums: BTreeMap<(&str, &str), (u64, u64)> = BTreeMap::new();
     for stall in &db.log.stalls {
-        let sum = sums.entry((stall.family.as_str(), stall.cause.as_str())).or_default();
+        let (delayed, stopped) = sums.entry((stall.family.as_str(), stall.cause.as_str())).or_default();
         match stall.kind {
-            StallKind::Delayed => sum.0 += 1,
-            StallKind::Stopped => sum.1 += 1,
+            StallKind::Delayed => *delayed += 1,
+            StallKind::Stopped => *stopped += 1,
         }
     }
     let mut out = Vec::new();

@@ -237,7 +237,8 @@ fn read_range(env: &Env, path: &std::path::Path, from: u64, size: u64) -> Result
 pub fn parse(text: &str) -> InfoLog {
     let mut parser = Parser::default();
     parser.text(text);
-    parser.finish().0
+    let (log, _) = parser.finish();
+    log
 }
 
 /// A job that started.

@@ -232,7 +232,7 @@ fn families(recovered: &Recovered, db: &mut Database) {
 }
 
 fn fill(record: &FamilyRecord, order: &Order, family: &mut Family) {
-    let user = |key: &[u8]| base::key::split(key).0.to_vec();
+    let user = |key: &[u8]| base::key::user_key(key).to_vec();
     let mut bounds: Vec<Vec<u8>> =
         record.files.values().flat_map(|f| [user(&f.smallest), user(&f.largest)]).collect();
     bounds.sort_by(|a, b| order.compare(a, b));
@@ -270,14 +270,15 @@ fn fill(record: &FamilyRecord, order: &Order, family: &mut Family) {
     let linked = record.files.values().filter_map(|f| f.oldest_blob_file_number).min();
     for blob in record.blobs.values() {
         let garbage = record.blob_garbage.get(&blob.blob_file_number).copied().unwrap_or((0, 0));
-        let is_live =
-            linked.is_some_and(|oldest| blob.blob_file_number >= oldest) && garbage.0 < blob.total_blob_count;
+        let (garbage_blobs, garbage_bytes) = garbage;
+        let is_live = linked.is_some_and(|oldest| blob.blob_file_number >= oldest)
+            && garbage_blobs < blob.total_blob_count;
         if is_live {
             family.blobs.push(BlobFile {
                 number: blob.blob_file_number.get(),
                 blobs: blob.total_blob_count,
                 bytes: blob.total_blob_bytes,
-                garbage_bytes: garbage.1,
+                garbage_bytes,
             });
         }
     }
@@ -288,9 +289,10 @@ fn fill(record: &FamilyRecord, order: &Order, family: &mut Family) {
 fn spread(files: &mut [SstFile], bounds: usize) {
     let mut change = vec![0.0; bounds + 1];
     for file in files.iter() {
-        let intervals = f64::from(file.span.1.saturating_sub(file.span.0).max(1));
-        change[file.span.0 as usize] += file.size as f64 / intervals;
-        change[(file.span.1.max(file.span.0 + 1) as usize).min(bounds)] -= file.size as f64 / intervals;
+        let (first, last) = file.span;
+        let intervals = f64::from(last.saturating_sub(first).max(1));
+        change[first as usize] += file.size as f64 / intervals;
+        change[(last.max(first + 1) as usize).min(bounds)] -= file.size as f64 / intervals;
     }
     let (mut density, mut place) = (0.0, 0.0);
     let mut places = Vec::with_capacity(bounds + 1);
@@ -305,7 +307,8 @@ fn spread(files: &mut [SstFile], bounds: usize) {
         (place / whole * f64::from(AXIS)) as u32
     };
     for file in files {
-        file.span = (of(file.span.0), of(file.span.1));
+        let (first, last) = file.span;
+        file.span = (of(first), of(last));
     }
 }
 

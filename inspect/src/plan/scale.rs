@@ -100,16 +100,18 @@ fn levels(
     };
     let (mut new, grown): (Vec<_>, Vec<_>) = if setting.pick.level_compaction_dynamic_level_bytes {
         // The new levels are above the first level with data.
-        let above =
-            |n: i32| times((first.0.wrapping_sub(n as usize), first.1, first.2), factor.powi(steps - n));
+        let (level, files, bytes) = first;
+        let above = |n: i32| times((level.wrapping_sub(n as usize), files, bytes), factor.powi(steps - n));
         ((1..=steps).map(above).collect(), below.into_iter().map(|level| times(level, whole)).collect())
     } else {
-        let last = below[below.len() - 1];
-        let before = if below.len() > 1 { below[below.len() - 2] } else { (0, first.1, first.2) };
-        let above = |n: i32| times((before.0 + n as usize, before.1, before.2), factor.powi(n));
+        let (last_level, last_files, last_bytes) = below[below.len() - 1];
+        let (_, first_files, first_bytes) = first;
+        let before = if below.len() > 1 { below[below.len() - 2] } else { (0, first_files, first_bytes) };
+        let (level, files, bytes) = before;
+        let above = |n: i32| times((level + n as usize, files, bytes), factor.powi(n));
         let mut new: Vec<_> = below[..below.len() - 1].to_vec();
         new.extend((1..=steps).map(above));
-        (new, vec![times((last.0 + steps as usize, last.1, last.2), whole)])
+        (new, vec![times((last_level + steps as usize, last_files, last_bytes), whole)])
     };
     new.extend(grown);
     let num_levels = setting.pick.num_levels;

@@ -209,7 +209,7 @@ impl Control {
         self.snapshots.clear();
         let found = scan(&family)?;
         let keys: BTreeSet<Vec<u8>> =
-            found.keys().cloned().chain(self.state[at].rows().into_iter().map(|row| row.0)).collect();
+            found.keys().cloned().chain(self.state[at].rows().into_iter().map(|(key, _)| key)).collect();
         for key in keys {
             let (now, before) = (found.get(&key), self.state[at].get(&key));
             if now.map(Vec::as_slice) == before {

@@ -176,11 +176,11 @@ impl Entities {
             }
             2 => {
                 iter.seek(&target);
-                (rows.partition_point(|row| *row.0 < target), true)
+                (rows.partition_point(|(key, _)| **key < target), true)
             }
             _ => {
                 iter.seek_for_prev(&target);
-                (rows.partition_point(|row| *row.0 <= target).wrapping_sub(1), false)
+                (rows.partition_point(|(key, _)| **key <= target).wrapping_sub(1), false)
             }
         };
         loop {

@@ -151,7 +151,7 @@ impl Indexed {
             ..options
         };
         let base = self.families[at].iter_with(bounded).map_err(told("iter"))?;
-        let inside: Vec<_> = rows.into_iter().filter(|row| lower <= row.0 && row.0 < upper).collect();
+        let inside: Vec<_> = rows.into_iter().filter(|(key, _)| lower <= *key && *key < upper).collect();
         let mut over = self.batch.iter_over_base(&self.families[at], base, Some(lower), Some(upper));
         walk("iter_over_base", &mut over, &inside, chance)?;
         self.records(at)

@@ -224,8 +224,8 @@ fn walk(
 ) -> Result<(), String> {
     for _ in 0..3 {
         let target = key(chance);
-        let from = rows.partition_point(|row| row.0 < target);
-        let upto = rows.partition_point(|row| row.0 <= target);
+        let from = rows.partition_point(|(key, _)| *key < target);
+        let upto = rows.partition_point(|(key, _)| *key <= target);
         let (name, mut at) = match chance.below(4) {
             0 => {
                 cursor.to_first();

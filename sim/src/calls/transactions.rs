@@ -153,9 +153,10 @@ impl Transactions {
         self.families = families.map_err(told("family"))?;
         let (identity, session) = (base.identity().to_string(), base.session_id().to_string());
         self.base = Some(base);
-        if !self.ids.0.is_empty() {
-            same("identity", &identity, &self.ids.0)?;
-            same("a session is used again", &(session == self.ids.1), &false)?;
+        let (old_identity, old_session) = &self.ids;
+        if !old_identity.is_empty() {
+            same("identity", &identity, old_identity)?;
+            same("a session is used again", &(session == *old_session), &false)?;
         }
         self.ids = (identity, session);
         Ok(())

@@ -58,9 +58,9 @@ impl World {
             let (durable, len) = (self.history.durable, self.history.states.len());
             self.story.tell(format!("  {op:?}: {outcome:?}; durable {durable} of {len}"));
         }
-        let panics = self.machine.env.executor.panics();
-        if panics.0 > 0 {
-            return Err(format!("a job panicked: {:?}", panics.1));
+        let (panics, first) = self.machine.env.executor.panics();
+        if panics > 0 {
+            return Err(format!("a job panicked: {first:?}"));
         }
         Ok(match outcome {
             Ok(()) => Ended::Well,

@@ -151,12 +151,12 @@ impl World {
                     let missing: Vec<String> = want
                         .iter()
                         .filter(|r| !got.contains(r))
-                        .map(|r| format!("-{}={}", r.0.escape_ascii(), short(&r.1)))
+                        .map(|(key, value)| format!("-{}={}", key.escape_ascii(), short(value)))
                         .collect();
                     let extra: Vec<String> = got
                         .iter()
                         .filter(|r| !want.contains(r))
-                        .map(|r| format!("+{}={}", r.0.escape_ascii(), short(&r.1)))
+                        .map(|(key, value)| format!("+{}={}", key.escape_ascii(), short(value)))
                         .collect();
                     words.push_str(&format!(
                         "\n  {name} against {which}: {} {}",

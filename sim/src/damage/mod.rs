@@ -127,7 +127,8 @@ impl Tally {
             let list = Class::ALL.map(|c| format!("\"{}\": {}", c.name(), of(c)));
             format!("{{{}}}", list.join(", "))
         };
-        let mut rows: Vec<_> = self.counts.keys().map(|k| (k.0, k.1, k.2)).collect();
+        let mut rows: Vec<_> =
+            self.counts.keys().map(|(fixture, kind, file, _)| (*fixture, *kind, *file)).collect();
         rows.dedup();
         let rows: Vec<String> = rows
             .into_iter()

@@ -157,9 +157,9 @@ fn look(
         // proves the end of the MANIFEST.
         audit::leftovers(&again, &*outside.env.fs, Path::new("/db"))
     });
-    let panics = outside.executor.panics();
+    let (panics, first) = outside.executor.panics();
     match held {
-        _ if panics.0 > 0 => Outcome::Panicked(format!("a job: {}", panics.1.unwrap_or_default())),
+        _ if panics > 0 => Outcome::Panicked(format!("a job: {}", first.unwrap_or_default())),
         Ok(()) => Outcome::Rows(found),
         Err(words) => Outcome::Wrong(words),
     }

@@ -88,7 +88,8 @@ fn one(file: &SstFile, lane: usize, now: u64, is_compacting: bool) -> Markup {
 fn cells(files: &[&SstFile]) -> Markup {
     let mut bytes = vec![0_u64; CELLS as usize];
     for file in files {
-        let cell = file.span.0 / (AXIS / CELLS);
+        let (first, _) = file.span;
+        let cell = first / (AXIS / CELLS);
         bytes[cell.min(CELLS - 1) as usize] += file.size;
     }
     let most = bytes.iter().max().copied().unwrap_or(1).max(1);
@@ -106,9 +107,9 @@ fn cells(files: &[&SstFile]) -> Markup {
 }
 
 /// Returns x and width of a key range. Each file has a visible width.
-fn place(span: (u32, u32)) -> (f64, f64) {
+fn place((first, last): (u32, u32)) -> (f64, f64) {
     let at = |place: u32| f64::from(place) / f64::from(AXIS) * (WIDTH - 4.0);
-    let (x, end) = (at(span.0), at(span.1));
+    let (x, end) = (at(first), at(last));
     (x, (end - x).max(3.0))
 }
 

@@ -131,11 +131,12 @@ fn sizes(before: &Database, after: &Database) -> Markup {
             } }
             tbody {
                 @for place in all.iter().take(ROWS_MAX) {
+                    @let (family, level) = place;
                     @let (old_bytes, old_files) = old.get(*place).copied().unwrap_or_default();
                     @let (new_bytes, new_files) = new.get(*place).copied().unwrap_or_default();
                     tr {
-                        th scope="row" { (place.0) }
-                        td { @match place.1 { Some(level) => { "L" (level) }, None => "all" } }
+                        th scope="row" { (family) }
+                        td { @match level { Some(level) => { "L" (level) }, None => "all" } }
                         (number(words::bytes(old_bytes)))
                         (number(words::bytes(new_bytes)))
                         (number(difference(old_bytes, new_bytes)))
@@ -168,16 +169,16 @@ fn files(before: &Database, after: &Database) -> Markup {
         files.map(|file| (file.number, file.size)).collect()
     };
     let (old, new) = (numbers(before), numbers(after));
-    let (mut came, mut went) = ((0_u64, 0_u64), (0_u64, 0_u64));
-    for size in new.iter().filter(|(number, _)| !old.contains_key(number)).map(|(_, size)| size) {
-        came = (came.0 + 1, came.1 + size);
-    }
-    for size in old.iter().filter(|(number, _)| !new.contains_key(number)).map(|(_, size)| size) {
-        went = (went.0 + 1, went.1 + size);
-    }
+    // Returns the number and the bytes of the files that are only in `these`.
+    let only = |these: &BTreeMap<u64, u64>, others: &BTreeMap<u64, u64>| -> (u64, u64) {
+        let missing = these.iter().filter(|(number, _)| !others.contains_key(number));
+        missing.fold((0, 0), |(files, bytes), (_, size)| (files + 1, bytes + size))
+    };
+    let (new_files, new_bytes) = only(&new, &old);
+    let (removed_files, removed_bytes) = only(&old, &new);
     html! {
-        p { "New: " (words::of(came.0, "SST file")) " with " (words::bytes(came.1)) ". Removed: "
-            (words::of(went.0, "SST file")) " with " (words::bytes(went.1)) "." }
+        p { "New: " (words::of(new_files, "SST file")) " with " (words::bytes(new_bytes)) ". Removed: "
+            (words::of(removed_files, "SST file")) " with " (words::bytes(removed_bytes)) "." }
     }
 }
 
@@ -196,9 +197,10 @@ fn options(before: &Database, after: &Database) -> Markup {
                 } }
                 tbody {
                     @for name in changed.iter().take(ROWS_MAX) {
+                        @let (owner, option) = name;
                         tr {
-                            th scope="row" { code { (name.1) } }
-                            td { (name.0) }
+                            th scope="row" { code { (option) } }
+                            td { (owner) }
                             td class="key" { (old.get(*name).map_or("not set", String::as_str)) }
                             td class="key" { (new.get(*name).map_or("not set", String::as_str)) }
                         }

@@ -68,9 +68,9 @@ fn shares(db: &Database) -> BTreeMap<Key<'_>, (u64, u64)> {
         for file in &family.files {
             let oldest = if file.oldest == 0 { file.created } else { file.oldest };
             let key = (family.name.as_str(), file.level, age(oldest, db.taken_at), file.temperature);
-            let sum = sums.entry(key).or_default();
-            sum.0 += 1;
-            sum.1 += file.size;
+            let (files, bytes) = sums.entry(key).or_default();
+            *files += 1;
+            *bytes += file.size;
         }
     }
     sums

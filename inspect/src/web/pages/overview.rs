@@ -121,8 +121,11 @@ fn largest(view: &View<'_>) -> Markup {
 }
 
 fn size(db: &Database) -> Markup {
-    let (entries, deletions) =
-        db.families.iter().map(Family::entries).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+    let (entries, deletions) = db
+        .families
+        .iter()
+        .map(Family::entries)
+        .fold((0, 0), |(entries, deletions), (more, deleted)| (entries + more, deletions + deleted));
     let wal = db.bytes_of(FileKind::Wal);
     html! {
         @if db.source == Source::InfoLog {

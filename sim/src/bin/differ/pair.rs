@@ -230,7 +230,8 @@ impl Pair {
     pub fn options(&self) -> String {
         let mut text = format!("database: {}\n", self.opening.db);
         for family in &self.families {
-            text.push_str(&format!("{}: {}\n", family.name, self.opening.family(&family.name).0));
+            let (options, _) = self.opening.family(&family.name);
+            text.push_str(&format!("{}: {options}\n", family.name));
         }
         text
     }
@@ -420,7 +421,7 @@ impl Pair {
             Op::FlushWal(sync) => self.both(|| "flush_wal".to_string(), |s| s.flush_wal(*sync)).map(|_| ()),
             Op::Compact { family, range, how } => {
                 let at = self.at(*family);
-                let (a, b) = (range.as_ref().map(|r| r.0.as_slice()), range.as_ref().map(|r| r.1.as_slice()));
+                let (a, b) = range.as_ref().map(|(a, b)| (a.as_slice(), b.as_slice())).unzip();
                 self.both(|| "compact".to_string(), |s| s.compact(at, a, b, *how)).map(|_| ())
             }
             Op::Settle(n) => self.settle(*n),

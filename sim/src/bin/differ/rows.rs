@@ -84,7 +84,7 @@ pub const NAMES: &[(&str, &str)] = &[
 
 /// Returns the merge operator of a column family, or an empty text if the column family has none.
 pub fn operator(name: &str) -> &'static str {
-    NAMES.iter().find(|n| n.0 == name).map_or("", |n| n.1)
+    NAMES.iter().find(|(own, _)| *own == name).map_or("", |(_, operator)| operator)
 }
 
 fn more(out: &mut String, rows: &[(&str, &[&str])], chance: &mut Chance) {

@@ -185,9 +185,9 @@ impl Life<'_> {
                 let (ours, theirs) = self.both()?;
                 let ours = our(ours.flush());
                 watch::enter(false);
-                let answers = (ours, their(theirs.flush()));
+                let (ours, theirs) = (ours, their(theirs.flush()));
                 watch::leave();
-                self.same("flush", &answers.0, &answers.1)
+                self.same("flush", &ours, &theirs)
             }
             96..98 => self.crash(),
             _ => self.reopen(),
@@ -202,8 +202,8 @@ impl Life<'_> {
         let (ours, theirs) = self.both()?;
         let ours = our(ours.begin_with(&WriteOptions::default(), &own))?;
         let mut theirs = theirs.begin_with(Writing::default(), set_snapshot);
-        let named = (our(ours.set_name(&name)), their(theirs.set_name(&name)));
-        self.same(&format!("{slot}: begin, snapshot {set_snapshot}"), &named.0, &named.1)?;
+        let (ours_named, theirs_named) = (our(ours.set_name(&name)), their(theirs.set_name(&name)));
+        self.same(&format!("{slot}: begin, snapshot {set_snapshot}"), &ours_named, &theirs_named)?;
         self.slots[slot] = Some(Pair { ours, theirs, prepared: false, save_points: 0 });
         Ok(())
     }
@@ -236,19 +236,19 @@ impl Life<'_> {
         match draw {
             0..34 => {
                 let value = self.chance.bytes(1 + draw as usize);
-                let answers = (our(pair.ours.put(&key, &value)), their(pair.theirs.put(&key, &value)));
+                let (ours, theirs) = (our(pair.ours.put(&key, &value)), their(pair.theirs.put(&key, &value)));
                 let what = format!("{slot}: put {text} = {}", value.escape_ascii());
-                self.same(&what, &answers.0, &answers.1)
+                self.same(&what, &ours, &theirs)
             }
             34..44 => {
-                let answers = (our(pair.ours.delete(&key)), their(pair.theirs.delete(&key)));
-                self.same(&format!("{slot}: delete {text}"), &answers.0, &answers.1)
+                let (ours, theirs) = (our(pair.ours.delete(&key)), their(pair.theirs.delete(&key)));
+                self.same(&format!("{slot}: delete {text}"), &ours, &theirs)
             }
             44..52 if self.policy != TxnDbWritePolicy::WriteUnprepared => {
                 let operand = format!("m{}", self.compared).into_bytes();
-                let answers =
+                let (ours, theirs) =
                     (our(pair.ours.merge(&key, &operand)), their(pair.theirs.merge(&key, &operand)));
-                self.same(&format!("{slot}: merge {text}"), &answers.0, &answers.1)
+                self.same(&format!("{slot}: merge {text}"), &ours, &theirs)
             }
             52..58 => {
                 pair.ours.set_save_point();
@@ -264,9 +264,9 @@ impl Life<'_> {
                 self.same(&format!("{slot}: rollback to save point"), &ours, &theirs)
             }
             64..72 => {
-                let answers = (our(pair.ours.prepare()), their(pair.theirs.prepare()));
-                pair.prepared = answers.0.is_ok();
-                self.same(&format!("{slot}: prepare"), &answers.0, &answers.1)
+                let (ours, theirs) = (our(pair.ours.prepare()), their(pair.theirs.prepare()));
+                pair.prepared = ours.is_ok();
+                self.same(&format!("{slot}: prepare"), &ours, &theirs)
             }
             _ => self.read(slot, pair),
         }
@@ -307,9 +307,10 @@ impl Life<'_> {
     fn put(&mut self) -> Result<(), String> {
         let (key, value) = (self.key(), self.chance.bytes(8));
         let (ours, theirs) = self.both()?;
-        let answers = (our(ours.put(&key, &value)), their(theirs.put(&key, &value, Writing::default())));
+        let (ours, theirs) =
+            (our(ours.put(&key, &value)), their(theirs.put(&key, &value, Writing::default())));
         let what = format!("put {} = {}", key.escape_ascii(), value.escape_ascii());
-        self.same(&what, &answers.0, &answers.1)
+        self.same(&what, &ours, &theirs)
     }
 
     fn get(&mut self) -> Result<(), String> {
@@ -355,11 +356,11 @@ impl Life<'_> {
         let (our_names, their_names) = (ours.iter().map(|t| t.name()).collect::<Vec<_>>(), names(&theirs));
         self.same("prepared transactions", &our_names, &their_names)?;
         for (ours, mut theirs) in ours.into_iter().zip(theirs) {
-            let (what, answers) = match self.chance.percent(50) || !self.rolls_back() {
+            let (what, (ours, theirs)) = match self.chance.percent(50) || !self.rolls_back() {
                 true => ("commit", (our(ours.commit()), their(theirs.commit()))),
                 false => ("rollback", (our(ours.rollback()), their(theirs.rollback()))),
             };
-            self.same(&format!("{what} after the crash"), &answers.0, &answers.1)?;
+            self.same(&format!("{what} after the crash"), &ours, &theirs)?;
         }
         Ok(())
     }
@@ -368,11 +369,11 @@ impl Life<'_> {
     fn reopen(&mut self) -> Result<(), String> {
         for slot in 0..SLOTS {
             let Some(mut pair) = self.slots[slot].take() else { continue };
-            let (what, answers) = match self.rolls_back() {
+            let (what, (ours, theirs)) = match self.rolls_back() {
                 true => ("rollback", (our(pair.ours.rollback()), their(pair.theirs.rollback()))),
                 false => ("commit", (our(pair.ours.commit()), their(pair.theirs.commit()))),
             };
-            self.same(&format!("{slot}: {what} before the close"), &answers.0, &answers.1)?;
+            self.same(&format!("{slot}: {what} before the close"), &ours, &theirs)?;
         }
         self.open = None;
         self.tell("reopen".to_string());

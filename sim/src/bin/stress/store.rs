@@ -43,12 +43,12 @@ impl Kind {
 
     /// Returns the kind with this name, if there is one.
     pub fn parse(name: &str) -> Option<Kind> {
-        Self::NAMES.iter().find(|named| named.1 == name).map(|named| named.0)
+        Self::NAMES.iter().find(|(_, own)| *own == name).map(|(kind, _)| *kind)
     }
 
     /// Returns the name of the kind. The name is also the name of the directory.
     pub fn name(self) -> &'static str {
-        Self::NAMES.iter().find(|named| named.0 == self).map_or("plain", |named| named.1)
+        Self::NAMES.iter().find(|(kind, _)| *kind == self).map_or("plain", |(_, name)| name)
     }
 
     /// Draws a kind. Half of the databases have no transactions.

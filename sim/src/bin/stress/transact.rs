@@ -57,7 +57,7 @@ impl Worker<'_> {
             }
             End::Rollback => {
                 if self.told("rollback", transaction.rollback())?.is_some() {
-                    keys.iter().for_each(|k| self.slots.cancel(k.0, k.1));
+                    keys.iter().for_each(|(family, key, _)| self.slots.cancel(*family, *key));
                 }
                 Ok(())
             }
@@ -110,11 +110,11 @@ impl Worker<'_> {
         let done = transaction.commit();
         // Optimistic validation looks into memtables, and flushed memtables may be gone. Nothing is written then.
         if !self.epoch.store.prepares() && done.as_ref().is_err_and(|e| e.kind() == Kind::TryAgain) {
-            keys.iter().for_each(|k| self.slots.cancel(k.0, k.1));
+            keys.iter().for_each(|(family, key, _)| self.slots.cancel(*family, *key));
             return Ok(());
         }
         if self.told("commit", done)?.is_some() {
-            keys.iter().for_each(|k| self.slots.settle(k.0, k.1));
+            keys.iter().for_each(|(family, key, _)| self.slots.settle(*family, *key));
         }
         Ok(())
     }

@@ -199,11 +199,12 @@ pub fn verify(families: &[Family], thread: usize, slots: &mut Expected) -> Resul
         rows.reverse();
         for key in 0..KEYS {
             let name = name(thread, key);
-            let found = if rows.last().is_some_and(|r| r.0 == name.as_bytes()) { rows.pop() } else { None };
+            let found =
+                if rows.last().is_some_and(|(key, _)| key == name.as_bytes()) { rows.pop() } else { None };
             slots.resolve(family, key, found.as_ref().map(|r| r.1.as_slice()))?;
         }
-        if let Some(row) = rows.pop() {
-            return Err(format!("an entry that no thread wrote: {}", row.0.escape_ascii()));
+        if let Some((key, _)) = rows.pop() {
+            return Err(format!("an entry that no thread wrote: {}", key.escape_ascii()));
         }
     }
     Ok(())
@@ -296,7 +297,7 @@ impl Worker<'_> {
                     })
                     .collect();
                 keys.sort();
-                keys.dedup_by_key(|k| (k.0, k.1));
+                keys.dedup_by_key(|(family, key, _)| (*family, *key));
                 self.write(&keys)
             }
             660..690 => self.delete_range(family, key),
@@ -327,7 +328,11 @@ impl Worker<'_> {
 
     /// Puts and deletes distinct keys in one batch or in one transaction. Skips keys whose slot is open.
     fn write(&mut self, keys: &[(usize, usize, bool)]) -> Result<(), String> {
-        let keys: Vec<_> = keys.iter().filter(|k| !self.slots.slot(k.0, k.1).is_open()).copied().collect();
+        let keys: Vec<_> = keys
+            .iter()
+            .filter(|(family, key, _)| !self.slots.slot(*family, *key).is_open())
+            .copied()
+            .collect();
         if self.epoch.store.has_transactions() && self.chance.percent(60) {
             return self.transact(&keys);
         }
@@ -343,7 +348,7 @@ impl Worker<'_> {
         }
         let options = WriteOptions { sync: self.chance.percent(2), ..WriteOptions::default() };
         if self.told("write", self.epoch.store.write_with(batch, &options))?.is_some() {
-            keys.iter().for_each(|k| self.slots.settle(k.0, k.1));
+            keys.iter().for_each(|(family, key, _)| self.slots.settle(*family, *key));
         }
         Ok(())
     }
@@ -399,7 +404,8 @@ impl Worker<'_> {
         rows.reverse();
         for key in 0..KEYS {
             let name = name(self.thread, key);
-            let found = if rows.last().is_some_and(|r| r.0 == name.as_bytes()) { rows.pop() } else { None };
+            let found =
+                if rows.last().is_some_and(|(key, _)| key == name.as_bytes()) { rows.pop() } else { None };
             let way = if backward { "backward" } else { "forward" };
             self.slots
                 .check(family, key, found.as_ref().map(|r| r.1.as_slice()))

@@ -294,7 +294,7 @@ impl Copies {
         self.mark = None;
         self.families[at].clip(&begin, &end).map_err(told("clip"))?;
         let inside: Vec<_> =
-            self.state[at].rows().into_iter().filter(|row| begin <= row.0 && row.0 < end).collect();
+            self.state[at].rows().into_iter().filter(|(key, _)| begin <= *key && *key < end).collect();
         self.state[at] = Model::default();
         inside.iter().for_each(|(key, value)| self.state[at].put(key, value));
         Ok(())

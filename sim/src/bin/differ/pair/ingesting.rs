@@ -19,7 +19,7 @@ impl Pair {
         self.ingested += 1;
         let name = |engine: &str| self.dirs[0].with_file_name(format!("{engine}-{}.sst", self.ingested));
         let files: [PathBuf; 2] = [name("ingested"), name("ingested-too")];
-        let text = self.opening.family(&self.families[at].name).0;
+        let (text, _) = self.opening.family(&self.families[at].name);
         let writer = &self.sides[usize::from(!by_ours)];
         writer
             .write_file(&files[0], &text, &entries)
