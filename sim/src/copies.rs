@@ -16,7 +16,7 @@ use env::clock::ManualClock;
 use env::hook::Hooked;
 use env::memory::MemoryFs;
 
-use crate::every::{Fault, Place, Recorded, Strike, Watch, survivors};
+use crate::every::{Copies, Fault, Place, Recorded, Strike, Watch, survivors};
 use crate::play::{Mark, Outside};
 
 /// One operation and its check.
@@ -41,7 +41,7 @@ pub struct Tried {
 /// # Errors
 /// The first state in which the check fails, with the call and the survivors that lead to the state.
 pub fn every_crash(operation: &Operation<'_>) -> Result<Tried, String> {
-    let (done, watch, _) = run(operation, true, None);
+    let (done, watch, _) = run(operation, Copies::Kept, None);
     done?;
     let places = watch.hook().places();
     let calls = watch.hook().ops().len();
@@ -51,7 +51,7 @@ pub fn every_crash(operation: &Operation<'_>) -> Result<Tried, String> {
     }
     for call in 1..=calls as u64 {
         let fault = Fault { call, strike: Strike::Errno(5), for_good: false };
-        let (done, watch, disk) = run(operation, false, Some(fault));
+        let (done, watch, disk) = run(operation, Copies::None, Some(fault));
         let step = watch.hook().mark().step;
         for left in ["synced", "all"] {
             let disk = disk.fork(clock());
@@ -91,10 +91,10 @@ fn clock() -> Arc<ManualClock> {
 
 type Ran = (Result<(), String>, Arc<Hooked<Watch>>, MemoryFs);
 
-fn run(operation: &Operation<'_>, keep: bool, fault: Option<Fault>) -> Ran {
+fn run(operation: &Operation<'_>, copies: Copies, fault: Option<Fault>) -> Ran {
     let clock = clock();
     let disk = MemoryFs::new(clock.clone());
-    let watch = Watch::around(&disk, &clock, keep, fault);
+    let watch = Watch::around(&disk, &clock, copies, fault);
     let outside = Outside::new(watch.clone(), clock, 7);
     crate::every::bound(&outside, &watch, "an operation on copies");
     let hook = watch.hook().clone();

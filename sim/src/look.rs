@@ -102,7 +102,7 @@ fn family_reads(
 ) -> Checked {
     let rows = state.rows(family.name(), sample.reverse);
     let read = match kind {
-        0 => scan(family, &rows, options, chance.percent(50)),
+        0 => scan(family, &rows, options, if chance.percent(50) { Way::Backward } else { Way::Forward }),
         1 => gets(family, &rows, &options, chance, keys),
         2 => multi_get(family, &rows, &options, chance, keys),
         3 if sample.prefix.is_some() => {
@@ -119,15 +119,22 @@ fn family_reads(
 
 /// Compares every row of every column family: forward, backward and by key.
 pub fn all(db: &Db, state: &State, reverse: bool, snapshot: Option<&Snapshot>) -> Checked {
-    everything(db, state, reverse, snapshot, true)
+    everything(db, state, reverse, snapshot, &[Way::Forward, Way::Backward])
 }
 
 /// Compares every row of every column family backward and by key. The caller took the state from a forward scan.
 pub fn all_but_forward(db: &Db, state: &State, reverse: bool) -> Checked {
-    everything(db, state, reverse, None, false)
+    everything(db, state, reverse, None, &[Way::Backward])
 }
 
-fn everything(db: &Db, state: &State, reverse: bool, snapshot: Option<&Snapshot>, forward: bool) -> Checked {
+/// The direction of a scan of all rows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Forward,
+    Backward,
+}
+
+fn everything(db: &Db, state: &State, reverse: bool, snapshot: Option<&Snapshot>, scans: &[Way]) -> Checked {
     for family in db.families() {
         let rows = state.rows(family.name(), reverse);
         let options = ReadOptions {
@@ -137,10 +144,9 @@ fn everything(db: &Db, state: &State, reverse: bool, snapshot: Option<&Snapshot>
         };
         let options = stamp::reading(&family, u64::MAX, options);
         let told = |e: String| format!("family {} of {} rows: {e}", family.name(), rows.len());
-        if forward {
-            scan(&family, &rows, options.clone(), false).map_err(told)?;
+        for way in scans {
+            scan(&family, &rows, options.clone(), *way).map_err(told)?;
         }
-        scan(&family, &rows, options.clone(), true).map_err(told)?;
         for (key, value) in &rows {
             get(&family, key, Some(value), &options).map_err(told)?;
         }
@@ -287,9 +293,9 @@ fn stands(iter: &Iter, rows: &[Row], at: Option<usize>, after: &str) -> Checked 
     }
 }
 
-fn scan(family: &Family, rows: &[Row], options: ReadOptions, backward: bool) -> Checked {
+fn scan(family: &Family, rows: &[Row], options: ReadOptions, way: Way) -> Checked {
     let mut iter = family.iter_with(options).map_err(|e| format!("making an iterator: {e}"))?;
-    if backward {
+    if way == Way::Backward {
         iter.seek_to_last();
         for i in (0..rows.len()).rev() {
             stands(&iter, rows, Some(i), "scan back")?;

@@ -17,10 +17,10 @@ mod reads;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ironstone::{
-    Db, Family, Kind, OccLockBuckets, OccValidationPolicy, OptimisticTransactionDb,
+    Db, Family, Kind, LockMode, OccLockBuckets, OccValidationPolicy, OptimisticTransactionDb,
     OptimisticTransactionDbOptions, OptimisticTransactionOptions, Options, ReadOptions, Snapshot,
     Transaction, TransactionDb, TransactionDbOptions, TransactionOptions, TransactionState, TxnDbWritePolicy,
-    WriteBatch, WriteOptions,
+    Validation, WriteBatch, WriteOptions,
 };
 use testkit::chance::Chance;
 
@@ -204,9 +204,9 @@ impl Transactions {
     }
 
     /// Returns true if the lock table grants a key to a running transaction, or to a plain write (`None`).
-    fn grants(&self, to: Option<usize>, key: &Key, exclusive: bool) -> bool {
+    fn grants(&self, to: Option<usize>, key: &Key, mode: LockMode) -> bool {
         let others = self.running.iter().enumerate().filter(|(at, _)| Some(*at) != to);
-        !self.is_pessimistic() || others.into_iter().all(|(_, other)| !other.own.blocks(key, exclusive))
+        !self.is_pessimistic() || others.into_iter().all(|(_, other)| !other.own.blocks(key, mode))
     }
 
     /// Returns true if a recovered transaction writes the key. Other transactions may use the key after this
@@ -235,7 +235,7 @@ impl Transactions {
         &mut self,
         at: usize,
         key: &Key,
-        (by, exclusive): (Use, bool),
+        (by, mode): (Use, LockMode),
         what: &str,
         done: ironstone::Result<()>,
         expected: Result<(), Kind>,
@@ -245,7 +245,7 @@ impl Transactions {
             && self.flushed
             && self.is_absent_then_and_now(key, snapshot)
         {
-            self.running[at].own.track(key, by, exclusive, snapshot);
+            self.running[at].own.track(key, by, mode, snapshot);
             return Ok(true);
         }
         agree(what, done, expected)?;
@@ -261,15 +261,22 @@ impl Transactions {
     }
 
     /// Returns the expected answer to the tracking of a key. If the answer is `Ok`, records the key as tracked.
-    fn track(&mut self, at: usize, key: &Key, by: Use, exclusive: bool, checked: bool) -> Result<(), Kind> {
-        let (granted, commits) = (self.grants(Some(at), key, exclusive), self.commits);
-        let changed = self.changed_at(key);
-        let pessimistic = self.is_pessimistic();
+    fn track(
+        &mut self,
+        at: usize,
+        key: &Key,
+        by: Use,
+        mode: LockMode,
+        check: Validation,
+    ) -> Result<(), Kind> {
+        let (granted, commits) = (self.grants(Some(at), key, mode), self.commits);
+        let (changed, pessimistic) = (self.changed_at(key), self.is_pessimistic());
+        let checked = check == Validation::Check;
         let own = &mut self.running[at].own;
         if !pessimistic {
             if checked {
                 own.take_wished_snapshot(commits);
-                own.track(key, by, exclusive, own.snapshot.unwrap_or(commits));
+                own.track(key, by, mode, own.snapshot.unwrap_or(commits));
             }
             return Ok(());
         }
@@ -279,16 +286,12 @@ impl Transactions {
         own.take_wished_snapshot(commits);
         let since = match (own.snapshot, own.tracked_at(key)) {
             (Some(snapshot), Some(at)) if checked && at <= snapshot => at,
-            (Some(snapshot), _) if checked => {
-                if changed > snapshot {
-                    return Err(Kind::Busy);
-                }
-                snapshot
-            }
+            (Some(snapshot), _) if checked && changed > snapshot => return Err(Kind::Busy),
+            (Some(snapshot), _) if checked => snapshot,
             (_, Some(at)) => at,
             (_, None) => commits,
         };
-        own.track(key, by, exclusive, since);
+        own.track(key, by, mode, since);
         Ok(())
     }
 
@@ -299,7 +302,8 @@ impl Transactions {
             return Ok(());
         }
         let (change, checked) = (Change::draw(chance), chance.percent(80));
-        let expected = self.expected_write(at, &key, checked);
+        let check = if checked { Validation::Check } else { Validation::Skip };
+        let expected = self.expected_write(at, &key, check);
         let (family, handle) = (&self.families[key.family], &self.running[at].handle);
         let done = match (&change, checked) {
             (Change::Put(value), true) if key.family == 0 => handle.put(&key.bytes, value),
@@ -317,19 +321,19 @@ impl Transactions {
             (Change::Merge(operand), false) => handle.merge_untracked_in(family, &key.bytes, operand),
         };
         let what = format!("{change:02x?} of {key:02x?}, checked {checked}");
-        if self.agree_tracked(at, &key, (Use::Write, true), &what, done, expected)? {
+        if self.agree_tracked(at, &key, (Use::Write, LockMode::Exclusive), &what, done, expected)? {
             self.running[at].own.write(&key, &change);
         }
         Ok(())
     }
 
-    fn expected_write(&mut self, at: usize, key: &Key, checked: bool) -> Result<(), Kind> {
+    fn expected_write(&mut self, at: usize, key: &Key, check: Validation) -> Result<(), Kind> {
         // The other policies write the batch at prepare, so no commit would write a later record.
         let is_written = self.flavor != Flavor::Policy(TxnDbWritePolicy::WriteCommitted);
         if self.running[at].own.prepared && is_written {
             return Err(Kind::InvalidArgument);
         }
-        self.track(at, key, Use::Write, true, checked)
+        self.track(at, key, Use::Write, LockMode::Exclusive, check)
     }
 
     fn read(&mut self, at: usize, chance: &mut Chance) -> Result<(), String> {
@@ -490,7 +494,7 @@ impl Transactions {
             };
             overlay.change(&key, &change);
         }
-        let granted = overlay.keys().all(|key| self.grants(None, key, true));
+        let granted = overlay.keys().all(|key| self.grants(None, key, LockMode::Exclusive));
         let (done, expected) = match self.base() {
             Base::Pessimistic(db) if !locked => {
                 // Only keys that no transaction has locked: other transactions must not change a key that a

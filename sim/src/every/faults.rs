@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::recover::survivors;
 use super::report::Report;
-use super::watch::{Fault, Strike};
+use super::watch::{Copies, Fault, Strike};
 use super::{Recorded, Until, allowed, play};
 
 /// The disk after a run with a failing call: after a stop of the machine, or after the end of the process only.
@@ -45,7 +45,7 @@ impl Recorded {
     /// Runs the scene with this fault, stops the machine, and opens the disk.
     fn fault(&self, fault: Fault, report: &mut Report) -> Vec<(&'static str, Judged)> {
         let scene = &self.scene;
-        let run = std::panic::AssertUnwindSafe(|| play(scene, &self.options, false, Some(fault)));
+        let run = std::panic::AssertUnwindSafe(|| play(scene, &self.options, Copies::None, Some(fault)));
         let Ok((past, watch, disk, _)) = std::panic::catch_unwind(run) else {
             return vec![("all", Err(("panicked", "while the call failed".to_string())))];
         };

@@ -42,7 +42,7 @@ pub use report::Report;
 pub use until::Asked;
 use until::Until;
 pub use watch::call_hash;
-pub(crate) use watch::{Fault, Place, Strike, Watch};
+pub(crate) use watch::{Copies, Fault, Place, Strike, Watch};
 
 /// The scenes of the simulator.
 pub const SCENES: [(&str, &str); 12] = [
@@ -89,12 +89,12 @@ struct Allowed<'a> {
 fn play(
     scene: &Scene,
     options: &Options,
-    keep: bool,
+    copies: Copies,
     fault: Option<Fault>,
 ) -> (Result<Past, String>, Arc<Hooked<Watch>>, MemoryFs, Vec<Place>) {
     let clock = Arc::new(ManualClock::new(1_700_000_000_000_000));
     let disk = MemoryFs::new(clock.clone());
-    let watch = Watch::around(&disk, &clock, keep, fault);
+    let watch = Watch::around(&disk, &clock, copies, fault);
     let outside = Outside::new(watch.clone(), clock, 7);
     bound(&outside, &watch, &scene.name);
     let hook = watch.hook().clone();
@@ -103,7 +103,7 @@ fn play(
     let failed = move || (!hook.has_stopped()).then(|| hook.fired());
     let mut playing = Play::new(&outside, options.clone(), &tell, &failed);
     let played = playing.run(scene, &|_| watch.hook().fired() > 0);
-    let places = if keep { watch.hook().places() } else { Vec::new() };
+    let places = watch.hook().places();
     watch.hook().stop();
     let past = playing.stop();
     (played.map(|()| past), watch, disk, places)
@@ -115,7 +115,7 @@ impl Recorded {
     pub fn new(name: &str, text: &str) -> Result<Recorded, String> {
         let scene = Scene::parse(name, text)?;
         let options = options(&scene.options).map_err(|e| format!("{name}: {e}"))?;
-        let (past, watch, _, places) = play(&scene, &options, true, None);
+        let (past, watch, _, places) = play(&scene, &options, Copies::Kept, None);
         let ops = watch.hook().ops();
         Ok(Recorded { scene, options, places, ops, past: past?, seen: Mutex::default() })
     }
@@ -158,12 +158,12 @@ impl Recorded {
             return known.clone();
         }
         report.opened += 1;
-        let Recovery { outcome, heard, .. } = recover(disk, &self.options, name, false);
+        let Recovery { outcome, heard, .. } = recover(disk, &self.options, name, Copies::None);
         // Open one disk in a hundred twice: random numbers depend only on the name of the state, so both runs must be
         // equal.
         if key.is_multiple_of(100) {
             report.run_twice += 1;
-            let again = recover(disk, &self.options, name, false);
+            let again = recover(disk, &self.options, name, Copies::None);
             if again.heard != heard || again.outcome != outcome {
                 report.judge(name, Err(("wrong", "two runs differ".to_string())), "");
             }
@@ -214,7 +214,7 @@ impl Recorded {
                 let judged = self.allowed(&place).judge(&outcome);
                 return report.judge(&name, judged, &what.join(", "));
             }
-            let Recovery { places, .. } = recover(&disk, &self.options, &name, true);
+            let Recovery { places, .. } = recover(&disk, &self.options, &name, Copies::Kept);
             report.opened += 1;
             // The recovery changed nothing on the disk. No other crash is possible.
             if places.is_empty() {
@@ -246,7 +246,7 @@ impl Recorded {
             for (path, bytes) in disk.image() {
                 told.push_str(&format!("  {} {}\n", path.display(), bytes.len()));
             }
-            let recovery = recover(&disk, &self.options, &so_far, true);
+            let recovery = recover(&disk, &self.options, &so_far, Copies::Kept);
             places = recovery.places;
             first.get_or_insert(place);
             last = Some(recovery.outcome);

@@ -10,7 +10,7 @@ use env::clock::ManualClock;
 use env::memory::{MemoryFs, Survivors};
 use ironstone::{Db, Options};
 
-use super::watch::{Place, Watch};
+use super::watch::{Copies, Place, Watch};
 use crate::audit;
 use crate::play::Outside;
 use crate::sample::Sample;
@@ -91,10 +91,10 @@ pub struct Recovery {
 }
 
 /// Opens the database on a copy of the disk.
-pub fn recover(disk: &MemoryFs, options: &Options, name: &str, keep: bool) -> Recovery {
+pub fn recover(disk: &MemoryFs, options: &Options, name: &str, copies: Copies) -> Recovery {
     let clock = Arc::new(ManualClock::new(1_700_000_100_000_000));
     let disk = disk.fork(clock.clone());
-    let watch = Watch::around(&disk, &clock, keep, None);
+    let watch = Watch::around(&disk, &clock, copies, None);
     let outside = Outside::new(watch.clone(), clock, 11);
     bound(&outside, &watch, name);
     let places = Cell::new(Vec::new());

@@ -92,11 +92,20 @@ pub fn call_hash(call: &Call<'_>, ok: bool, before: u64) -> u64 {
 /// More calls than any run makes. After this number the machine stops.
 const CALLS_MAX: u64 = 200_000;
 
+/// Says whether a run keeps a copy of the disk at every place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Copies {
+    /// The run keeps a copy of the disk at every place.
+    Kept,
+    /// The run keeps no copy.
+    None,
+}
+
 /// Counts the calls of a run, keeps copies of the disk, and makes one call fail.
 pub struct Watch {
     disk: MemoryFs,
     clock: Arc<ManualClock>,
-    keep: bool,
+    copies: Copies,
     fault: Option<Fault>,
     calls: AtomicU64,
     writes: AtomicU64,
@@ -115,17 +124,17 @@ impl std::fmt::Debug for Watch {
 }
 
 impl Watch {
-    /// Wraps a disk. With `keep`, keeps a copy of the disk at every place.
+    /// Wraps a disk.
     pub fn around(
         disk: &MemoryFs,
         clock: &Arc<ManualClock>,
-        keep: bool,
+        copies: Copies,
         fault: Option<Fault>,
     ) -> Arc<Hooked<Watch>> {
         let watch = Watch {
             disk: disk.clone(),
             clock: clock.clone(),
-            keep,
+            copies,
             fault,
             calls: AtomicU64::new(0),
             writes: AtomicU64::new(0),
@@ -202,7 +211,7 @@ impl Hook for Watch {
         if self.has_stopped() {
             return Verdict::Fail(Error::io_error("the machine has stopped").file(call.path));
         }
-        if self.keep {
+        if self.copies == Copies::Kept {
             self.ops.lock().push(call.op);
             if call.op.is_write() {
                 let number = self.writes.fetch_add(1, Ordering::Relaxed) + 1;
@@ -244,7 +253,7 @@ impl Hook for Watch {
     fn after(&self, call: &Call<'_>, error: Option<&Error>) {
         let ok = error.is_none();
         self.heard.store(call_hash(call, ok, self.heard()), Ordering::Relaxed);
-        if self.keep
+        if self.copies == Copies::Kept
             && ok
             && call.op == Op::Append
             && call.bytes > 1

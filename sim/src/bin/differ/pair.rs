@@ -243,9 +243,9 @@ impl Pair {
         mut ask: impl FnMut(&mut dyn Store) -> T,
     ) -> Result<T, String> {
         let [ours, theirs] = self.open.as_mut().ok_or("closed")?;
-        watch::enter(true);
+        watch::enter_ours();
         let ours = ask(&mut **ours);
-        watch::enter(false);
+        watch::enter_theirs();
         let theirs = ask(&mut **theirs);
         watch::leave();
         same(what, &ours, &theirs)?;

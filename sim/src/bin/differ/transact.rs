@@ -184,7 +184,7 @@ impl Life<'_> {
             92..96 => {
                 let (ours, theirs) = self.both()?;
                 let ours = our(ours.flush());
-                watch::enter(false);
+                watch::enter_theirs();
                 let (ours, theirs) = (ours, their(theirs.flush()));
                 watch::leave();
                 self.same("flush", &ours, &theirs)

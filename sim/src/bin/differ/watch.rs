@@ -20,9 +20,14 @@ const OURS: &str = "Ironstone";
 /// The name of the other engine in the lines of the watch.
 pub const THEIRS: &str = "RocksDB";
 
-/// Says which engine runs from now on: `true` for Ironstone.
-pub fn enter(ours: bool) {
-    ENGINE.store(if ours { 1 } else { 2 }, Ordering::Relaxed);
+/// Says that Ironstone runs from now on.
+pub fn enter_ours() {
+    ENGINE.store(1, Ordering::Relaxed);
+}
+
+/// Says that the other engine runs from now on.
+pub fn enter_theirs() {
+    ENGINE.store(2, Ordering::Relaxed);
 }
 
 /// Says that both engines have ended their call.

@@ -1,6 +1,8 @@
 //! Calls of a transaction beside its reads, writes and locks: writes of tracked keys, batches, the index, and facts.
 
-use ironstone::{Kind, ReadOptions, TrackedWrite, TxnDbWritePolicy, WriteBatch, WriteOptions};
+use ironstone::{
+    Kind, LockMode, ReadOptions, TrackedWrite, TxnDbWritePolicy, Validation, WriteBatch, WriteOptions,
+};
 use testkit::chance::Chance;
 
 use super::super::overlay::{Change, Key};
@@ -79,10 +81,10 @@ impl Transactions {
             }
         };
         batch.put_log_data(b"skipped");
-        let expected = self.expected_write(at, &key, true);
+        let expected = self.expected_write(at, &key, Validation::Check);
         let done = self.running[at].handle.rebuild_from_batch(&batch);
         let what = format!("rebuild with {change:02x?} of {key:02x?}");
-        if self.agree_tracked(at, &key, (Use::Write, true), &what, done, expected)? {
+        if self.agree_tracked(at, &key, (Use::Write, LockMode::Exclusive), &what, done, expected)? {
             self.running[at].own.write(&key, &change);
         }
         let mut ranges = WriteBatch::new();
@@ -102,11 +104,11 @@ impl Transactions {
         own.save();
         handle.disable_indexing();
         same("is indexing", &handle.is_indexing(), &false)?;
-        let expected = self.expected_write(at, &key, true);
+        let expected = self.expected_write(at, &key, Validation::Check);
         let family = &self.families[key.family];
         let done = self.running[at].handle.put_in(family, &key.bytes, b"not in the index");
         let what = format!("put of {key:02x?} without the index");
-        self.agree_tracked(at, &key, (Use::Write, true), &what, done, expected)?;
+        self.agree_tracked(at, &key, (Use::Write, LockMode::Exclusive), &what, done, expected)?;
         let Running { handle, own } = &mut self.running[at];
         let found = handle.get_in(&self.families[key.family], &key.bytes, &ReadOptions::default());
         let found = found.map_err(told("get_in"))?.map(|value| value.to_vec());
@@ -123,14 +125,14 @@ impl Transactions {
         let key =
             Key { family: (self.names % 2) as usize, bytes: format!("once{}", self.names).into_bytes() };
         for put in [true, false] {
-            let expected = self.expected_write(at, &key, false);
+            let expected = self.expected_write(at, &key, Validation::Skip);
             let (family, handle) = (&self.families[key.family], &self.running[at].handle);
             let (change, done) = match put {
                 true => (Change::Put(b"1".to_vec()), handle.put_untracked_in(family, &key.bytes, b"1")),
                 false => (Change::Delete, handle.single_delete_untracked_in(family, &key.bytes)),
             };
             let what = format!("{change:02x?} of {key:02x?}, untracked");
-            if self.agree_tracked(at, &key, (Use::Write, true), &what, done, expected)? {
+            if self.agree_tracked(at, &key, (Use::Write, LockMode::Exclusive), &what, done, expected)? {
                 self.running[at].own.write(&key, &change);
             }
         }

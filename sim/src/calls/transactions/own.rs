@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use ironstone::LockMode;
+
 use super::super::overlay::{Change, Key, Overlay};
 
 /// Why a key is tracked.
@@ -58,8 +60,8 @@ pub(super) struct Own {
 impl Own {
     /// Returns true if this transaction holds a lock on the key that excludes the requested lock of another
     /// transaction.
-    pub fn blocks(&self, key: &Key, exclusive: bool) -> bool {
-        self.tracked.get(key).is_some_and(|tracked| tracked.exclusive || exclusive)
+    pub fn blocks(&self, key: &Key, mode: LockMode) -> bool {
+        self.tracked.get(key).is_some_and(|tracked| tracked.exclusive || mode == LockMode::Exclusive)
     }
 
     /// Returns the count of commits at the tracking of the key, or `None` if the transaction does not track the
@@ -70,11 +72,11 @@ impl Own {
 
     /// Tracks a key at the count of commits `at`. A key that is tracked already keeps its older count, and an
     /// exclusive lock stays exclusive.
-    pub fn track(&mut self, key: &Key, by: Use, exclusive: bool, at: u64) {
+    pub fn track(&mut self, key: &Key, by: Use, mode: LockMode, at: u64) {
         let new = Tracked { at, exclusive: false, reads: 0, writes: 0 };
         let tracked = self.tracked.entry(key.clone()).or_insert(new);
         tracked.at = tracked.at.min(at);
-        tracked.exclusive |= exclusive;
+        tracked.exclusive |= mode == LockMode::Exclusive;
         match by {
             Use::Read => tracked.reads += 1,
             Use::Write => tracked.writes += 1,

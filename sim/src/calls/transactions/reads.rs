@@ -18,16 +18,15 @@ impl Transactions {
         if self.is_undecided(&key) {
             return Ok(());
         }
-        let (exclusive, checked) = (chance.percent(60), chance.percent(80));
-        let expected = self.track(at, &key, Use::Read, exclusive, checked);
-        let mode = if exclusive { LockMode::Exclusive } else { LockMode::Shared };
-        let validation = if checked { Validation::Check } else { Validation::Skip };
+        let mode = if chance.percent(60) { LockMode::Exclusive } else { LockMode::Shared };
+        let validation = if chance.percent(80) { Validation::Check } else { Validation::Skip };
+        let expected = self.track(at, &key, Use::Read, mode, validation);
         let (family, Running { handle, own }) = (&self.families[key.family], &self.running[at]);
         let options = ReadOptions::default();
         let what = format!("read for update of {key:02x?}, {mode:?}, {validation:?}");
         if chance.percent(30) {
             let done = handle.lock_for_update_in(family, &key.bytes, &options, mode, validation);
-            return self.agree_tracked(at, &key, (Use::Read, exclusive), &what, done, expected).map(drop);
+            return self.agree_tracked(at, &key, (Use::Read, mode), &what, done, expected).map(drop);
         }
         if chance.percent(15) {
             let found = handle.get_entity_for_update_in(family, &key.bytes, &options, mode, validation);
@@ -36,9 +35,9 @@ impl Transactions {
                 same(&what, &found, &own.overlay.read(&key, &self.state))?;
             }
             let done = found.map(drop);
-            return self.agree_tracked(at, &key, (Use::Read, exclusive), &what, done, expected).map(drop);
+            return self.agree_tracked(at, &key, (Use::Read, mode), &what, done, expected).map(drop);
         }
-        let found = match (exclusive && checked, chance.below(4)) {
+        let found = match ((mode, validation) == (LockMode::Exclusive, Validation::Check), chance.below(4)) {
             (true, 0) => handle
                 .multi_get_for_update_in(family, &[&key.bytes], &options)
                 .and_then(|mut found| found.pop().unwrap_or(Ok(None))),
@@ -48,7 +47,7 @@ impl Transactions {
             let found = found.as_ref().map(|v| v.to_vec());
             same(&what, &found, &own.overlay.read(&key, &self.state))?;
         }
-        self.agree_tracked(at, &key, (Use::Read, exclusive), &what, found.map(drop), expected).map(drop)
+        self.agree_tracked(at, &key, (Use::Read, mode), &what, found.map(drop), expected).map(drop)
     }
 
     /// Replaces a key by its merged value.
@@ -64,19 +63,21 @@ impl Transactions {
         if !self.is_pessimistic() {
             return agree("collapse", call(self), Err(Kind::NotSupported));
         }
-        let expected = self.track(at, &key, Use::Read, true, true);
+        let expected = self.track(at, &key, Use::Read, LockMode::Exclusive, Validation::Check);
         let value = self.running[at].own.overlay.read(&key, &self.state);
         let done = call(self);
         let what = format!("collapse of {key:02x?}");
         match (done, value) {
             // The key is tracked by the read, and no write follows.
-            (Err(error), None) if error.kind() == Kind::NotFound => {
-                self.agree_tracked(at, &key, (Use::Read, true), &what, Ok(()), expected).map(drop)
-            }
+            (Err(error), None) if error.kind() == Kind::NotFound => self
+                .agree_tracked(at, &key, (Use::Read, LockMode::Exclusive), &what, Ok(()), expected)
+                .map(drop),
             (done, value) => {
-                let collapsed = self.agree_tracked(at, &key, (Use::Read, true), &what, done, expected)?;
+                let collapsed =
+                    self.agree_tracked(at, &key, (Use::Read, LockMode::Exclusive), &what, done, expected)?;
                 let Some(value) = value.filter(|_| collapsed) else { return Ok(()) };
-                self.track(at, &key, Use::Write, true, true).map_err(|kind| format!("{what}: {kind:?}"))?;
+                self.track(at, &key, Use::Write, LockMode::Exclusive, Validation::Check)
+                    .map_err(|kind| format!("{what}: {kind:?}"))?;
                 self.running[at].own.write(&key, &Change::Put(value));
                 Ok(())
             }

@@ -26,9 +26,9 @@ impl Pair {
             .map_err(|code| format!("an external file with {text}, by Ironstone: {by_ours}: {code}"))?;
         std::fs::copy(&files[0], &files[1]).map_err(|error| error.to_string())?;
         let [ours, theirs] = self.open.as_mut().ok_or("closed")?;
-        watch::enter(true);
+        watch::enter_ours();
         let ours = ours.ingest(at, &files[0]);
-        watch::enter(false);
+        watch::enter_theirs();
         let theirs = theirs.ingest(at, &files[1]);
         watch::leave();
         files.iter().for_each(|file| drop(std::fs::remove_file(file)));
