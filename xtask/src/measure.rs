@@ -20,6 +20,8 @@ struct Counts {
     doc_examples: usize,
     /// Uses of the number inside of a newtype, outside of the methods of the newtype.
     bare: usize,
+    /// Parameters and fields that hold a level as a plain number.
+    plain_levels: usize,
     lines: usize,
 }
 
@@ -42,18 +44,19 @@ pub fn report(root: &Path, as_json: bool) {
         value["files"]["longest"]
     );
     println!(
-        "\n{:<12} {:>10} {:>11} {:>10} {:>12} {:>9} {:>6}",
-        "crate", "functions", "assertions", "per fn", "documented", "examples", ".0"
+        "\n{:<12} {:>10} {:>11} {:>10} {:>12} {:>9} {:>6} {:>6}",
+        "crate", "functions", "assertions", "per fn", "documented", "examples", ".0", "levels"
     );
     for (name, own) in value["crates"].as_object().into_iter().flatten() {
         let ratio = own["assertions_per_function"].as_f64().unwrap_or(0.0);
         let share = own["documented_percent"].as_f64().unwrap_or(0.0);
         println!(
-            "{name:<12} {:>10} {:>11} {ratio:>10.2} {share:>10.0} % {:>9} {:>6}",
+            "{name:<12} {:>10} {:>11} {ratio:>10.2} {share:>10.0} % {:>9} {:>6} {:>6}",
             own["functions"].to_string(),
             own["assertions"].to_string(),
             own["doc_examples"].to_string(),
-            own["bare_numbers"].to_string()
+            own["bare_numbers"].to_string(),
+            own["plain_levels"].to_string()
         );
     }
     let pages = &value["text_tests"];
@@ -93,6 +96,7 @@ fn measure(root: &Path) -> Value {
                 "documented_percent": 100.0 * ratio(own.documented, own.public_items),
                 "doc_examples": own.doc_examples,
                 "bare_numbers": own.bare,
+                "plain_levels": own.plain_levels,
             }),
         );
     }
@@ -154,6 +158,7 @@ fn count(text: &str, counts_bare: bool, own: &mut Counts) {
         own.functions += usize::from(is_function(line));
         own.assertions += assertions(code);
         own.bare += usize::from(counts_bare) * bare(code);
+        own.plain_levels += plain_levels(code);
         if is_public_item(code) {
             own.public_items += 1;
             own.documented += usize::from(has_doc);
@@ -182,6 +187,25 @@ fn bare(code: &str) -> usize {
             before && after
         })
         .count()
+}
+
+/// Counts parameters and fields with the name `level`, or a name that ends with `_level`, and a type of plain numbers. The level of
+/// a compression library is another number.
+fn plain_levels(code: &str) -> usize {
+    let plain = |rest: &str| ["u8", "u32", "u64", "usize", "i32"].iter().any(|ty| is_type(rest, ty));
+    code.match_indices("level: ")
+        .filter(|(at, found)| plain(&code[at + found.len()..]))
+        .filter(|(at, _)| {
+            let before = &code[..*at];
+            !before.ends_with("compression_") && !before.ends_with(|c: char| c.is_alphanumeric())
+        })
+        .count()
+}
+
+/// Returns true if the text begins with this type.
+fn is_type(text: &str, ty: &str) -> bool {
+    text.strip_prefix(ty)
+        .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':'))
 }
 
 fn ends_with_self(code: &str) -> bool {
@@ -229,9 +253,22 @@ mod tests {
             documented: 1,
             doc_examples: 0,
             bare: 1,
+            plain_levels: 0,
             lines: 8,
         };
         assert_eq!(own, expected);
+    }
+
+    #[test]
+    fn levels_with_plain_types_are_counted() {
+        for (code, count) in [
+            ("fn f(level: usize, output_level: u32) {", 2),
+            ("level: Level, compression_level: i32,", 0),
+            ("let level: usize = 3; bevel: u8", 1),
+            ("level: u8::MAX, level: usized", 0),
+        ] {
+            assert_eq!(plain_levels(code), count, "{code}");
+        }
     }
 
     #[test]
