@@ -13,7 +13,7 @@
 //!  sst_reader                     one SST file, without a database
 //!  write  read  iter  flush  compaction  recovery  repair  ingest
 //!  apply  source  output  commit
-//!  family
+//!  family  direct
 //!  wal  manifest  files  batch  errors  |  components  |  options  event  stats  |  sequence  prepared  release_notifier  |  ranks  |  sync
 //! ```
 //! The order of all locks is in `ranks`.
@@ -27,6 +27,7 @@ pub mod commit;
 mod compaction;
 pub mod components;
 pub mod db;
+mod direct;
 pub mod errors;
 pub mod event;
 pub mod family;

@@ -29,6 +29,8 @@ pub static ERRORS: Rank = Rank::new(80, "background error");
 pub static ACTIVE_SYNC: Rank = Rank::new(88, "sync of the active WAL");
 /// `wal`: one sync of the closed WALs at a time. Held during I/O.
 pub static WAL_SYNC: Rank = Rank::new(90, "sync of closed WALs");
+/// `direct`: one sync of blob files that writes append to at a time. Held during I/O.
+pub static DIRECT_SYNC: Rank = Rank::new(91, "sync of blob files");
 /// `wal`: the active WAL. Held during I/O.
 pub static ACTIVE_WAL: Rank = Rank::new(92, "active WAL");
 /// `wal`: the closed WALs.

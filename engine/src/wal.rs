@@ -40,7 +40,21 @@ pub use self::settings::{MakeCompressor, WalSettings};
 use self::shared::SharedSyncs;
 pub use self::sync::SharedSync;
 use crate::ranks;
-use crate::sync::{AtomicBool, AtomicFileNumber, AtomicU64, AtomicUsize, Ordering, RankedMutex};
+use crate::sync::{
+    Arc, AtomicBool, AtomicFileNumber, AtomicU64, AtomicUsize, OnceLock, Ordering, RankedMutex,
+};
+
+/// Makes durable what the records of the WALs refer to.
+pub trait BeforeWalSync: Send + Sync {
+    /// Called before each sync of WALs, by one or several threads. All records that the sync makes durable are appended.
+    ///
+    /// # Errors
+    /// An error of the file system, also of an earlier call that failed. The error poisons the WALs.
+    fn before_wal_sync(&self) -> Result<()>;
+
+    /// Called when a resume ends a failure. No record that becomes durable later refers to a file that has failed.
+    fn forget_failures(&self);
+}
 
 /// The active WAL and the closed WALs of one database.
 pub struct WalSet {
@@ -66,6 +80,7 @@ pub struct WalSet {
     bytes_per_sync: AtomicU64,
     failed: RankedMutex<Option<Error>>,
     has_failed: AtomicBool,
+    before_sync: OnceLock<Arc<dyn BeforeWalSync>>,
     /// The durable size of the MANIFEST, and whether no batch carries it yet.
     manifest: RankedMutex<Option<Mark>>,
     manifest_mark_due: AtomicBool,
@@ -118,6 +133,7 @@ impl WalSet {
             active_number: AtomicFileNumber::new(FileNumber::ZERO),
             failed: RankedMutex::new(&ranks::WAL_FAILURE, None),
             has_failed: AtomicBool::new(false),
+            before_sync: OnceLock::new(),
             manifest: RankedMutex::new(&ranks::MANIFEST_MARK, None),
             manifest_mark_due: AtomicBool::new(false),
         }
@@ -458,6 +474,9 @@ impl WalSet {
 
     /// Accepts records again, after a resume has started a new WAL. Syncs fail while the failed WAL is needed.
     pub fn clear_failure(&self) {
+        if let Some(first) = self.before_sync.get() {
+            first.forget_failures();
+        }
         *self.failed.lock() = None;
         self.has_failed.store(false, Ordering::Release);
     }
@@ -530,6 +549,27 @@ impl WalSet {
         self.has_failed.store(true, Ordering::Release);
         error
     }
+}
+
+/// Calls `first` before each sync of WALs from now on. Has an effect once.
+pub fn sync_first(wals: &WalSet, first: Arc<dyn BeforeWalSync>) {
+    let _ = wals.before_sync.set(first);
+}
+
+/// Records that a file that records of the WALs refer to has failed. The WALs take no more records, and no closed WAL is synced
+/// from here on: its records may refer to lost values. Returns the error.
+#[cold]
+pub fn fail_references(wals: &WalSet, error: Error) -> Error {
+    let error = wals.poison(error);
+    for wal in wals.closed.lock().iter_mut() {
+        let failed =
+            ClosedState::Failed { error: error.clone(), lost_gathered: false, unwritten: Vec::new() };
+        if let Some(mut file) = wal.state.take_file(failed) {
+            // The entries of the WAL are in memtables, and a resume flushes all memtables.
+            let _ = file.close();
+        }
+    }
+    error
 }
 
 /// Returns the memory of the active WAL's buffer in bytes.

@@ -89,6 +89,11 @@ impl BlobFlow {
         })
     }
 
+    /// Returns the number and the bytes of the references to one blob file.
+    pub fn of(&self, number: FileNumber) -> (u64, u64) {
+        self.0.get(&number).copied().unwrap_or_default()
+    }
+
     /// Adds all references of another flow.
     pub fn merge(&mut self, other: &BlobFlow) {
         for (number, (count, bytes)) in &other.0 {

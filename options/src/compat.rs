@@ -58,6 +58,7 @@ impl Compat {
             (db.track_and_verify_wals, "track_and_verify_wals", (9, 11)),
             (family.comparator.timestamp_size() > 0, "a comparator with timestamps", (8, 4)),
             (db.wal_compression != CompressionType::NONE, "wal_compression", (7, 4)),
+            (family.enable_blob_direct_write, "enable_blob_direct_write", (11, 8)),
         ] {
             if asked && !self.reads(since) {
                 return Err(Error::invalid_argument(format!(

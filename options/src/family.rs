@@ -220,7 +220,9 @@ base::options! {
     mutable blob_file_starting_level: i32 = 0, unit: "level", since: "7.4";
     /// Selects which new blobs go to the blob cache. Acts with `enable_blob_files`.
     mutable prepopulate_blob_cache: PrepopulateBlobCache = PrepopulateBlobCache::Disable, since: "7.6";
-    /// Writes blobs before the WAL. Not built: true is refused.
+    /// Writes values of at least `min_blob_size` bytes to blob files before the WAL. WAL and memtable get references to these values.
+    /// Acts with `enable_blob_files`. Needs `allow_concurrent_memtable_write=false`, and no timestamps. Refused with
+    /// `enable_pipelined_write`, `unordered_write`, `two_write_queues` and `experimental_mempurge_threshold`.
     fixed enable_blob_direct_write: bool = false, since: "11.8";
     /// The number of blob files that writes use at the same time. Acts with `enable_blob_direct_write`.
     fixed blob_direct_write_partitions: u32 = 1, unit: "files", range: "1..", since: "11.8";

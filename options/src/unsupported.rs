@@ -57,7 +57,6 @@ pub const FIELD_HINTS: &[(&str, &str, &str)] = &[
 /// options that start with the name.
 #[cfg(test)]
 pub(super) const DEPENDENT: &[&str] = &[
-    "blob_direct_write_partitions",
     "compression_manager",
     "enable_blob_garbage_collection",
     "min_blob_size",
@@ -91,7 +90,6 @@ const DB: &[Gap<DbOptions>] = gaps! { DbOptions;
 };
 
 const FAMILY: &[Gap<FamilyOptions>] = gaps! { FamilyOptions;
-    "enable_blob_direct_write" "blobs written before the WAL" |o| o.enable_blob_direct_write;
     "table_factory" "a table format that RocksDB does not have" |o| matches!(o.table_factory, TableFactory::Other { .. });
 };
 

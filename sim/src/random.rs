@@ -134,6 +134,7 @@ impl Run {
         let mut rare = sample::rare::draw(seed, self.fixed.plain);
         let sampled = format!("{}{rare}", self.sample.text);
         rare.push_str(&sample::rare::dependent(seed, self.fixed.plain, &sampled));
+        rare.push_str(&sample::rare::direct_writes(seed, self.fixed));
         options.update(&rare).map_err(told("rare options"))?;
         self.sample.text.push_str(&rare);
         options.db.row_cache = sample::rare::row_cache(seed);

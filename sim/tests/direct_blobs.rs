@@ -1,4 +1,5 @@
-//! Databases of RocksDB with `enable_blob_direct_write`: closed, and as a crash of the process leaves them.
+//! Databases with `enable_blob_direct_write`. Ironstone opens databases of RocksDB, closed and as a crash of the process leaves
+//! them. RocksDB opens closed databases of Ironstone.
 //!
 //! `IRONSTONE_PEER` names RocksDB's library; without the variable each test prints that it was skipped.
 
@@ -100,5 +101,82 @@ fn we_open_what_a_crash_of_rocksdb_leaves() {
         assert!(our_rows(&Db::open(at("killed"), options()).unwrap()) == rows, "{compression}");
         drop((family, theirs));
         assert!(our_rows(&Db::open(at("theirs"), options()).unwrap()) == rows, "closed, {compression}");
+    }
+}
+
+fn their_rows(library: &Library, dir: &Path, text: &str) -> (Rows, peer::Db, Vec<peer::Family>) {
+    let families = [("default".to_string(), text.to_string())];
+    let (theirs, family) = peer::Db::open(library, dir, DB, &families, false).unwrap();
+    let mut iter = theirs.iter(&family[0], &peer::Reading::default());
+    let mut rows = Rows::new();
+    iter.seek_to_first();
+    while let Some((key, value)) = iter.row() {
+        assert_eq!(theirs.get(&family[0], &key, &peer::Reading::default()).unwrap().as_ref(), Some(&value));
+        rows.insert(key, value);
+        iter.next();
+    }
+    iter.status().unwrap();
+    drop(iter);
+    (rows, theirs, family)
+}
+
+/// Writes with Ironstone: overwrites, deletions, an entity and a flush. The last entries are only in a memtable.
+fn write_ours(db: &Db, from: u32, rows: &mut Rows) {
+    for n in from..from + 300 {
+        if n == from + 100 {
+            db.flush().unwrap();
+        }
+        let key = (n % 250).to_be_bytes();
+        db.put(&key, &value(n)).unwrap();
+        rows.insert(key.to_vec(), value(n));
+        if n % 17 == 0 {
+            db.delete(&key).unwrap();
+            rows.remove(&key[..]);
+        }
+    }
+    // RocksDB returns the default column of an entity.
+    db.put_entity(b"entity", &[(b"", &value(1000)), (b"more", &value(1001))]).unwrap();
+    rows.insert(b"entity".to_vec(), value(1000));
+}
+
+#[test]
+fn rocksdb_reads_what_we_closed() {
+    let Some(library) = library() else { return };
+    for compression in ["kNoCompression", "kZSTD", "kLZ4Compression"] {
+        let text = format!(
+            "{FAMILY};blob_compression_type={compression};blob_file_size=100000;enable_blob_garbage_collection=true;\
+             blob_garbage_collection_age_cutoff=0.5"
+        );
+        let scratch = tempfile::tempdir().unwrap();
+        let dir = scratch.path().join("db");
+        let mut options = Options::default();
+        options
+            .update(&format!("{DB};{text};file_checksum_gen_factory=FileChecksumGenCrc32cFactory"))
+            .unwrap();
+        let mut rows = Rows::new();
+        for round in 0..3 {
+            let ours = Db::open(&dir, options.clone()).unwrap();
+            write_ours(&ours, round * 400, &mut rows);
+            assert!(wal_bytes(&dir) < 40_000, "the WALs have the values, {compression}");
+            assert!(our_rows(&ours) == rows, "round {round}, {compression}");
+            ours.close().unwrap();
+            drop(ours);
+            let (found, theirs, family) = their_rows(&library, &dir, &text);
+            assert!(found == rows, "RocksDB reads {} of {} rows, {compression}", found.len(), rows.len());
+            // RocksDB checks the garbage of each blob file when it moves values.
+            rows.extend(write(&theirs, &family[0], round * 400 + 350));
+            theirs.flush(&family).unwrap();
+            if round > 0 {
+                theirs.compact(&family[0], None, None, peer::Compaction::default());
+            }
+            theirs.wait_for_compact().unwrap();
+            theirs.verify_checksum().unwrap();
+            drop((family, theirs));
+            assert!(their_rows(&library, &dir, &text).0 == rows, "after a compaction, {compression}");
+        }
+        let ours = Db::open(&dir, options).unwrap();
+        ours.compact_range(None, None, &ironstone::CompactRangeOptions::default()).unwrap();
+        ours.verify_file_checksums().unwrap();
+        assert!(our_rows(&ours) == rows, "after the last compaction, {compression}");
     }
 }

@@ -186,9 +186,8 @@ fn check_record(record: &Record<'_>, family: &Family) -> Result<()> {
     }
 }
 
-/// Rejects an entry that refers to a blob file. Only `enable_blob_direct_write` of RocksDB writes such entries to a WAL.
-/// Their blob files are in no version, so a flush of the entries would lose the values.
-#[inline]
+/// Rejects an entry of the application that refers to a blob file. Only the leader of a write group makes such entries, for
+/// blob files of the memtable (`enable_blob_direct_write`). Another blob file may be gone before the entry.
 fn no_blob_references(value_type: ValueType, value: &[u8]) -> Result<()> {
     let refers = match value_type {
         ValueType::BlobIndex => true,
@@ -304,7 +303,6 @@ fn run_of_family<'a>(
     let rest = loop {
         source.check_protection(&record)?;
         if let Some((value_type, key, value)) = record.entry() {
-            no_blob_references(value_type, value)?;
             if value_type == ValueType::RangeDeletion {
                 if !is_empty_range(key, value, Some(family)) {
                     mem.add_range_tombstone(done.next_seq, key, value)?;

@@ -1,5 +1,7 @@
 //! One subcompaction, from the input iterators to the output files.
 
+use std::collections::BTreeSet;
+
 use base::iter::InternalIterator;
 use base::key::{self, MAX_SEQUENCE};
 use base::stats::{HistogramKind, IoMeasure, IoTimes};
@@ -213,7 +215,7 @@ fn collection(t: &CompactionTools<'_>, job: &Job, counts: &Arc<BlobReadCounts>) 
     }
     let first_kept = (cutoff * blobs.len() as f64) as usize;
     let cutoff = blobs.keys().nth(first_kept).copied().unwrap_or(FileNumber::new(u64::MAX));
-    Some(BlobCollection { cutoff, blobs: Box::new(blobs_ahead(t, job, counts)) })
+    Some(BlobCollection { cutoff, failed: BTreeSet::new(), blobs: Box::new(blobs_ahead(t, job, counts)) })
 }
 
 /// Returns the time in seconds since 1970 when the newest key of the input files was written; 0 if no input file records the time. Leaves

@@ -7,6 +7,7 @@
 //! ```
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 
 use base::stats::Ticker;
 use base::{Error, Kind, Result};
@@ -87,7 +88,8 @@ impl Db {
 }
 
 /// Ends the stalls and the pauses. If some entries may have no WAL record, flushes the column families that have entries in
-/// memtables, unless `avoid_flush_during_shutdown` is set.
+/// memtables, unless `avoid_flush_during_shutdown` is set. Also flushes the column families whose memtables refer to blob files
+/// that no version has.
 ///
 /// # Errors
 /// The error of the flush. The error that keeps the flush of a column family from running, if this column family may hold
@@ -101,11 +103,15 @@ fn flush_unlogged(
 ) -> Result<()> {
     writing.writer.end_stalls();
     writing.schedule.unpause_all();
-    if tools.options.load().avoid_flush_during_shutdown || !writing.writer.has_unlogged() {
+    // RocksDB does not replay WALs that refer to blob files, so memtables with such files are always flushed.
+    let direct: BTreeSet<_> =
+        tools.direct.in_no_version().into_iter().map(|(file, _)| file.family().id).collect();
+    let flushes_all = !tools.options.load().avoid_flush_during_shutdown && writing.writer.has_unlogged();
+    if !flushes_all && direct.is_empty() {
         return Ok(());
     }
     let mut families = families.all();
-    families.retain(|family| family.holds_entries());
+    families.retain(|family| (flushes_all || direct.contains(&family.id())) && family.holds_entries());
     let loses = |family: &Arc<Family>| family.may_hold_unlogged();
     let canceled = writing.schedule.queues().closing;
     let canceled = canceled.then(|| Error::shutdown_in_progress("background work was canceled"));

@@ -195,6 +195,8 @@ impl Db {
         let tables = version.files().map(|(_, file)| parts.retired_table(file));
         let blobs = version.blobs().values().map(|blob| parts.retired_blob(blob));
         inner.obsolete.retire(tables.chain(blobs));
+        let unflushed = inner.tools.direct.dropped(family.id(), &version.blobs().keys().copied().collect());
+        inner.obsolete.retire(unflushed.iter().map(|blob| parts.retired_blob(blob)));
         writing.jobs.purge.remove_old_manifests();
         writing.jobs.failures.family_dropped(family);
         inner.tools.events.emit(&Event::FamilyDropped(named(family)));

@@ -87,14 +87,19 @@ impl<'a> LargeBatches<'a> {
     /// `IngestWriteBatchWithIndex`.
     ///
     /// # Errors
-    /// NotSupported without `disableWAL`, with a write guard (the batch takes no locks), for range deletions, and for
-    /// column families with timestamps. The errors of [`Db::write`].
+    /// NotSupported without `disableWAL`, with a write guard (the batch takes no locks), for range deletions, for
+    /// column families with timestamps, and while a column family has `enable_blob_direct_write`. The errors of [`Db::write`].
     pub fn ingest(self, batch: &WriteBatch, options: &WriteOptions) -> Result<()> {
         if self.db.inner.guard.get().is_some() {
             return Err(Error::not_supported("IngestWriteBatchWithIndex not implemented."));
         }
         if !options.disableWAL {
             return Err(Error::not_supported("IngestWriteBatchWithIndex without disableWAL"));
+        }
+        if self.db.inner.families.any_direct_writes() {
+            return Err(Error::not_supported(
+                "IngestWriteBatchWithIndex is not supported with enable_blob_direct_write",
+            ));
         }
         let filler = Filler::new(&self.db.writing()?.writer);
         match filler.fill(None, batch, options, &self.db.inner.tools.snapshots)? {

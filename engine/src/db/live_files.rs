@@ -5,8 +5,9 @@
 //!                                    ─► OPTIONS content ─► list
 //! ```
 //! Invariant: the MANIFEST, cut to its listed size, names exactly the listed SST files and blob files, and needs only the
-//! listed WALs. The list stays true on disk only while file deletions are disabled ([`Db::disable_file_deletions`]). Not
-//! here: copying files. Facts: RocksDB `db/db_filesnapshot.cc`.
+//! listed WALs. The list also has the blob files that these WALs refer to (`enable_blob_direct_write`), cut to their size. The
+//! list stays true on disk only while file deletions are disabled ([`Db::disable_file_deletions`]). Not here: copying files.
+//! Facts: RocksDB `db/db_filesnapshot.cc`.
 
 use std::path::{Path, PathBuf};
 
@@ -16,6 +17,7 @@ use lsm::table_file::TableFile;
 use lsm::version::BlobFile;
 
 use super::Db;
+use crate::direct::DirectFile;
 use crate::event::FlushReason;
 use crate::family::Parts;
 use crate::opening::ReadUpTo;
@@ -143,6 +145,10 @@ impl Db {
             );
             let needed = wals.into_iter().filter(|(number, _)| *number >= min_wal);
             files.extend(needed.map(|(number, size)| wal_info(&inner.tools.paths.wal, number, size)));
+            // After the ends of the WALs: the values are in the files before their WAL records.
+            files.extend(
+                inner.tools.direct.in_no_version().iter().map(|(file, size)| direct_info(file, *size)),
+            );
             Ok::<_, Error>(self.manifest_infos(number, size))
         })?;
         let manifest = manifest.inspect_err(|error| failures.wal_found_failed(error))?;
@@ -265,6 +271,13 @@ fn name_unknown_checksums(files: &mut [LiveFileStorageInfo]) {
 fn wal_info(dir: &Path, number: FileNumber, size: u64) -> LiveFileStorageInfo {
     base::invariant!(number > FileNumber::default(), "a WAL has no number");
     let info = plain(names::wal(number), dir, number, LiveFileKind::Wal, size);
+    LiveFileStorageInfo { trim_to_size: true, ..info }
+}
+
+/// Returns a blob file that the WALs refer to, and that may grow.
+fn direct_info(file: &DirectFile, size: u64) -> LiveFileStorageInfo {
+    let dir = file.path().parent().map_or_else(PathBuf::new, Path::to_path_buf);
+    let info = plain(names::blob(file.number()), &dir, file.number(), LiveFileKind::Blob, size);
     LiveFileStorageInfo { trim_to_size: true, ..info }
 }
 

@@ -181,6 +181,11 @@ impl Family {
         self.parts.load().disallow_memtable_writes
     }
 
+    /// Returns true if writes to the column family put values into blob files before the WAL (`enable_blob_direct_write`).
+    pub fn writes_directly(&self) -> bool {
+        self.parts.load().blobs.direct_write
+    }
+
     /// Checks that the column family can be read at a snapshot.
     ///
     /// # Errors

@@ -137,6 +137,10 @@ pub struct BlobSettings {
     pub starting_level: i32,
     /// True if flushes put values into the blob cache.
     pub warm_on_flush: bool,
+    /// True if writes put values into blob files before the WAL (`enable_blob_direct_write`).
+    pub direct_write: bool,
+    /// The number of blob files that writes use at the same time.
+    pub direct_partitions: usize,
 }
 
 impl Parts {

@@ -139,6 +139,8 @@ fn blob_settings(o: &FamilyOptions) -> BlobSettings {
         compaction_readahead_bytes: usize::try_from(o.blob_compaction_readahead_size).unwrap_or(usize::MAX),
         starting_level: o.blob_file_starting_level,
         warm_on_flush: o.prepopulate_blob_cache == PrepopulateBlobCache::FlushOnly,
+        direct_write: o.enable_blob_direct_write,
+        direct_partitions: usize::try_from(o.blob_direct_write_partitions).unwrap_or(usize::MAX),
     }
 }
 

@@ -15,6 +15,8 @@ pub struct FamilySet {
     names: Mutex<HashMap<String, FamilyId>>,
     /// True if a column family has keys with timestamps.
     any_timestamps: AtomicBool,
+    /// True if a column family has had `enable_blob_direct_write`, also if it is dropped now.
+    any_direct_writes: AtomicBool,
     /// True if a column family has had `inplace_update_support`, also if it is dropped now.
     any_in_place: AtomicBool,
     /// Held during a change of the list. Holds the largest id that was ever assigned.
@@ -44,11 +46,13 @@ impl FamilySet {
         );
         let any_timestamps = AtomicBool::new(families.iter().any(has_timestamps));
         let any_in_place = AtomicBool::new(families.iter().any(|f| updates_in_place(f)));
+        let any_direct_writes = AtomicBool::new(families.iter().any(|f| f.writes_directly()));
         let names = families.iter().map(|f| (f.name().to_string(), f.id())).collect();
         FamilySet {
             list: ArcSwap::from_pointee(List { by_id: families }),
             names: Mutex::new(names),
             any_timestamps,
+            any_direct_writes,
             any_in_place,
             changes: RankedMutex::new(&ranks::FAMILY_SET, max_id),
             last_group: AtomicU64::new(0),
@@ -96,6 +100,13 @@ impl FamilySet {
     #[inline]
     pub fn any_timestamps(&self) -> bool {
         self.any_timestamps.load(Ordering::Relaxed)
+    }
+
+    /// Returns true if writes of a column family put values into blob files before the WAL. Takes no lock. Cost: one load, if no
+    /// column family ever had `enable_blob_direct_write`.
+    #[inline]
+    pub fn any_direct_writes(&self) -> bool {
+        self.any_direct_writes.load(Ordering::Relaxed) && self.any(|family| family.writes_directly())
     }
 
     /// Returns true if a column family has `inplace_update_support`. Takes no lock. Cost: one load, if no column family
@@ -162,6 +173,9 @@ impl FamilySet {
         }
         if families.iter().any(|f| updates_in_place(f)) {
             self.any_in_place.store(true, Ordering::Relaxed);
+        }
+        if families.iter().any(|f| f.writes_directly()) {
+            self.any_direct_writes.store(true, Ordering::Relaxed);
         }
         let mut by_id = self.list.load().by_id.clone();
         by_id.extend_from_slice(families);

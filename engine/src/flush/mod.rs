@@ -7,6 +7,9 @@
 //! of a batch, which is in an SST file, and lose the other half, which is only in an unsynced WAL. An atomic flush
 //! writes the column families in turn, and commits them in one group.
 
+mod direct;
+mod tools;
+
 use std::path::Path;
 
 use base::ids::JobId;
@@ -15,31 +18,18 @@ use base::{Error, FileNumber, Result, SequenceNumber};
 use env::executor::Pool;
 use env::thread_status::{Operation, Stage, set_stage};
 
-use crate::commit::{Atomicity, Change, Committed, Committer};
+use self::direct::Direct;
+pub use self::tools::FlushTools;
+use crate::commit::{Atomicity, Change, Committed};
 use crate::event::{Event, FlushFinished, FlushReason, FlushStarted, StallCondition};
-use crate::family::{Family, FamilySet, FlushPick};
+use crate::family::{Family, FlushPick};
 use crate::output::{
     JobTools, OutputFile, Purpose, compression_text, files_by_level, flush_compression, level_summary,
     live_blob_files, named, remember_deleted_runs, remove_tracked, track_file, write_memtables,
 };
-use crate::source::{TableCache, covered_bytes};
+use crate::source::covered_bytes;
 use crate::stats::LevelNumbers;
 use crate::sync::{Arc, Ordering};
-use crate::wal::WalSet;
-
-/// The parts of the engine that a flush uses.
-pub struct FlushTools<'a> {
-    pub tools: &'a JobTools,
-    pub families: &'a FamilySet,
-    pub wals: &'a WalSet,
-    pub tables: &'a TableCache,
-    pub committer: &'a Committer,
-    /// Waits until no older memtable of the column family is being flushed: [`crate::family::State::turn`].
-    pub turn: &'a dyn Fn(&Family, &FlushPick) -> bool,
-    /// True if the flush must make the decisions of transactions durable in the WAL before its commit. False if its
-    /// commit makes all WALs with such decisions obsolete.
-    pub needs_decisions: bool,
-}
 
 /// The part of a flush for one column family.
 struct Part {
@@ -48,6 +38,8 @@ struct Part {
     files: Vec<OutputFile>,
     /// See [`Change::keeps_keys`].
     keeps_keys: bool,
+    /// The blob files that its memtables refer to.
+    direct: Direct,
     numbers: LevelNumbers,
     /// `None` without `report_bg_io_stats`.
     io_times: Option<IoTimes>,
@@ -171,6 +163,7 @@ impl Part {
             pick,
             files: Vec::new(),
             keeps_keys: false,
+            direct: Direct::default(),
             numbers: LevelNumbers::default(),
             io_times: None,
         }
@@ -232,7 +225,8 @@ fn write_and_commit(
     let changes = parts
         .iter()
         .map(|part| {
-            let edit = crate::output::edit_of(part.files.iter());
+            let mut edit = crate::output::edit_of(part.files.iter());
+            part.direct.add_to(&mut edit);
             let pick = FlushPick { memtables: part.pick.memtables.clone() };
             let full_history_ts_low = part.pick.history_mark(&part.family.parts());
             let keeps_keys = part.keeps_keys;
@@ -244,6 +238,7 @@ fn write_and_commit(
     // If the commit fails, keep the SST files: the record may have reached the disk.
     let committed = t.committer.commit(changes, atomicity)?;
     for part in parts.iter() {
+        part.direct.committed(t, &part.family, &part.pick);
         remember_deleted_runs(&part.family, part.files.iter());
         count(t.tools, part);
         finished(t.tools, job, part, reason);
@@ -261,7 +256,10 @@ fn write_part(t: &FlushTools<'_>, job: JobId, part: &mut Part, reason: FlushReas
     let (start_nanos, start_cpu_nanos) = (clock.now_nanos(), clock.cpu_nanos());
     let (version, options) = (part.family.pin().version.clone(), part.family.parts());
     let covered = |from: &[u8], to: &[u8]| covered_bytes(t.tables, &options, &version, 0, (from, to));
-    let outputs = write_memtables(t.tools, job, &part.family, &part.pick, Purpose::Flush, &covered)?;
+    let (mut direct, blobs) = Direct::sealed(t, &part.family, &part.pick)?;
+    let outputs = write_memtables(t.tools, job, &part.family, &part.pick, Purpose::Flush, &covered, blobs)?;
+    direct.count_references(&outputs.blob_flow);
+    part.direct = direct;
     part.files = outputs.files;
     part.keeps_keys = outputs.keeps_keys;
     base::invariant!(

@@ -46,7 +46,7 @@ fn blobs(
     options: &ReadOptions,
     super_version: &SuperVersion,
 ) -> Option<Box<BlobContext>> {
-    if super_version.version.blobs().is_empty() {
+    if super_version.version.blobs().is_empty() && !may_have_direct(context, super_version) {
         return None;
     }
     // Reads of blob files need no bounds and no snapshot, and copies of them would cost memory.
@@ -63,6 +63,11 @@ fn blobs(
         family: context.family.id(),
         options,
     }))
+}
+
+/// Returns true if memtables may refer to blob files that no version has.
+fn may_have_direct(context: &IteratorContext, super_version: &SuperVersion) -> bool {
+    super_version.parts.blobs.direct_write || context.tables.blobs().has_direct()
 }
 
 /// Collects the sources and gives them to the walk.

@@ -153,6 +153,7 @@ impl Flushes {
             families: &self.context.families,
             wals: &self.context.wals,
             committer: &self.context.committer,
+            obsolete: &self.context.obsolete,
             turn,
             needs_decisions: true,
         }

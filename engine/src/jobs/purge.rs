@@ -90,6 +90,9 @@ impl FilePurger {
     /// Deletes the obsolete files that no version holds, and the files that were kept while deletions were disabled.
     pub fn purge(&self) {
         self.dispose_of_records();
+        // A reader that ends after this look plans another purge.
+        self.context.obsolete.release_notifier().reset();
+        self.context.tools.direct.release();
         let free = self.context.obsolete.take_free();
         if free.is_empty() {
             return;

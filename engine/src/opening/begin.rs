@@ -24,7 +24,7 @@ use crate::recovery::{Replayed, encoded_parts, flush_family, has_no_files, keep_
 use crate::schedule::{Schedule, ScheduleParts};
 use crate::sync::{Arc, AtomicBool, OnceLock};
 use crate::upkeep::Upkeep;
-use crate::wal::WalSet;
+use crate::wal::{WalSet, sync_first};
 use crate::write::stall::Controller;
 use crate::write::{WriteSettings, Writer, WriterParts, wal_bytes_max};
 
@@ -405,6 +405,7 @@ fn new_writer(
     reads: &Reads,
     unlogged: Arc<AtomicBool>,
 ) -> Arc<Writer> {
+    sync_first(&context.wals, context.tools.direct.clone());
     let o = &opening.options;
     let buffers = o
         .write_buffer_manager
@@ -428,6 +429,7 @@ fn new_writer(
         unlogged,
         merger: Arc::new(reads.clone()),
         stats: context.tools.stats.clone(),
+        direct: context.tools.direct.clone(),
     }))
 }
 

@@ -21,6 +21,7 @@ use super::setup::{
 use super::stats_family::add_stats_family;
 use crate::commit::Committer;
 use crate::components::FamilyDescriptor;
+use crate::direct::{DirectBlobs, DirectSettings};
 use crate::errors::ErrorState;
 use crate::event::Event;
 use crate::family::{Family, FamilySet, write_times_kept_s};
@@ -283,10 +284,24 @@ impl Opening {
             stats.slow.watch(move |operation| events.slow_operation(operation));
         }
         let sequence = Arc::new(LastSequence::new(recovered.last_sequence));
+        let numbers = Numbers::new(next);
+        let direct = Arc::new(DirectBlobs::new(
+            self.env.clone(),
+            numbers.clone(),
+            self.events.clone(),
+            self.options.statistics.clone(),
+            DirectSettings {
+                use_fsync: self.options.use_fsync,
+                bytes_per_sync: self.options.bytes_per_sync,
+                strict_bytes_per_sync: self.options.strict_bytes_per_sync,
+                file_checksum: self.options.file_checksum_gen_factory.is_some(),
+                ids: (db_id.clone(), session.to_string()),
+            },
+        ));
         let tools = Arc::new(JobTools {
             env: self.env.clone(),
             paths: self.paths.clone(),
-            numbers: Numbers::new(next),
+            numbers,
             options: ArcSwap::from_pointee(self.options.clone()),
             db_id,
             db_session_id: session.to_string(),
@@ -303,6 +318,7 @@ impl Opening {
             families_unwritten: AtomicUsize::new(0),
             compaction_service: self.components.compaction_service.clone(),
             memory_budget: self.options.memory_budget.clone(),
+            direct,
         });
         let settings = TableCacheSettings {
             tables_max: tables_max(self.options.max_open_files),
@@ -318,7 +334,9 @@ impl Opening {
             tools.sequence.undecided().enable();
         }
         let families = Arc::new(FamilySet::new(families, recovered.max_family));
-        Ok(Shared { tools, families, tables: TableCache::new(self.env.clone(), settings), release_notifier })
+        let tables = TableCache::new(self.env.clone(), settings);
+        tables.blobs().read_direct(tools.direct.clone());
+        Ok(Shared { tools, families, tables, release_notifier })
     }
 
     /// Returns the WALs that may have entries without SST files, in ascending order.

@@ -11,6 +11,7 @@
 //!
 //! Source: RocksDB `db/blob/blob_file_builder.cc`, `db/compaction/compaction_iterator.cc` (`PrepareOutput`).
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use base::key::{self, TRAILER_LEN, ValueType, pack};
@@ -48,6 +49,8 @@ pub struct BlobPolicy {
 pub struct BlobCollection {
     /// Blob files with smaller numbers are old.
     pub cutoff: FileNumber,
+    /// Other blob files whose values move.
+    pub failed: BTreeSet<FileNumber>,
     /// Reads the values.
     pub blobs: Box<dyn FetchBlob + Send>,
 }
@@ -155,7 +158,7 @@ impl<'a> BlobOutput<'a> {
     fn collect(&mut self, user_key: &[u8], index: &[u8]) -> Result<Option<Pinned>> {
         let Some(collection) = &mut self.collection else { return Ok(None) };
         let blob = blob_of(index)?;
-        if blob.file_number >= collection.cutoff {
+        if blob.file_number >= collection.cutoff && !collection.failed.contains(&blob.file_number) {
             return Ok(None);
         }
         let mut value = Vec::new();

@@ -3,16 +3,26 @@
 use base::ids::JobId;
 use base::{EpochNumber, Error, Result};
 use lsm::compaction_iter::{AnythingBelow, CompactionIter, Config};
-use lsm::filter::{CompactionFilter, CreationReason, FilterContext, supported};
+use lsm::filter::{CompactionFilter, CreationReason, FetchBlob, FilterContext, supported};
 use lsm::merging::Merging;
 use lsm::range_del::CompactionTombstones;
 use mem::memtable::MemIter;
 use mem::range_del::FragmentedTombstones;
 
 use super::stripped::Stripped;
-use super::{CoveredBytes, JobTools, OutputSettings, Outputs, Purpose, SubcompactionRange, Targets};
+use super::{
+    BlobCollection, CoveredBytes, JobTools, OutputSettings, Outputs, Purpose, SubcompactionRange, Targets,
+};
 use crate::family::{Family, FlushPick, Parts};
 use crate::sync::Arc;
+
+/// The blob files that the entries of memtables refer to.
+pub struct MemtableBlobs {
+    /// Reads values, for merges and the compaction filter.
+    pub blobs: Box<dyn FetchBlob + Send>,
+    /// Moves values out of failed blob files. `None` if no file has failed.
+    pub collection: Option<BlobCollection>,
+}
 
 /// Returns the compression that the options ask for in the SST files of a flush.
 pub fn flush_compression(parts: &Parts) -> u8 {
@@ -20,7 +30,8 @@ pub fn flush_compression(parts: &Parts) -> u8 {
 }
 
 /// Writes the picked memtables of a column family to level-0 files. No version has the files yet. `covered` estimates
-/// the bytes that a range tombstone deletes in the SST files of the column family.
+/// the bytes that a range tombstone deletes in the SST files of the column family. `blobs` is `None` if no entry of the
+/// memtables refers to a blob file.
 ///
 /// # Errors
 /// Errors of the memtables, of the merge operator and of the file system.
@@ -31,6 +42,7 @@ pub fn write_memtables(
     pick: &FlushPick,
     purpose: Purpose,
     covered: &CoveredBytes<'_>,
+    blobs: Option<MemtableBlobs>,
 ) -> Result<Outputs> {
     base::invariant!(
         !pick.memtables.is_empty() && pick.memtables.is_sorted_by(|a, b| a.id < b.id),
@@ -52,9 +64,7 @@ pub fn write_memtables(
     drop(state);
     let (stripes, earliest_write_conflict_snapshot) = tools.snapshots.stripes_and_conflicts();
     let now = tools.env.clock.now_seconds();
-    settings.oldest_ancestor_time = now;
-    settings.oldest_key_time = now;
-    settings.newest_key_time = now;
+    (settings.oldest_ancestor_time, settings.oldest_key_time, settings.newest_key_time) = (now, now, now);
     // Recovery does not know the times of the replayed entries.
     if parts.pick.preserve_seconds > 0 && purpose == Purpose::Flush {
         settings.times = Some(Arc::new(tools.times.copy()));
@@ -97,17 +107,17 @@ pub fn write_memtables(
     let written = if strip {
         let rows = Stripped::new(merged(sources), timestamp_size, fragmented_lists);
         let rows = CompactionIter::new(rows, AnythingBelow, tombstones, config);
-        write_all_into(rows, (&settings, covered), expected)
+        write_all_into(rows, (&settings, covered), expected, blobs)
     } else {
         match (sources.len(), sources.pop()) {
             (1, Some(only)) => {
                 let rows = CompactionIter::new(only, AnythingBelow, tombstones, config);
-                write_all_into(rows, (&settings, covered), expected)
+                write_all_into(rows, (&settings, covered), expected, blobs)
             }
             (_, last) => {
                 sources.extend(last);
                 let rows = CompactionIter::new(merged(sources), AnythingBelow, tombstones, config);
-                write_all_into(rows, (&settings, covered), expected)
+                write_all_into(rows, (&settings, covered), expected, blobs)
             }
         }
     };
@@ -134,11 +144,17 @@ fn write_all_into<I: base::iter::InternalIterator>(
     mut rows: CompactionIter<I, AnythingBelow>,
     (settings, covered): (&OutputSettings, &CoveredBytes<'_>),
     expected: Option<u64>,
+    blobs: Option<MemtableBlobs>,
 ) -> Result<Outputs> {
+    let mut collection = None;
+    if let Some(MemtableBlobs { blobs, collection: moves }) = blobs {
+        rows = rows.with_blobs(blobs);
+        collection = moves;
+    }
     let written = super::write_all(
         &mut rows,
         Targets::one_file(settings, covered),
-        None,
+        collection,
         &SubcompactionRange::default(),
         &mut |_, _| false,
     );

@@ -26,7 +26,7 @@ mod verify;
 pub use blobs::{BlobCollection, BlobPolicy, OutputBlob, Relocated};
 pub use file::{CoveredBytes, OutputFile, is_out_of_order};
 pub use flush_priority::FlushPriority;
-pub use memtables::{flush_compression, write_memtables};
+pub use memtables::{MemtableBlobs, flush_compression, write_memtables};
 pub use rewrite::Rewrite;
 pub use settings::{OutputSettings, Purpose};
 pub use summary::{files_by_level, input_summary, level_summary, live_blob_files, rates};

@@ -13,6 +13,7 @@ use lsm::version::Edit;
 use mem::budget::{Holder, MemoryBudget, Share};
 
 use super::{BlobPolicy, FlushPriority, OutputFile, OutputSettings, Purpose};
+use crate::direct::DirectBlobs;
 use crate::event::{Events, Named};
 use crate::family::{Family, FamilySet, Parts};
 use crate::files::{Numbers, Paths};
@@ -53,6 +54,8 @@ pub struct JobTools {
     pub compaction_service: Option<Arc<dyn CompactionService>>,
     /// The memory budget of iterators and jobs. `None` without a budget.
     pub memory_budget: Option<Arc<MemoryBudget>>,
+    /// The blob files that writes append to.
+    pub direct: Arc<DirectBlobs>,
 }
 
 impl JobTools {
@@ -96,6 +99,7 @@ impl JobTools {
             families_unwritten: AtomicUsize::new(0),
             compaction_service: None,
             memory_budget: self.memory_budget.clone(),
+            direct: self.direct.clone(),
         }
     }
 

@@ -28,7 +28,7 @@ pub fn flush_family(
     drop(old);
     let (version, parts) = (family.pin().version.clone(), family.parts());
     let covered = |from: &[u8], to: &[u8]| covered_bytes(tables, &parts, &version, 0, (from, to));
-    let written = write_memtables(tools, job, family, &pick, Purpose::Open, &covered)?;
+    let written = write_memtables(tools, job, family, &pick, Purpose::Open, &covered, None)?;
     base::invariant!(
         pick.memtables.len() == 1,
         "recovery flushes {} memtables of {family:?} at once",

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! blob index ─► is the file in the version? ─► blob cache ─► open blob files ─► table::blob::BlobReader
+//!               or in `direct`, for an entry of a memtable
 //! ```
 //! [`BlobReads`] serves one read (a look-up, an iterator, a compaction). [`OpenBlobs`] holds the open blob files of the
 //! database. Embedded blobs (file 0) never come here: the iterators and look-ups of their SST file resolve them.
@@ -22,9 +23,10 @@ use table::blob::{BlobAccess, BlobReader};
 use table::sst::{CachedBlock, Other};
 
 use super::TableCache;
+use crate::direct::{DirectBlobs, DirectFile};
 use crate::family::{Parts, blob_cache};
 use crate::options::{ReadOptions, ReadTier};
-use crate::sync::{Arc, RwLock};
+use crate::sync::{Arc, OnceLock, RwLock};
 
 /// Settings for opening blob files.
 #[derive(Clone)]
@@ -42,12 +44,14 @@ pub struct OpenBlobs {
     settings: BlobSettings,
     /// Locked only for a hash look-up, never during I/O.
     readers: RwLock<FileMap<Arc<BlobReader>>>,
+    /// The blob files that memtables refer to.
+    direct: OnceLock<Arc<DirectBlobs>>,
 }
 
 impl OpenBlobs {
     /// Makes the set without an open file. A blob file is opened at its first read.
     pub fn new(env: Env, settings: BlobSettings) -> Self {
-        OpenBlobs { env, settings, readers: RwLock::default() }
+        OpenBlobs { env, settings, readers: RwLock::default(), direct: OnceLock::new() }
     }
 
     /// Returns the open blob file `number` of column family `family`. Opens the file if it is not open. If more than
@@ -65,7 +69,7 @@ impl OpenBlobs {
         if let Some(reader) = self.readers.read().get(&number) {
             return Ok(reader.clone());
         }
-        let hints = ReadHints { direct: self.settings.direct_reads, random: self.settings.advise_random };
+        let hints = self.hints();
         let path = parts.blob_path(number);
         let file =
             self.env.fs.open_random(&path, &hints).map_err(|e| e.doing("opening a blob file").file(&path))?;
@@ -77,6 +81,21 @@ impl OpenBlobs {
             readers.remove(&other);
         }
         Ok(readers.entry(number).or_insert(reader).clone())
+    }
+
+    /// Also reads the blob files that writes append to. Has an effect once.
+    pub fn read_direct(&self, direct: Arc<DirectBlobs>) {
+        let _ = self.direct.set(direct);
+    }
+
+    /// Returns true if a write of this open has put a value into a blob file.
+    pub fn has_direct(&self) -> bool {
+        self.direct.get().is_some_and(|direct| direct.is_used())
+    }
+
+    /// Returns the blob file with this number, if a memtable refers to the file and it may be in no version.
+    fn direct(&self, number: FileNumber) -> Option<Arc<DirectFile>> {
+        self.direct.get()?.get(number)
     }
 
     /// Copies an open blob file from another reader of the same database. Returns false if that reader has not opened
@@ -95,6 +114,10 @@ impl OpenBlobs {
     /// Closes all blob files. A file stays open while a reader uses it.
     pub fn clear(&self) {
         self.readers.write().clear();
+    }
+
+    fn hints(&self) -> ReadHints {
+        ReadHints { direct: self.settings.direct_reads, random: self.settings.advise_random }
     }
 
     fn cache_key(&self, blob: &BlobRef) -> CacheKey {
@@ -129,13 +152,14 @@ impl BlobReads<'_> {
         self.fetch(user_key, &self.place(index)?)
     }
 
-    /// Returns the place that a blob index names. Checks that the version has the blob file.
+    /// Returns the place that a blob index names. Checks that the version has the blob file, or that a memtable has it.
     ///
     /// # Errors
     /// The errors of [`BlobReads::value`].
     pub fn place(&self, index: &[u8]) -> Result<BlobRef> {
         let blob = blob_of(index)?;
-        if !self.version.blobs().contains_key(&blob.file_number) {
+        let number = blob.file_number;
+        if !self.version.blobs().contains_key(&number) && self.tables.blobs().direct(number).is_none() {
             return Err(Error::corruption(format!(
                 "Invalid blob file number: blob file {:06} is not in the version of the column family",
                 blob.file_number
@@ -172,7 +196,13 @@ impl BlobReads<'_> {
     /// # Errors
     /// The errors of [`BlobReader::open`].
     pub fn open(&self, number: FileNumber) -> Result<Arc<BlobReader>> {
-        self.tables.blobs().get(self.parts, self.family, number, self.tables.files_max())
+        let open = self.tables.blobs();
+        if !self.version.blobs().contains_key(&number)
+            && let Some(file) = open.direct(number)
+        {
+            return file.reader(&open.env, &open.hints(), &open.settings.statistics);
+        }
+        open.get(self.parts, self.family, number, self.tables.files_max())
     }
 
     fn fetch(&self, user_key: &[u8], blob: &BlobRef) -> Result<Pinned> {

@@ -1,5 +1,7 @@
 //! Syncs of the WALs: closed WALs first, oldest to newest, then the directory if it has new names, then the active WAL.
 //!
+//! Before each WAL, the files that its records refer to are synced ([`super::BeforeWalSync`]).
+//!
 //! No failed sync is repeated. The first failure poisons the WALs.
 
 use base::{Error, FileNumber, Result};
@@ -180,9 +182,18 @@ impl WalSet {
         // The thread that held the lock before may have failed.
         self.check()?;
         let mut synced = Vec::new();
-        while let Some(unsynced) = self.take_unsynced() {
+        loop {
+            let unsynced = self.take_unsynced();
+            // After the WAL is taken, so that all of its records are appended. The last call is for the active WAL.
+            let referred = self.before_sync.get().map_or(Ok(()), |first| first.before_wal_sync());
+            let Some(unsynced) = unsynced else {
+                referred.map_err(|error| super::fail_references(self, error))?;
+                break;
+            };
             let (number, size) = (unsynced.number, unsynced.size);
-            let done = unsynced.sync(self.settings.use_fsync);
+            let done = referred
+                .map_err(|error| super::fail_references(self, error))
+                .and_then(|()| unsynced.sync(self.settings.use_fsync));
             let mut closed = self.closed.lock();
             let Some(wal) = closed.iter_mut().find(|wal| wal.number == number) else { continue };
             base::invariant!(

@@ -106,6 +106,9 @@ pub struct Group {
     pub lead_seqs: u32,
     /// How many of its writers asked for a sync.
     pub syncs: usize,
+    /// True if values of the group are in blob files: the WAL and the memtables get a copy of the records that refers to these
+    /// files.
+    pub has_moved_values: bool,
     followers: Vec<Follower>,
     concurrent: bool,
     alone: bool,

@@ -10,6 +10,7 @@
 //! after the WAL. Several groups then insert concurrently, and are published in order. A short group inserts first
 //! (see `limits`). The synced writes of prepared transactions hand the lead over before the sync (see `overlap`).
 
+mod direct;
 mod filled;
 pub mod group;
 pub mod hook;
@@ -42,6 +43,7 @@ use mem::write_buffer::WriteBufferManager;
 
 use crate::apply::{self, Markers, Merger, Missing};
 use crate::batch::WriteBatch;
+use crate::direct::DirectBlobs;
 use crate::errors::ErrorState;
 use crate::event::{Events, FlushReason};
 use crate::family::{Family, FamilySet};
@@ -90,6 +92,8 @@ pub struct WriterParts {
     /// For `max_successive_merges`.
     pub merger: Arc<dyn Merger>,
     pub stats: Arc<Stats>,
+    /// The blob files that writes append to.
+    pub direct: Arc<DirectBlobs>,
 }
 
 /// The write path of one database.
@@ -112,6 +116,7 @@ pub struct Writer {
     unlogged: Arc<AtomicBool>,
     merger: Arc<dyn Merger>,
     stats: Arc<Stats>,
+    direct: Arc<DirectBlobs>,
 }
 
 impl Writer {
@@ -146,6 +151,7 @@ impl Writer {
             unlogged: parts.unlogged,
             merger: parts.merger,
             stats: parts.stats,
+            direct: parts.direct,
         }
     }
 
@@ -362,12 +368,12 @@ impl Writer {
     #[inline]
     fn lead_admitted(
         &self,
-        group: Group,
+        mut group: Group,
         mut leader_state: Box<LeaderState>,
         batch: &mut WriteBatch,
         hook: Option<&dyn WriteHook>,
     ) -> Result<()> {
-        let logged = self.log(&group, &mut leader_state, batch, hook);
+        let logged = self.log(&mut group, &mut leader_state, batch, hook);
         let outcome = match logged {
             Err(error) => {
                 self.queue.hand_over(leader_state);

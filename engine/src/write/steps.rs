@@ -12,7 +12,7 @@ use format::batch as encoding;
 use super::group::{Group, LeaderState};
 use super::hook::{Parts, WriteHook};
 use super::limits::check_sequence_room;
-use super::{Filler, Writer, overlap};
+use super::{Filler, Writer, direct, overlap};
 use crate::apply::{self, Applied, Missing, Source};
 use crate::batch::WriteBatch;
 use crate::prepared::Numbering;
@@ -25,7 +25,7 @@ impl Writer {
     /// the group.
     pub(super) fn log(
         &self,
-        group: &Group,
+        group: &mut Group,
         leader_state: &mut LeaderState,
         batch: &mut WriteBatch,
         hook: Option<&dyn WriteHook>,
@@ -66,19 +66,16 @@ impl Writer {
             leader_state.scratch.extend_from_slice(&group.records);
             encoding::set_count(&mut leader_state.scratch, count as u32);
         } else if let Parts::WalPrefix { len, count } = parts {
-            leader_state.scratch.clear();
-            base::invariant!(
-                len <= batch.bytes().len() && count <= batch.count(),
-                "the WAL gets {len} bytes and {count} entries of a batch with {} and {}",
-                batch.bytes().len(),
-                batch.count()
-            );
-            leader_state.scratch.extend_from_slice(&batch.bytes()[..len]);
-            encoding::set_count(&mut leader_state.scratch, count);
+            copy_prefix(batch, (len, count), &mut leader_state.scratch);
             merged = true;
         }
         time.stop();
-        Filler::new(self).record_in_order(hook, if merged { &leader_state.scratch } else { batch.bytes() });
+        let records = if merged { &leader_state.scratch[..] } else { batch.bytes() };
+        Filler::new(self).record_in_order(hook, records);
+        if let Some(moved) = direct::move_values(self, (&*batch, hook), records)? {
+            leader_state.scratch = moved;
+            (merged, group.has_moved_values) = (true, true);
+        }
         if group.flags.disable_wal {
             self.unlogged.store(true, Ordering::Relaxed);
         } else {
@@ -142,7 +139,7 @@ impl Writer {
 
     /// Inserts the batches of the group into the memtables, then calls the hook. If the followers have much to
     /// insert, each writer inserts its own batch. Otherwise the leader inserts all batches: `merged` holds them if
-    /// there are followers.
+    /// there are followers, or if values are in blob files.
     pub(super) fn memtables(
         &self,
         group: &Group,
@@ -161,8 +158,10 @@ impl Writer {
             let own = self.insert(batch.bytes(), first, None);
             parallel_insert.join().and(own.map(|_| ()))
         } else {
-            let bytes = if group.records.is_empty() { batch.bytes() } else { merged };
-            self.insert(bytes, first, batch.protection()).map(|_| ())
+            let is_own = group.records.is_empty() && !group.has_moved_values;
+            let (bytes, protection) =
+                if is_own { (batch.bytes(), batch.protection()) } else { (merged, None) };
+            self.insert(bytes, first, protection).map(|_| ())
         };
         let last = (first + u64::from(group.lead_seqs)).previous();
         let applied = match hook.and_then(WriteHook::filled) {
@@ -226,6 +225,19 @@ impl Writer {
         }
         Ok(done)
     }
+}
+
+/// Sets `record` to the first `len` bytes of the batch, which hold `count` counted records.
+fn copy_prefix(batch: &WriteBatch, (len, count): (usize, u32), record: &mut Vec<u8>) {
+    base::invariant!(
+        len <= batch.bytes().len() && count <= batch.count(),
+        "the WAL gets {len} bytes and {count} entries of a batch with {} and {}",
+        batch.bytes().len(),
+        batch.count()
+    );
+    record.clear();
+    record.extend_from_slice(&batch.bytes()[..len]);
+    encoding::set_count(record, count);
 }
 
 /// Counts a WAL record. Only the leader calls this function, so the counters need no locked instruction.

@@ -10,6 +10,8 @@ mod close;
 mod covered;
 mod deleted_runs;
 mod direct_blobs;
+mod direct_failures;
+mod direct_writes;
 mod directories;
 mod dropped;
 mod durable;

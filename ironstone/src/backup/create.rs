@@ -213,7 +213,8 @@ impl NewBackup<'_> {
 
     fn add(&self, file: &LiveFileStorageInfo, unsynced: &mut Unsynced) -> Result<Added> {
         let shared = matches!(file.kind, LiveFileKind::Table | LiveFileKind::Blob)
-            && self.inner.options.share_table_files;
+            && self.inner.options.share_table_files
+            && !file.trim_to_size;
         if shared { self.add_shared(file, unsynced) } else { self.add_private(file, unsynced) }
     }
 

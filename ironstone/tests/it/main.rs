@@ -11,6 +11,7 @@ mod checkpoint;
 mod codes;
 mod crash;
 mod deleted_runs;
+mod direct_writes;
 mod export;
 mod handles;
 mod indexed_batch;

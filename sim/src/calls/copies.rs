@@ -268,8 +268,10 @@ impl Copies {
     fn stream(&mut self) -> Result<(), String> {
         self.db.flush_wal(false).map_err(told("flush_wal"))?;
         let newest = self.db.latest_sequence();
+        // With `enable_blob_direct_write`, records have references to values, as in RocksDB.
         if let Some((seq, mut state)) = self.mark.take()
             && seq < newest.get()
+            && !self.options.family.enable_blob_direct_write
         {
             let updates =
                 self.db.updates_since(SequenceNumber::new(seq + 1)).map_err(told("updates_since"))?;

@@ -113,7 +113,9 @@ impl Dated {
 
     fn open(&mut self) -> Result<(), String> {
         let mut stamped = self.options.clone();
-        stamped.update("comparator=leveldb.BytewiseComparator.u64ts").map_err(told("options"))?;
+        stamped
+            .update("comparator=leveldb.BytewiseComparator.u64ts;enable_blob_direct_write=false")
+            .map_err(told("options"))?;
         let own = |place| if place == STAMPED { &stamped.family } else { &self.options.family };
         let descriptor = |(place, name): (usize, &&str)| FamilyDescriptor::new(*name, own(place).clone());
         let families = FAMILIES.iter().enumerate().map(descriptor).collect();

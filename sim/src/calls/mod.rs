@@ -112,7 +112,10 @@ struct Setting {
 impl Setting {
     fn draw(seed: u64, chance: &mut Chance) -> Setting {
         let fixed = Fixed { reverse: false, levels: 7, timestamps: Timestamps::None, plain: false };
-        let (sample, mut options) = sample::options(&mut Chance::new(chance.next()), fixed);
+        let (mut sample, mut options) = sample::options(&mut Chance::new(chance.next()), fixed);
+        let direct = sample::rare::direct_writes(seed, fixed);
+        options.update(&direct).unwrap_or_else(|error| panic!("{direct}: {error}"));
+        sample.text.push_str(&direct);
         let clock = Arc::new(ManualClock::new(1_700_000_000_000_000));
         options.db.env = Env {
             fs: Arc::new(MemoryFs::new(clock.clone())),

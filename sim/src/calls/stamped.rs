@@ -115,7 +115,7 @@ impl Stamped {
     pub fn new(setting: &Setting) -> Result<Stamped, String> {
         let mut options = setting.options.clone();
         options
-            .update("comparator=leveldb.BytewiseComparator.u64ts;inplace_update_support=false")
+            .update("comparator=leveldb.BytewiseComparator.u64ts;inplace_update_support=false;enable_blob_direct_write=false")
             .map_err(told("options"))?;
         let descriptor = |name: &&str| FamilyDescriptor::new(*name, options.family.clone());
         let descriptors = FAMILIES.iter().map(descriptor).collect();

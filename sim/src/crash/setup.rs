@@ -31,8 +31,10 @@ impl Setup {
             return options;
         }
         self.fixed.timestamps = self.fixed.timestamps.next(chance);
-        let (sample, options) = sample::small(chance, self.fixed);
-        (self.text, self.prefix) = (sample.text, sample.prefix);
+        let direct = sample::rare::direct_writes(chance.clone().next(), self.fixed);
+        let (sample, mut options) = sample::small(chance, self.fixed);
+        options.update(&direct).unwrap_or_else(|error| panic!("{direct}: {error}"));
+        (self.text, self.prefix) = (sample.text + &direct, sample.prefix);
         self.options = Some(options.clone());
         options
     }

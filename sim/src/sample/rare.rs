@@ -8,7 +8,7 @@
 //!
 //! | option | reason |
 //! |---|---|
-//! | `enable_blob_direct_write`, `use_udi_as_primary_index`, `user_defined_index_factory` | any other value is refused; [`crate::calls`] checks the refusals |
+//! | `use_udi_as_primary_index`, `user_defined_index_factory` | any other value is refused; [`crate::calls`] checks the refusals |
 //! | `use_direct_io_for_compaction_reads`, `use_direct_io_for_flush_and_compaction` | campaigns create their databases in a directory in memory, where the system can refuse direct I/O |
 //! | `statistics`, `wal_filter`, `compaction_filter_factory` | objects without a text; worlds of [`crate::calls`] have them |
 //! | `allow_ingest_behind`, `cf_allow_ingest_behind`, `disallow_memtable_writes` | change what a database holds; a world of [`crate::calls`] has them |
@@ -23,7 +23,7 @@ use std::sync::Arc;
 use ironstone::{BlockCache, CacheOptions, MemoryBudget};
 use testkit::chance::Chance;
 
-use super::Row;
+use super::{Fixed, Row, Timestamps, rows};
 
 /// How many opens of a hundred draw rare options.
 const OPENS_PERCENT: u64 = 30;
@@ -157,6 +157,34 @@ pub fn dependent(seed: u64, plain: bool, sampled: &str) -> String {
         text.push_str("compression=kNoCompression;bottommost_compression=kNoCompression;");
         text.push_str("block_based_table_factory={block_align=true;block_size=256};");
     }
+    text
+}
+
+/// How many opens of a hundred put values into blob files before the WAL.
+const DIRECT_PERCENT: u64 = 20;
+
+const DIRECT: &[Row] = &[
+    ("min_blob_size", &["1", "10", "40"]),
+    ("blob_file_size", &["", "1000", "3000"]),
+    ("blob_direct_write_partitions", &["1", "1", "3"]),
+    ("blob_compression_type", &["", "kLZ4Compression", "kZSTD"]),
+    ("prepopulate_blob_cache", &["", "kFlushOnly"]),
+];
+
+/// Returns option text after all other options, for opens that put values into blob files before the WAL. Most often the empty
+/// text. Keys with timestamps, and plain tables, have no such values.
+pub fn direct_writes(seed: u64, fixed: Fixed) -> String {
+    let chance = &mut Chance::new(seed ^ 0x6469_7265);
+    if fixed.plain || fixed.timestamps != Timestamps::None || !chance.percent(DIRECT_PERCENT) {
+        return String::new();
+    }
+    // RocksDB refuses `enable_blob_direct_write` with other values of these options.
+    let mut text =
+        "allow_concurrent_memtable_write=false;enable_pipelined_write=false;unordered_write=false;\
+                    two_write_queues=false;experimental_mempurge_threshold=0;\
+                    enable_blob_files=true;enable_blob_direct_write=true;"
+            .to_string();
+    rows(&mut text, DIRECT, chance);
     text
 }
 

@@ -3,6 +3,7 @@
 use base::stats::{HistogramKind, Statistics, Stopwatch, Ticker};
 use base::{FamilyId, FileNumber, Result};
 use compress::{Compression, CompressionOptions, Compressor};
+use env::fs::Syncer;
 use env::writer::FileWriter;
 use format::blob::{BlobRef, FOOTER_LEN, Footer, HEADER_LEN, Header, RecordHeader, record_len};
 use std::sync::Arc;
@@ -124,6 +125,19 @@ impl BlobWriter {
             size: stored.len() as u64,
             compression: self.compression as u8,
         })
+    }
+
+    /// Passes all records to the operating system. Readers of the file find the records then.
+    ///
+    /// # Errors
+    /// Errors of the file.
+    pub fn flush(&mut self) -> Result<()> {
+        self.file.flush()
+    }
+
+    /// Returns a handle that syncs the flushed records from another thread.
+    pub fn syncer(&self) -> Arc<dyn Syncer> {
+        self.file.syncer()
     }
 
     /// Returns the number in the name of the file.

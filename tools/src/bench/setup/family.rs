@@ -47,6 +47,8 @@ const FAMILY: &[&str] = &[
     "memtable_op_scan_flush_trigger",
     "sample_for_compression",
     "enable_blob_files",
+    "enable_blob_direct_write",
+    "blob_direct_write_partitions",
     "min_blob_size",
     "blob_file_size",
     "enable_blob_garbage_collection",
