@@ -13,6 +13,7 @@ mod facts;
 mod more;
 mod own;
 mod reads;
+mod short;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -589,7 +590,8 @@ impl World for Transactions {
             0..35 => self.write(at, chance),
             35..50 => self.read(at, chance),
             50..58 => self.read_for_update(at, chance),
-            58 | 59 => self.collapse(at, chance),
+            58 => self.collapse(at, chance),
+            59 => self.short(at, chance),
             60..64 => {
                 self.undo_read(at, chance);
                 Ok(())

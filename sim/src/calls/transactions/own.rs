@@ -100,14 +100,16 @@ impl Own {
     }
 
     /// Returns the keys whose read for update can be undone: keys that were read for update since the newest save
-    /// point.
+    /// point, and that the transaction did not write.
     pub fn undoable(&self) -> Vec<Key> {
         let before = |key| {
             let saved = self.saves.last().and_then(|saved| saved.tracked.get(key));
             saved.map_or(0, |tracked| tracked.reads)
         };
         let reads = self.tracked.iter().filter(|(key, tracked)| tracked.reads > before(key));
-        reads.map(|(key, _)| key.clone()).collect()
+        // A write that assumes a tracked key counts no use. After an undo, the key of this write would have no lock.
+        let written = |key: &Key| self.overlay.keys().any(|own| own == key);
+        reads.map(|(key, _)| key.clone()).filter(|key| !written(key)).collect()
     }
 
     /// Undoes one read for update. A key without other reads and writes is not tracked afterwards.

@@ -41,6 +41,7 @@ impl Transactions {
             (true, 0) => handle
                 .multi_get_for_update_in(family, &[&key.bytes], &options)
                 .and_then(|mut found| found.pop().unwrap_or(Ok(None))),
+            (true, 1) if key.family == 0 => handle.get_for_update(&key.bytes),
             _ => handle.get_for_update_in(family, &key.bytes, &options, mode, validation),
         };
         if let Ok(found) = &found {
