@@ -10,20 +10,38 @@ use base::stats::{IoCounter, IoTimer, io_add};
 use base::{Error, Result};
 
 use super::aligned::{AlignedBuffer, PAGE};
-use super::sys;
+use super::sys::{self, NoWait};
 use crate::clock::IoCpuTimer;
 use crate::fs::{Pattern, RandomRead, SequentialRead};
+use crate::sync::OnceLock;
 
 #[derive(Debug)]
 pub(super) struct PosixRandom {
     file: File,
     path: PathBuf,
     direct: bool,
+    /// Set by the first read without a wait that the file system rejects. The value is true on a tmpfs: there, no read waits for a
+    /// device.
+    is_in_memory: OnceLock<bool>,
 }
 
 impl PosixRandom {
     pub(super) fn new(file: File, path: &Path, direct: bool) -> Self {
-        PosixRandom { file, path: path.to_path_buf(), direct }
+        PosixRandom { file, path: path.to_path_buf(), direct, is_in_memory: OnceLock::new() }
+    }
+
+    /// Fills the buffer and returns true, if this needs no wait for the device. A tmpfs rejects a read without a wait, although none
+    /// of its reads waits: such a file is read as usual, and the rejected call is not repeated.
+    fn read_without_wait(&self, offset: u64, buffer: &mut [u8]) -> bool {
+        if self.is_in_memory.get().is_none() {
+            match sys::read_in_memory(&self.file, offset, buffer) {
+                NoWait::Read => return true,
+                NoWait::NotRead => return false,
+                NoWait::NotSupported => {}
+            }
+        }
+        *self.is_in_memory.get_or_init(|| sys::is_tmpfs(&self.file))
+            && read_full(&self.file, offset, buffer).is_ok_and(|got| got == buffer.len())
     }
 }
 
@@ -62,7 +80,7 @@ impl RandomRead for PosixRandom {
             return false;
         }
         let _time = IoTimer::start(IoCounter::ReadNanos);
-        if sys::read_in_memory(&self.file, offset, buffer) {
+        if self.read_without_wait(offset, buffer) {
             io_add(IoCounter::BytesRead, buffer.len() as u64);
             return true;
         }
@@ -206,4 +224,28 @@ impl SequentialRead for PosixSequential {
 /// Fills the buffer from `/dev/urandom`.
 pub(super) fn read_random_device(out: &mut [u8]) -> io::Result<()> {
     File::open("/dev/urandom")?.read_exact(out)
+}
+
+#[cfg(all(test, target_os = "linux", target_env = "gnu", not(miri)))]
+mod tests {
+    use super::*;
+
+    /// A tmpfs has no read without a wait (`RWF_NOWAIT`), but none of its reads waits for a device. A machine without a tmpfs at this
+    /// path checks only the bytes.
+    #[test]
+    fn a_read_on_a_tmpfs_is_ready() {
+        let shared = Path::new("/dev/shm");
+        let dir = tempfile::tempdir_in(if shared.is_dir() { shared } else { Path::new("/tmp") }).unwrap();
+        let path = dir.path().join("f");
+        std::fs::write(&path, [7; 5000]).unwrap();
+        let file = PosixRandom::new(File::open(&path).unwrap(), &path, false);
+        let is_in_memory = sys::is_tmpfs(&file.file);
+        for _ in 0..2 {
+            let mut buffer = [0; 1000];
+            let is_ready = file.read_ready(4000, &mut buffer);
+            assert!(is_ready || !is_in_memory, "a tmpfs has no device");
+            assert!(!is_ready || buffer == [7; 1000]);
+            assert!(!file.read_ready(4001, &mut buffer), "the file ends before");
+        }
+    }
 }

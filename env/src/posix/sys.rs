@@ -197,9 +197,19 @@ pub(super) fn read_to(file: &File, offset: u64, length: usize, buffer: &mut Vec<
     Ok(())
 }
 
-/// Fills the buffer from the page cache, without a wait for the device. Returns false if a byte is not in the page
-/// cache, at the end of the file, after an error, and on systems without such a read.
-pub(super) fn read_in_memory(file: &File, offset: u64, buffer: &mut [u8]) -> bool {
+/// The outcome of a read that does not wait for the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NoWait {
+    /// The buffer is full.
+    Read,
+    /// A byte is not in the page cache, the file ends before, or the read failed.
+    NotRead,
+    /// The file system has no such read.
+    NotSupported,
+}
+
+/// Fills the buffer from the page cache, without a wait for the device. Systems other than Linux with glibc have no such read.
+pub(super) fn read_in_memory(file: &File, offset: u64, buffer: &mut [u8]) -> NoWait {
     #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
     {
         let part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
@@ -207,11 +217,37 @@ pub(super) fn read_in_memory(file: &File, offset: u64, buffer: &mut [u8]) -> boo
         // borrowed mutably; the call writes at most its length of bytes there and keeps no pointer.
         let got =
             unsafe { libc::preadv2(file.as_raw_fd(), &part, 1, offset as libc::off_t, libc::RWF_NOWAIT) };
-        got as usize == buffer.len() && got >= 0
+        match usize::try_from(got) {
+            Ok(got) if got == buffer.len() => NoWait::Read,
+            Ok(_) => NoWait::NotRead,
+            Err(_) => match io::Error::last_os_error().raw_os_error() {
+                Some(libc::EOPNOTSUPP | libc::ENOSYS) => NoWait::NotSupported,
+                _ => NoWait::NotRead,
+            },
+        }
     }
     #[cfg(not(all(target_os = "linux", target_env = "gnu", not(miri))))]
     {
         let _ = (file, offset, buffer);
+        NoWait::NotSupported
+    }
+}
+
+/// Returns true if the file system is a tmpfs, which keeps its files in memory: a read then waits for no device.
+pub(super) fn is_tmpfs(file: &File) -> bool {
+    #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
+    {
+        let mut s = MaybeUninit::<libc::statfs>::uninit();
+        // SAFETY: the descriptor is open while `file` is borrowed, and the call writes one `statfs` to the pointer.
+        if unsafe { libc::fstatfs(file.as_raw_fd(), s.as_mut_ptr()) } != 0 {
+            return false;
+        }
+        // SAFETY: the call succeeded, so the value is written.
+        unsafe { s.assume_init() }.f_type == libc::TMPFS_MAGIC
+    }
+    #[cfg(not(all(target_os = "linux", target_env = "gnu", not(miri))))]
+    {
+        let _ = file;
         false
     }
 }
