@@ -21,8 +21,10 @@ pub use encode::{Encoder, encoded_len_max};
 const MATCH_MIN: usize = 4;
 /// The number of bytes that a literal copy of the fast path reads and writes.
 const LITERALS: usize = 16;
-/// The number of bytes that a match copy of the fast path writes: 14 and [`MATCH_MIN`].
-const MATCH: usize = 18;
+/// The largest number of bytes that a sequence of the fast path reads or writes: 14 literals, and a match of 18 bytes.
+const FAST: usize = 32;
+/// The number of bytes of one copy of a long match.
+const WIDE: usize = 16;
 /// The number of bytes of one step of a long copy.
 const STEP: usize = 32;
 
@@ -30,65 +32,118 @@ const STEP: usize = 32;
 /// short.
 pub fn decode(stream: &[u8], output: &mut [u8]) -> Option<usize> {
     let (mut at, mut end) = (0, 0);
-    // Below these places, the fast path has 18 bytes of input and 34 bytes of output.
-    let fast_at = (stream.len() + 1).saturating_sub(LITERALS + 2);
-    let fast_end = (output.len() + 1).saturating_sub(LITERALS + MATCH);
+    // The compiler would add a known 3 last. The place of the next token would then be known one step later.
+    let token_and_offset = std::hint::black_box(3usize);
     loop {
         let (mut token, mut offset);
-        // Sequences with short literals and a short match stay in this loop.
+        // A sequence of the inner loop reads at most `FAST` bytes, and writes at most `FAST` bytes. So this number of sequences needs no
+        // check of the ends. Sequences with short literals and a short match stay in the inner loop.
+        let mut sequences = (stream.len() - at).min(output.len() - end) / FAST;
         loop {
+            if sequences > 0 {
+                sequences -= 1;
+                // SAFETY: `stream` has `FAST` bytes from `at` on.
+                token = usize::from(unsafe { *stream.as_ptr().add(at) });
+                if token < 0xf0 {
+                    let literals = token >> 4;
+                    // SAFETY: `stream` has `FAST` bytes from `at` on: the token, at most 14 literals and the offset are 17 of them, and the
+                    // copy reads 17. `output` has `FAST` bytes from `end` on. The slices do not overlap, because `output` is borrowed
+                    // mutably.
+                    unsafe {
+                        let from = stream.as_ptr().add(at + 1);
+                        copy::<LITERALS>(from, output.as_mut_ptr().add(end));
+                        offset = usize::from(u16::from_le_bytes(from.add(literals).cast::<[u8; 2]>().read()));
+                    }
+                    at = at + token_and_offset + literals;
+                    end += literals;
+                    let match_len = token & 15;
+                    if match_len == 15 || offset < 8 || offset > end {
+                        break;
+                    }
+                    // SAFETY: `output` has at least 18 bytes from `end` on: `FAST` less at most 14 literals. `from` is inside of
+                    // `output`, because `offset <= end`. Each copy of 8 bytes ends at its target at the latest, because
+                    // `offset >= 8`; the copy of 2 bytes too.
+                    unsafe {
+                        let to = output.as_mut_ptr().add(end);
+                        let from = to.sub(offset).cast_const();
+                        copy::<8>(from, to);
+                        copy::<8>(from.add(8), to.add(8));
+                        copy::<2>(from.add(16), to.add(16));
+                    }
+                    end += match_len + MATCH_MIN;
+                    continue;
+                }
+            }
             token = usize::from(*stream.get(at)?);
             at += 1;
-            let literals = token >> 4;
-            if literals == 15 || at >= fast_at || end >= fast_end {
-                copy_literals(stream, &mut at, output, &mut end, literals)?;
-                if at == stream.len() {
-                    return Some(end);
-                }
-                offset = usize::from(u16::from_le_bytes(*stream.get(at..)?.first_chunk()?));
-                at += 2;
-                break;
+            copy_literals(stream, &mut at, output, &mut end, token >> 4)?;
+            if at == stream.len() {
+                return Some(end);
             }
-            // SAFETY: `stream` has 18 bytes from `at` on, and `output` has 34 bytes from `end` on. The slices do not overlap,
-            // because `output` is borrowed mutably.
-            unsafe { copy::<LITERALS>(stream.as_ptr().add(at), output.as_mut_ptr().add(end)) };
-            at += literals;
-            end += literals;
-            // SAFETY: of the 18 bytes that `stream` had from the old `at` on, at most 14 were literals.
-            offset =
-                usize::from(u16::from_le_bytes(unsafe { stream.as_ptr().add(at).cast::<[u8; 2]>().read() }));
+            offset = usize::from(u16::from_le_bytes(*stream.get(at..)?.first_chunk()?));
             at += 2;
-            let match_len = token & 15;
-            if match_len == 15 || offset < 8 || offset > end {
-                break;
-            }
-            // SAFETY: `output` has at least 18 bytes from `end` on: 34 less at most 14 literals are 20. `from` is inside of
-            // `output`, because `offset <= end`. Each copy of 8 bytes ends at its target at the latest, because `offset >= 8`;
-            // the copy of 2 bytes too.
-            unsafe {
-                let to = output.as_mut_ptr().add(end);
-                let from = to.sub(offset).cast_const();
-                copy::<8>(from, to);
-                copy::<8>(from.add(8), to.add(8));
-                copy::<2>(from.add(16), to.add(16));
-            }
-            end += match_len + MATCH_MIN;
+            break;
         }
-        let mut match_len = token & 15;
-        if match_len == 15 {
-            match_len = match_len.checked_add(more(stream, &mut at)?)?;
+        end += copy_checked(stream, &mut at, output, end, token & 15, offset)?;
+    }
+}
+
+/// Copies the match of a sequence that left the fast path, after all checks. `match_len` is the number in the token; 15 means that
+/// further bytes state the number. Returns the length of the match.
+#[inline(always)]
+fn copy_checked(
+    stream: &[u8],
+    at: &mut usize,
+    output: &mut [u8],
+    end: usize,
+    match_len: usize,
+    offset: usize,
+) -> Option<usize> {
+    if offset == 0 || offset > end {
+        return None;
+    }
+    let mut len = match_len + MATCH_MIN;
+    if match_len == 15 {
+        len = len.checked_add(more(stream, at)?)?;
+    }
+    let room = output.len() - end;
+    if len > room {
+        return None;
+    }
+    if offset < WIDE || room - len < 2 * STEP {
+        copy_match(output, end, offset, len);
+    } else if match_len == 15 {
+        // SAFETY: the conditions: `WIDE <= offset <= end`, and `output` has two steps after the match. Most long matches have at
+        // most two steps, so the condition of a third step is seldom true.
+        unsafe { copy_wide::<2>(output, end, offset, len) };
+    } else {
+        // SAFETY: as above.
+        unsafe { copy_wide::<1>(output, end, offset, len) };
+    }
+    Some(len)
+}
+
+/// Copies a match with writes past its end. The first `FIRST` steps have no condition.
+///
+/// # Safety
+/// `WIDE <= offset <= end`. `FIRST` is 1 or 2. `output` has `len` bytes and two steps from `end` on.
+#[inline(always)]
+unsafe fn copy_wide<const FIRST: usize>(output: &mut [u8], end: usize, offset: usize, len: usize) {
+    // SAFETY: the contract: `output` has two steps from `end` on, and each later step begins inside of the match. Each copy reads
+    // bytes that begin `offset` bytes before its target, inside of `output`. It ends at the target at the latest: `offset >= WIDE`.
+    unsafe {
+        let to = output.as_mut_ptr().add(end);
+        let from = to.sub(offset).cast_const();
+        let step = |done: usize| {
+            copy::<WIDE>(from.add(done), to.add(done));
+            copy::<WIDE>(from.add(done + WIDE), to.add(done + WIDE));
+        };
+        (0..FIRST).for_each(|at| step(at * STEP));
+        let mut done = FIRST * STEP;
+        while done < len {
+            step(done);
+            done += STEP;
         }
-        match_len += MATCH_MIN;
-        if offset == 0 || offset > end || match_len > output.len() - end {
-            return None;
-        }
-        if offset >= STEP && match_len <= 2 * STEP && output.len() - end >= 2 * STEP {
-            // SAFETY: the condition: `output` has two steps from `end` on, and `STEP <= offset <= end`.
-            unsafe { repeat::<STEP>(output, end, offset, 2 * STEP) };
-        } else {
-            copy_match(output, end, offset, match_len);
-        }
-        end += match_len;
     }
 }
 
@@ -132,15 +187,14 @@ fn more(stream: &[u8], at: &mut usize) -> Option<usize> {
 /// Copies `len` bytes. Both slices have at least `len` bytes.
 #[inline(always)]
 fn copy_steps(from: &[u8], to: &mut [u8], len: usize) {
-    let steps = len.next_multiple_of(STEP);
-    if from.len() < steps || to.len() < steps {
+    if from.len() - len < STEP || to.len() - len < STEP {
         to[..len].copy_from_slice(&from[..len]);
         return;
     }
     let mut done = 0;
     while done < len {
-        // SAFETY: `done` is a multiple of 32 below `len`, so `done + 32` is at most `steps`, and both slices have `steps`
-        // bytes. The slices do not overlap, because `to` is borrowed mutably.
+        // SAFETY: `done` is below `len`, and both slices have at least 32 bytes after `len`. The slices do not overlap,
+        // because `to` is borrowed mutably.
         unsafe { copy::<STEP>(from.as_ptr().add(done), to.as_mut_ptr().add(done)) };
         done += STEP;
     }
