@@ -320,7 +320,7 @@ fn open(path: &Path, db: &DbOptions, parts: &Parts) -> Result<AnyReader> {
         other: parts.other.clone(),
         cache: parts.block_cache.clone(),
         db_session_id: Arc::from(session.as_str()),
-        block_protection_bytes_per_key: parts.block_protection_bytes_per_key,
+        block_protection_bytes_per_key: parts.blocks.protection_bytes_per_key,
         statistics: db.statistics.clone(),
         ..OpenOptions::default()
     };

@@ -66,8 +66,8 @@ base::options! {
     fixed sst_partitioner_factory: Option<Arc<dyn PartitionerFactory>> = None, since: "6.29";
     /// The number of range deletions in a memtable that starts a flush. 0 sets no limit.
     mutable memtable_max_range_deletions: u32 = 0, unit: "deletions", since: "8.6";
-    /// Has no effect: blocks of obsolete files leave the block cache by age. RocksDB: erases blocks of obsolete files
-    /// from the cache.
+    /// How many blocks of an obsolete SST file are searched in the block cache and erased from it. 0 erases no block. 1 stops
+    /// at the first block that is not cached; each step more accepts a share of such blocks that is 1 % larger.
     mutable uncache_aggressiveness: u32 = 0, since: "9.4";
     /// The number of memtables, immutable memtables included, at which writes stop. Smaller values are raised to 2.
     mutable max_write_buffer_number: i32 = 2, unit: "memtables", range: "2..";

@@ -31,7 +31,6 @@ pub const HINTS: &[&str] = &[
     "read_io_executor_threads",
     "skip_stats_update_on_db_open",
     "table_cache_numshardbits",
-    "uncache_aggressiveness",
     "use_adaptive_mutex",
     "wal_write_temperature",
 ];

@@ -58,8 +58,7 @@ pub struct Parts {
     pub scan: ScanSettings,
     /// A memtable with this number of range deletions is full; `u64::MAX` means no limit.
     pub range_deletions_max: u64,
-    /// Bytes of checksum for each entry of blocks in memory, for SST files that are opened from now on.
-    pub block_protection_bytes_per_key: u8,
+    pub blocks: BlockSettings,
     /// True if all writes to the column family are rejected.
     pub disallow_memtable_writes: bool,
     /// True if each new SST file is read and compared with the entries that were written to it.
@@ -94,6 +93,16 @@ pub struct Measured {
     pub default_temperature: u8,
     /// True if flushes and compactions measure the times of their file-system calls (`report_bg_io_stats`).
     pub times_jobs: bool,
+}
+
+/// The settings of blocks in memory.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockSettings {
+    /// Bytes of checksum for each entry of a block, for SST files that are opened from now on
+    /// (`block_protection_bytes_per_key`).
+    pub protection_bytes_per_key: u8,
+    /// How far a walk over the blocks of an obsolete SST file goes to erase them from the block cache. 0 erases no block.
+    pub uncache_aggressiveness: u32,
 }
 
 /// The settings of iterators.
@@ -183,7 +192,7 @@ impl Parts {
         Waiting {
             path: self.table_path(file.number, file.path_id),
             number: file.number,
-            file: Retired::Table(file.clone()),
+            file: Retired::Table { file: file.clone(), uncache: self.blocks.uncache_aggressiveness },
         }
     }
 

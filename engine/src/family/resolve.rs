@@ -13,7 +13,9 @@ use table::options::OtherTables;
 use table::sst::BlockCache;
 
 use super::Parts;
-use super::parts::{BlobSettings, Measured, ScanSettings, Stored, SuccessiveMerges, VerifiedOutputs};
+use super::parts::{
+    BlobSettings, BlockSettings, Measured, ScanSettings, Stored, SuccessiveMerges, VerifiedOutputs,
+};
 use crate::options::{
     AGE_AUTO, CompactionOptionsFifo, CompactionOptionsUniversal, CompactionPri, CompactionStopStyle,
     CompactionStyle, CompressionType, DbOptions, DbPath, FamilyOptions, MemtableFactory,
@@ -86,7 +88,10 @@ impl Parts {
                 0 => u64::MAX,
                 most => most,
             },
-            block_protection_bytes_per_key: options.block_protection_bytes_per_key,
+            blocks: BlockSettings {
+                protection_bytes_per_key: options.block_protection_bytes_per_key,
+                uncache_aggressiveness: options.uncache_aggressiveness,
+            },
             disallow_memtable_writes: options.disallow_memtable_writes,
             paranoid_file_checks: options.paranoid_file_checks,
             verify_outputs: verified_outputs(options.verify_output_flags),

@@ -36,14 +36,18 @@ pub struct Waiting {
 
 /// The pointer that versions share for a file. If this is the only copy of the pointer, no version needs the file.
 pub enum Retired {
-    Table(Arc<TableFile>),
+    Table {
+        file: Arc<TableFile>,
+        /// `uncache_aggressiveness` of the column family when the file left the current version.
+        uncache: u32,
+    },
     Blob(Arc<InUse>),
 }
 
 impl Waiting {
     fn is_free(&self) -> bool {
         match &self.file {
-            Retired::Table(file) => Arc::strong_count(file) == 1,
+            Retired::Table { file, .. } => Arc::strong_count(file) == 1,
             Retired::Blob(in_use) => Arc::strong_count(in_use) == 1,
         }
     }
@@ -129,7 +133,7 @@ impl Obsolete {
     /// Returns the bytes of the waiting SST files (`rocksdb.obsolete-sst-files-size`).
     pub fn waiting_bytes(&self) -> u64 {
         let bytes = |w: &Waiting| match &w.file {
-            Retired::Table(file) => file.size,
+            Retired::Table { file, .. } => file.size,
             Retired::Blob(_) => 0,
         };
         self.waiting.lock().iter().map(bytes).sum()

@@ -168,7 +168,7 @@ fn open_options(
         file_number: number,
         largest_seqno: Some(SequenceNumber::ZERO),
         db_session_id: Arc::from(tools.db_session_id.as_str()),
-        block_protection_bytes_per_key: parts.block_protection_bytes_per_key,
+        block_protection_bytes_per_key: parts.blocks.protection_bytes_per_key,
         statistics: tools.stats.statistics().cloned(),
         histogram: Some(HistogramKind::FileReadVerifyFileChecksumsMicros),
         ..OpenOptions::default()

@@ -100,8 +100,8 @@ impl FilePurger {
         let job = self.context.tools.take_job_id();
         for Waiting { file, number, path } in free {
             match file {
-                Retired::Table(_) => {
-                    self.context.tables.evict(number);
+                Retired::Table { file, uncache } => {
+                    self.context.tables.evict_with_blocks(&file, uncache);
                     self.delete_table(job, number, &path);
                 }
                 Retired::Blob(_) => self.delete_blob_file(job, number, &path),

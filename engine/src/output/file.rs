@@ -506,6 +506,6 @@ fn warmer(s: &OutputSettings, file_number: FileNumber) -> Option<Arc<dyn WarmCac
     let cache = s.parts.block_cache.clone()?;
     let id = UniqueId::new(s.db_id.as_bytes(), &s.db_session_id, file_number)?;
     let statistics = s.stats.statistics().cloned();
-    let protection = s.parts.block_protection_bytes_per_key;
+    let protection = s.parts.blocks.protection_bytes_per_key;
     Some(Arc::new(BlockWarmer::new(cache, &id, &s.parts.order, protection, priority, statistics)))
 }

@@ -185,10 +185,13 @@ impl TableCache {
         }
     }
 
-    /// Copies an open table from another reader of the same database. Returns false if that reader has not opened the
-    /// table. The number and the size identify the file: a database uses no file number twice.
+    /// Copies an open table from another reader of the same database. A table that `file` holds needs no copy. Returns false if
+    /// that reader has not opened the table. The number and the size identify the file: a database uses no file number twice.
     pub fn adopt(&self, from: &TableCache, file: &TableFile) -> bool {
         base::invariant!(file.number != FileNumber::default(), "a table without a number is adopted");
+        if self.held(file).is_some_and(|reader| reader.file_size() == file.size) {
+            return true;
+        }
         let Some(reader) = from.find(file).filter(|reader| reader.file_size() == file.size) else {
             return false;
         };
@@ -359,7 +362,7 @@ impl TableCache {
                 unique_id,
                 db_session_id: self.settings.db_session_id.clone(),
                 max_flushed_file_size: parts.pick.write_buffer_size.saturating_mul(3) / 2,
-                block_protection_bytes_per_key: parts.block_protection_bytes_per_key,
+                block_protection_bytes_per_key: parts.blocks.protection_bytes_per_key,
                 timestamps_persisted: file.user_defined_timestamps_persisted,
                 skip_filters: parts.optimize_filters_for_hits && level + 1 == parts.pick.num_levels,
                 statistics: self.settings.stats.statistics().cloned(),
@@ -411,6 +414,17 @@ impl TableCache {
         if self.shard(number).write().remove(&number).is_some() {
             self.uncount(1);
         }
+    }
+
+    /// Closes a table as [`TableCache::evict`] does. If the table is open, its blocks leave the block cache, as far as
+    /// `uncache_aggressiveness` says. 0 keeps the blocks.
+    pub fn evict_with_blocks(&self, file: &TableFile, uncache_aggressiveness: u32) {
+        if uncache_aggressiveness > 0
+            && let Some(reader) = self.find(file)
+        {
+            reader.uncache(uncache_aggressiveness);
+        }
+        self.evict(file.number);
     }
 
     /// Changes the limit of open tables. `None`: no limit. The next opens of tables apply the new limit.

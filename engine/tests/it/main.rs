@@ -50,3 +50,4 @@ mod system;
 mod thread_status;
 mod tiering;
 mod timestamps;
+mod uncached;

@@ -174,7 +174,7 @@ impl Purge {
 
     fn retire(&self, file: Arc<TableFile>) {
         let (number, path) = (file.number, "000007.sst".into());
-        self.obsolete.retire([Waiting { file: Retired::Table(file), number, path }]);
+        self.obsolete.retire([Waiting { file: Retired::Table { file, uncache: 0 }, number, path }]);
     }
 
     /// Deletes the files that no super version holds. Returns their number.

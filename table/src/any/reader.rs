@@ -228,6 +228,13 @@ impl AnyReader {
         each!(self, reader => reader.memory_bytes())
     }
 
+    /// Erases the blocks of this file from the block cache: see [`Reader::uncache`]. Plain and cuckoo tables have no blocks.
+    pub fn uncache(&self, aggressiveness: u32) {
+        if let Some(reader) = self.block_based() {
+            reader.uncache(aggressiveness);
+        }
+    }
+
     /// Checks the whole file. Plain and cuckoo tables have no checksums: each entry is decoded, and the order and the number
     /// of the entries are checked. RocksDB refuses to verify such a file.
     ///

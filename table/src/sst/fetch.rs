@@ -169,6 +169,11 @@ impl Source {
         self.cache.as_ref()?.lookup(&self.cache_key(handle)).map(BlockRef::Cached)
     }
 
+    /// Erases the block from the cache. Returns true if the block was in the cache.
+    pub(super) fn erase_cached(&self, handle: BlockHandle) -> bool {
+        self.cache.as_ref().is_some_and(|cache| cache.erase(&self.cache_key(handle)))
+    }
+
     /// Returns the block if it is in the cache. Counts the hit or miss.
     #[inline]
     pub(super) fn lookup(&self, handle: BlockHandle, kind: BlockKind, ctx: &ReadCtx) -> Option<BlockRef> {

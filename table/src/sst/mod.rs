@@ -34,6 +34,7 @@ pub mod salvage;
 mod scratch;
 mod spare;
 mod traced;
+mod uncache;
 mod verify;
 mod warm;
 pub mod writer;

@@ -44,6 +44,8 @@ const FAMILY: &[&str] = &[
     "min_tombstones_for_range_conversion",
     "block_protection_bytes_per_key",
     "bloom_locality",
+    "uncache_aggressiveness",
+    "report_bg_io_stats",
     "memtable_op_scan_flush_trigger",
     "sample_for_compression",
     "enable_blob_files",

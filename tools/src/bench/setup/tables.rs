@@ -29,6 +29,7 @@ const TABLE: &[&str] = &[
     "num_file_reads_for_auto_readahead",
     "data_block_hash_table_util_ratio",
     "uniform_cv_threshold",
+    "read_amp_bytes_per_bit",
     "verify_compression",
 ];
 
