@@ -183,6 +183,34 @@ impl FileMetaData {
         }
     }
 
+    /// Returns true if [`FileMetaData::from_record`] would make the same facts from this record. Returns false if the record has no
+    /// timestamps in its keys. Allocates nothing. The level is no fact.
+    pub fn is_from_record(&self, r: &format::edit::NewFile) -> bool {
+        let numbers = self.number == r.number
+            && self.path_id == r.path_id
+            && self.size == r.file_size
+            && self.smallest_seq == r.smallest_seqno
+            && self.largest_seq == r.largest_seqno
+            && self.epoch_number == r.epoch_number
+            && self.unique_id == r.unique_id
+            && self.tail_size == r.tail_size
+            && self.temperature == r.temperature
+            && self.oldest_blob_file == r.oldest_blob_file_number
+            && self.marked_for_compaction == r.marked_for_compaction
+            && self.compensated_range_deletion_size == r.compensated_range_deletion_size;
+        let times = self.oldest_ancester_time == r.oldest_ancester_time
+            && self.file_creation_time == r.file_creation_time;
+        let texts = *self.smallest == *r.smallest
+            && *self.largest == *r.largest
+            && self.file_checksum == r.file_checksum
+            && self.file_checksum_func_name == r.file_checksum_func_name
+            && self.min_timestamp == r.min_timestamp
+            && self.max_timestamp == r.max_timestamp
+            && self.open_metadata == r.file_open_metadata;
+        let has_whole_keys = self.user_defined_timestamps_persisted && r.user_defined_timestamps_persisted;
+        has_whole_keys && numbers && times && texts
+    }
+
     /// Returns the MANIFEST record that adds this file to `level`. Boundary keys lose their last `timestamp_size` bytes, if the
     /// file stores no timestamps.
     pub fn to_record(&self, level: usize, timestamp_size: usize) -> format::edit::NewFile {

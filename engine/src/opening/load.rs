@@ -37,9 +37,14 @@ impl Opening {
         let limit = if self.options.max_open_files == -1 { usize::MAX } else { SOME };
         let pins: Vec<Arc<SuperVersion>> =
             shared.families.all().iter().map(|family| family.pin_owned()).collect();
+        // A catch-up takes over nearly all files. This thread does it, so that only new files justify other threads.
+        let before = self.before.as_ref().filter(|before| before.db_id == shared.tools.db_id);
+        let is_taken_over =
+            |file: &TableFile| before.is_some_and(|before| shared.tables.adopt(&before.tables, file));
         let files: Vec<_> = pins
             .iter()
             .flat_map(|pin| pin.version.files().take(limit).map(|(level, file)| (&**pin, level, &**file)))
+            .filter(|(_, _, file)| !is_taken_over(file))
             .collect();
         let threads_max = usize::try_from(self.options.max_file_opening_threads).unwrap_or(1).max(1);
         let threads = files.len().div_ceil(FILES_OF_A_THREAD).min(threads_max);
@@ -54,14 +59,10 @@ impl Opening {
             self.options.paranoid_checks
                 || (error.is_not_found() && self.other_writer().compacted_away(recovered, file.number))
         };
-        let before = self.before.as_ref().filter(|before| before.db_id == shared.tools.db_id);
         let open = || {
             while !loading.stop.load(Ordering::Relaxed) {
                 let place = loading.next.fetch_add(1, Ordering::Relaxed);
                 let Some(&(pin, level, file)) = loading.files.get(place) else { return };
-                if before.is_some_and(|before| shared.tables.adopt(&before.tables, file)) {
-                    continue;
-                }
                 if let Err(error) = shared.tables.get_at_open(&pin.parts, level, file) {
                     if is_fatal(place, &error) {
                         loading.stop.store(true, Ordering::Relaxed);

@@ -25,13 +25,13 @@ use crate::direct::{DirectBlobs, DirectSettings};
 use crate::errors::ErrorState;
 use crate::event::Event;
 use crate::family::{Family, FamilySet, write_times_kept_s};
-use crate::files::{Numbers, Obsolete, check_largest, refuse_foreign, sweep};
+use crate::files::{Numbers, Obsolete, Sweep, check_largest, refuse_foreign, sweep};
 use crate::manifest::{Manifest, Recovered, write_identity};
 use crate::output::{FlushPriority, JobTools};
 use crate::prepared::{Numbering, TwoPhase};
 use crate::recovery::{
-    Replay, ReplaySettings, Replayed, RequestedFamily, build_families, create_database, new_db_id,
-    report_lost, undecided,
+    EarlierFiles, Replay, ReplaySettings, Replayed, RequestedFamily, build_families, create_database,
+    new_db_id, report_lost, undecided,
 };
 use crate::release_notifier::ReleaseNotifier;
 use crate::sequence::{LastSequence, SEQNOS_BEFORE_CREATION, Snapshots};
@@ -119,7 +119,10 @@ impl Opening {
         let requested = requested_families(self, &caches)?;
         // A database accepts the handles of the column families with its own notifier only.
         let release_notifier = self.kept.first().map(|kept| kept.release_notifier()).unwrap_or_default();
-        let (families, missing) = build_families(&recovered, &requested, &release_notifier, !self.read_only)?;
+        let before = self.before.as_ref().filter(|before| before.db_id == db_id);
+        let earlier = before.map(|before| EarlierFiles::of(&before.families)).unwrap_or_default();
+        let (families, missing) =
+            build_families(&recovered, &requested, &release_notifier, &earlier, !self.read_only)?;
         check_missing(self, missing.iter().map(|i| &*requested[*i].name))?;
         let shared = self.shared(&recovered, families, db_id, release_notifier)?;
         if let Some((error, bytes)) = lost {
@@ -270,7 +273,11 @@ impl Opening {
         db_id: String,
         release_notifier: Arc<ReleaseNotifier>,
     ) -> Result<Shared> {
-        let found = sweep(&*self.env.fs, &self.paths, &family_dirs(&self.descriptors), None)?;
+        let found = match &self.before {
+            // A catch-up makes no file, so it needs no free number. The first open checked the names of the files.
+            Some(_) => Sweep::default(),
+            None => sweep(&*self.env.fs, &self.paths, &family_dirs(&self.descriptors), None)?,
+        };
         check_largest(found.largest_number, recovered.next_file_number)
             .map_err(|e| e.doing("opening the database").file(&self.paths.db))?;
         // RocksDB skips two file numbers at each open: one after the read of the MANIFEST, and one after the listing of

@@ -31,5 +31,5 @@ pub use prepared::undecided;
 pub use separated::encoded_parts;
 pub use settings::{ReplaySettings, Replayed};
 pub use tail::Tail;
-pub use trees::{RequestedFamily, build_families, new_family};
+pub use trees::{EarlierFiles, RequestedFamily, build_families, new_family};
 pub use wals::Replay;

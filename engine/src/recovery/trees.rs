@@ -33,6 +33,24 @@ impl RequestedFamily {
     }
 }
 
+/// The SST files of an earlier view of the database, by number. A later view takes over the files that did not change, with
+/// their open tables and their statistics.
+#[derive(Default)]
+pub struct EarlierFiles(HashMap<FileNumber, Arc<TableFile>>);
+
+impl EarlierFiles {
+    /// Collects the SST files of the newest versions of the column families.
+    pub fn of(families: &[Arc<Family>]) -> Self {
+        let pins: Vec<_> = families.iter().map(|family| family.pin_owned()).collect();
+        let files = pins.iter().flat_map(|pin| pin.version.files());
+        EarlierFiles(files.map(|(_, file)| (file.number, file.clone())).collect())
+    }
+
+    fn unchanged(&self, record: &NewFile) -> Option<Arc<TableFile>> {
+        self.0.get(&record.number).filter(|file| file.is_from_record(record)).cloned()
+    }
+}
+
 /// Builds every requested column family of the MANIFEST, with its version and an empty memtable. Also returns the
 /// indexes of the requested column families that do not exist.
 ///
@@ -44,6 +62,7 @@ pub fn build_families(
     recovered: &Recovered,
     requested: &[RequestedFamily],
     release_notifier: &Arc<ReleaseNotifier>,
+    earlier: &EarlierFiles,
     all_needed: bool,
 ) -> Result<(Vec<Arc<Family>>, Vec<usize>)> {
     let names: HashSet<_> = requested.iter().map(|request| request.name.as_str()).collect();
@@ -66,7 +85,9 @@ pub fn build_families(
     let records: HashMap<_, _> = recovered.families.values().map(|f| (f.name.as_str(), f)).collect();
     for (index, request) in requested.iter().enumerate() {
         match records.get(request.name.as_str()) {
-            Some(record) => families.push(build(record, request, recovered.last_sequence, release_notifier)?),
+            Some(record) => {
+                families.push(build(record, request, recovered.last_sequence, (release_notifier, earlier))?)
+            }
             None => missing.push(index),
         }
     }
@@ -84,11 +105,11 @@ fn build(
     record: &FamilyRecord,
     request: &RequestedFamily,
     last_seq: SequenceNumber,
-    release_notifier: &Arc<ReleaseNotifier>,
+    (release_notifier, earlier): (&Arc<ReleaseNotifier>, &EarlierFiles),
 ) -> Result<Arc<Family>> {
     let parts = &request.parts;
     let stored = stored_timestamps(record, parts)?;
-    let version = tree(record, parts, stored)?;
+    let version = tree(record, parts, stored, earlier)?;
     if stored != StoredTimestamps::AsRecorded {
         without_blob_files(record, &version)?;
     }
@@ -181,7 +202,12 @@ fn without_blob_files(record: &FamilyRecord, version: &Version) -> Result<()> {
     )))
 }
 
-fn tree(record: &FamilyRecord, parts: &Parts, stored: StoredTimestamps) -> Result<Version> {
+fn tree(
+    record: &FamilyRecord,
+    parts: &Parts,
+    stored: StoredTimestamps,
+    earlier: &EarlierFiles,
+) -> Result<Version> {
     let num_levels = parts.pick.num_levels;
     if let Some(file) = record.files.values().find(|f| f.level as usize >= num_levels) {
         return Err(Error::invalid_argument(format!(
@@ -195,6 +221,11 @@ fn tree(record: &FamilyRecord, parts: &Parts, stored: StoredTimestamps) -> Resul
     let added = files
         .into_iter()
         .map(|f| {
+            if stored == StoredTimestamps::AsRecorded
+                && let Some(file) = earlier.unchanged(f)
+            {
+                return (f.level as usize, file);
+            }
             let persisted = f.user_defined_timestamps_persisted && stored != StoredTimestamps::None;
             let record = NewFile { user_defined_timestamps_persisted: persisted, ..f.clone() };
             (f.level as usize, Arc::new(TableFile::new(FileMetaData::from_record(&record, timestamp_size))))

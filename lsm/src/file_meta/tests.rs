@@ -34,7 +34,14 @@ fn a_record_and_back_is_the_same_record() {
         file_open_metadata: vec![9],
         ..format::edit::NewFile::default()
     };
-    assert_eq!(FileMetaData::from_record(&record, 0).to_record(3, 0), record);
+    let file = FileMetaData::from_record(&record, 0);
+    assert_eq!(file.to_record(3, 0), record);
+    let moved = format::edit::NewFile { level: 5, ..record.clone() };
+    assert!(file.is_from_record(&record) && file.is_from_record(&moved));
+    let changed = format::edit::NewFile { epoch_number: EpochNumber::new(5), ..record.clone() };
+    assert!(!file.is_from_record(&changed));
+    let stripped = format::edit::NewFile { user_defined_timestamps_persisted: false, ..record };
+    assert!(!file.is_from_record(&stripped));
 }
 
 #[test]
