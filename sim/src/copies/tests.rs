@@ -1,3 +1,5 @@
+use std::path::Path;
+
 use ironstone::{
     BackupEngine, BackupEngineOptions, Checkpoint, Db, FamilyDescriptor, ImportColumnFamilyOptions, Options,
     RestoreOptions, WriteOptions,
@@ -209,4 +211,75 @@ fn a_crash_leaves_an_imported_family_with_all_of_its_files_or_none() {
     };
     let tried = every_crash(&Operation { run: &run, check: &check }).unwrap();
     assert!(tried.crashes > 500, "{tried:?}");
+}
+
+#[test]
+fn a_crash_leaves_a_whole_export_or_none() {
+    let run = |outside: &Outside, step: &dyn Fn(usize)| {
+        let db = filled(outside)?;
+        step(1);
+        Checkpoint::new(&db).export_column_family(&db, "/export").map_err(words)?;
+        step(2);
+        db.close().map_err(words)
+    };
+    let check = |outside: &Outside, step: usize, acknowledged: bool| {
+        let fs = &outside.env.fs;
+        let there = fs.list(Path::new("/export")).unwrap_or_default();
+        if there.is_empty() {
+            return if step == 2 { Err("the export is gone".to_string()) } else { Ok(()) };
+        }
+        if step == 0 {
+            return Err(format!("an export before its call: {there:?}"));
+        }
+        let tables = there.iter().filter(|name| name.ends_with(".sst")).count();
+        if tables != 2 {
+            return Err(format!("the export has {there:?}"));
+        }
+        if step == 2 || acknowledged {
+            let found = rows(&open(outside, "/db")?)?;
+            if found != FILLED {
+                return Err(format!("the database has {found:?}"));
+            }
+        }
+        Ok(())
+    };
+    let tried = every_crash(&Operation { run: &run, check: &check }).unwrap();
+    assert!(tried.crashes > 200, "{tried:?}");
+}
+
+#[test]
+fn a_crash_in_a_clip_keeps_every_row_inside_of_the_range() {
+    let run = |outside: &Outside, step: &dyn Fn(usize)| {
+        let db = open(outside, "/db")?;
+        for (at, keys) in [["a", "m", "z"], ["b", "m", "y"]].iter().enumerate() {
+            for key in keys {
+                db.put(key.as_bytes(), format!("{at}").as_bytes()).map_err(words)?;
+            }
+            db.flush().map_err(words)?;
+        }
+        db.put_with(b"n", b"2", &synced()).map_err(words)?;
+        step(1);
+        db.clip(b"c", b"p").map_err(words)?;
+        step(2);
+        db.close().map_err(words)
+    };
+    let check = |outside: &Outside, step: usize, _: bool| {
+        if step == 0 {
+            return Ok(());
+        }
+        let found = rows(&open(outside, "/db")?)?;
+        let (inside, outside): (Vec<_>, Vec<_>) = found
+            .iter()
+            .map(String::as_str)
+            .partition(|row| row.starts_with("default:m") || row.starts_with("default:n"));
+        let known = ["default:a=0", "default:b=1", "default:y=1", "default:z=0"];
+        let whole = inside == ["default:m=1", "default:n=2"];
+        let no_older = outside.iter().all(|row| known.contains(row));
+        match whole && no_older && (step == 1 || outside.is_empty()) {
+            true => Ok(()),
+            false => Err(format!("the database has {found:?} in step {step}")),
+        }
+    };
+    let tried = every_crash(&Operation { run: &run, check: &check }).unwrap();
+    assert!(tried.crashes > 200, "{tried:?}");
 }
