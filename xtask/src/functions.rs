@@ -9,27 +9,12 @@ use std::path::Path;
 const LINES_MAX: usize = 80;
 
 /// The functions above the limit: file, function, most lines. Do not add a function to this list.
-const LONG: [(&str, &str, usize); 20] = [
-    ("engine/src/recovery/wals.rs", "replay_wal", 136),
+const LONG: [(&str, &str, usize); 5] = [
     ("engine/src/iter/walk/forward.rs", "find_forward", 135),
     ("engine/src/iter/walk/backward.rs", "newest_seen_backward", 107),
-    ("engine/src/recovery/wals.rs", "record", 106),
     ("engine/src/write/steps.rs", "log", 103),
-    ("engine/src/compaction/piece.rs", "run", 95),
-    ("engine/src/compaction/finish.rs", "count", 93),
-    ("engine/src/commit/mod.rs", "commit", 93),
     ("engine/src/read/get.rs", "walk_tables", 91),
-    ("engine/src/output/memtables.rs", "write_memtables", 91),
-    ("engine/src/schedule/mod.rs", "reconsider", 85),
-    ("engine/src/read/multi_get.rs", "from_tables", 85),
-    ("engine/src/read/multi_get.rs", "multi_get_as", 85),
-    ("format/src/edit/decode.rs", "read", 84),
     ("format/src/block/point.rs", "run", 83),
-    ("lsm/src/range_del/compaction.rs", "for_output", 82),
-    ("table/src/sst/multi_get.rs", "read_groups", 81),
-    ("engine/src/repair/wals.rs", "read_wal", 81),
-    ("engine/src/opening/begin.rs", "begin_logs", 81),
-    ("engine/src/jobs/compact.rs", "compaction_job", 81),
 ];
 
 /// A function: its file, name, first line and number of lines.

@@ -8,8 +8,10 @@
 //! A version that breaks a rule is rejected before a byte is written. RocksDB opens a MANIFEST with such a version,
 //! but with an empty column family, and deletes its files.
 
+mod part;
 mod records;
 
+pub use part::Change;
 pub use records::of_new_family;
 
 use std::collections::BTreeMap;
@@ -17,9 +19,9 @@ use std::collections::BTreeMap;
 use base::{Error, FamilyId, FileNumber, Result, SequenceNumber};
 use format::edit::{VersionEdit, WalAddition};
 use format::proof::Extent;
-use lsm::version::{Edit, Version};
 
-use crate::family::{Family, FamilySet, FlushPick, State, Unannounced, timestamp_text};
+use self::part::Part;
+use crate::family::{Family, FamilySet, Unannounced};
 use crate::files::{Numbers, Obsolete};
 use crate::manifest::{Manifest, ManifestSettings, Record};
 use crate::prepared::PreparedSections;
@@ -28,20 +30,6 @@ use crate::sequence::LastSequence;
 use crate::sync::{Arc, AtomicFileNumber, Mutex, OnceLock, RankedMutex};
 use crate::wal::WalSet;
 
-/// The part of a commit for one column family.
-pub struct Change {
-    pub family: Arc<Family>,
-    pub edit: Edit,
-    /// The memtables that the files of `edit` hold, if the change is a flush.
-    pub flushed: Option<FlushPick>,
-    pub full_history_ts_low: Option<Vec<u8>>,
-    /// True if readers see the same keys before and after the commit: a flush or a compaction whose compaction filter
-    /// skipped no key range. False is always safe.
-    pub keeps_keys: bool,
-    /// True if readers at each older snapshot see the same keys before and after the commit. False is always safe.
-    pub keeps_older_snapshots: bool,
-}
-
 /// What a crash during a commit can keep of the changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Atomicity {
@@ -49,26 +37,6 @@ pub enum Atomicity {
     Each,
     /// All changes or none. The records are an atomic group of the MANIFEST.
     AllOrNone,
-}
-
-impl Change {
-    /// Makes a change that flushes no memtable and that may change the keys that readers see (`keeps_keys` is
-    /// false).
-    pub fn new(family: Arc<Family>, edit: Edit) -> Self {
-        Change {
-            family,
-            edit,
-            flushed: None,
-            full_history_ts_low: None,
-            keeps_keys: false,
-            keeps_older_snapshots: false,
-        }
-    }
-
-    /// Makes the change of a compaction.
-    pub fn of_compaction(family: Arc<Family>, edit: Edit) -> Self {
-        Change { keeps_keys: true, keeps_older_snapshots: true, ..Change::new(family, edit) }
-    }
 }
 
 /// The result of a commit.
@@ -208,32 +176,13 @@ impl Committer {
             changes.into_iter().partition(|change| change.family.is_dropped());
         dropped.iter().for_each(|change| self.retire_outputs(change));
         let mut parts: Vec<Part> = Vec::with_capacity(changes.len());
-        for mut change in changes {
-            let old = {
-                let family = change.family.clone();
-                let state = family.state();
-                if change.flushed.is_some() {
-                    keep_higher_mark(&mut change, &state);
-                }
-                check_history_mark(&change, &state)?;
-                state.version.clone()
-            };
+        for change in changes {
             base::invariant!(
                 parts.iter().all(|part| part.change.family.id() != change.family.id()),
                 "two changes of {:?} are in one commit",
                 change.family
             );
-            let next = Arc::new(old.apply(std::slice::from_ref(&change.edit))?);
-            base::invariant!(
-                next.num_files() + change.edit.deleted.len() == old.num_files() + change.edit.added.len(),
-                "{:?} has {} files, adds {}, deletes {}, and has {} afterwards",
-                change.family,
-                old.num_files(),
-                change.edit.added.len(),
-                change.edit.deleted.len(),
-                next.num_files()
-            );
-            parts.push(Part { change, old, next });
+            parts.push(Part::new(change)?);
         }
         let min_wal = self.min_wal_after(&parts);
         base::invariant!(
@@ -249,48 +198,19 @@ impl Committer {
         let mut tracked = self.tracked_wals.lock();
         *tracked = tracked.split_off(&min_wal);
         drop(tracked);
-        let mut old_super_versions = Vec::with_capacity(parts.len());
-        let mut old_of_eras = Vec::new();
         // Make these values before the memtables leave: a caller that waits for the memtables then waits for the
         // listeners too.
         let flush_of = |part: &Part| {
             part.change.flushed.as_ref().map(|pick| Unannounced::new(&part.change.family, pick))
         };
         let flushes = parts.iter().filter_map(flush_of).collect();
-        for part in &parts {
-            let mut state = part.change.family.state();
-            if !part.change.keeps_keys {
-                part.change.family.clear_empty_ranges(&mut state);
-            }
-            base::invariant!(
-                Arc::ptr_eq(&state.version, &part.old),
-                "the version of {:?} changed during a commit of another version",
-                part.change.family
-            );
-            base::invariant!(
-                part.old.num_levels() == part.next.num_levels(),
-                "a commit changes the number of levels of {:?}",
-                part.change.family
-            );
-            if !part.change.keeps_older_snapshots && part.change.flushed.is_none() {
-                part.change.family.end_era(&mut state);
-            }
-            state.version = part.next.clone();
-            if let Some(pick) = &part.change.flushed {
-                state.keep_flushed(pick);
-                old_of_eras.extend(state.replace_flushed_of_eras(pick, &part.change.edit));
-            }
-            if let Some(low) = &part.change.full_history_ts_low {
-                state.full_history_ts_low = Some(low.clone());
-            }
-            old_super_versions.push(part.change.family.install(&mut state));
-        }
+        let (old_super_versions, old_of_eras): (Vec<_>, Vec<_>) = parts.iter().map(Part::install).unzip();
         drop(manifest);
         drop(old_of_eras);
         let flushed = parts.iter().filter_map(|part| part.change.flushed.as_ref());
         flushed.flat_map(|pick| &pick.memtables).for_each(|immutable| immutable.mem.set_flushed());
         for part in parts {
-            self.retire(part);
+            self.obsolete.retire(part.retired());
         }
         drop(old_super_versions);
         Ok(Committed { min_wal_to_keep: self.min_wal_to_keep(), flushes })
@@ -364,6 +284,11 @@ impl Committer {
         let wal_number = |family: &Arc<Family>| family.state().wal_number;
         let by_families = families.iter().map(wal_number).min().unwrap_or_default();
         let min_wal = self.prepared.oldest_needed(by_families).max(self.min_wal_to_keep());
+        base::invariant!(
+            min_wal <= self.numbers.peek(),
+            "WAL {min_wal} is needed, and the next file number is {}",
+            self.numbers.peek()
+        );
         let wal_deletion =
             tracked.first_key_value().is_some_and(|(number, _)| *number < min_wal).then_some(min_wal);
         self.tracked_wals.lock().extend(tracked.into_iter().filter(|(number, _)| *number >= min_wal));
@@ -584,68 +509,4 @@ impl Committer {
         let blobs = change.edit.blobs_added.iter().map(|blob| parts.retired_blob(blob));
         self.obsolete.retire(tables.chain(blobs));
     }
-
-    fn retire(&self, part: Part) {
-        let Part { change, old, next } = part;
-        let moved = |number: FileNumber| change.edit.added.iter().any(|(_, f)| f.number == number);
-        let gone: Vec<_> = change
-            .edit
-            .deleted
-            .iter()
-            .filter(|(_, number)| !moved(*number))
-            .filter_map(|(level, number)| old.level(*level).iter().find(|f| f.number == *number).cloned())
-            .collect();
-        base::invariant!(
-            gone.iter().all(|file| next.files().all(|(_, kept)| kept.number != file.number)),
-            "a file is retired that the next version has"
-        );
-        let parts = change.family.parts();
-        let blobs_gone: Vec<_> = old
-            .blobs()
-            .iter()
-            .filter(|(number, _)| !next.blobs().contains_key(number))
-            .map(|(_, blob)| parts.retired_blob(blob))
-            .collect();
-        drop((old, next));
-        let tables = gone.iter().map(|file| parts.retired_table(file)).collect::<Vec<_>>();
-        drop(gone);
-        self.obsolete.retire(tables.into_iter().chain(blobs_gone));
-    }
-}
-
-/// Checks that a change does not lower `full_history_ts_low`. Called under the lock of the MANIFEST, so that two
-/// concurrent calls cannot lower the mark: history below the higher mark may be gone already.
-///
-/// # Errors
-/// InvalidArgument.
-fn check_history_mark(change: &Change, state: &State) -> Result<()> {
-    match (&change.full_history_ts_low, &state.full_history_ts_low) {
-        (Some(low), Some(now)) if change.family.order().user.compare_timestamp(low, now).is_lt() => {
-            Err(Error::invalid_argument(format!(
-                "Current full_history_ts_low: {} is higher than provided ts: {}",
-                timestamp_text(&change.family.order().user, now),
-                timestamp_text(&change.family.order().user, low)
-            )))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Removes the mark of a flush if the column family has a higher mark already: the application may have raised the mark
-/// during the flush.
-fn keep_higher_mark(change: &mut Change, state: &State) {
-    let order = &change.family.order().user;
-    let lower = match (&change.full_history_ts_low, &state.full_history_ts_low) {
-        (Some(low), Some(now)) => order.compare_timestamp(low, now).is_lt(),
-        _ => false,
-    };
-    if lower {
-        change.full_history_ts_low = None;
-    }
-}
-
-struct Part {
-    change: Change,
-    old: Arc<Version>,
-    next: Arc<Version>,
 }

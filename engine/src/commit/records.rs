@@ -16,6 +16,14 @@ pub(super) fn of_change(change: &Change) -> VersionEdit {
         ..VersionEdit::default()
     };
     change.edit.into_record(&mut record);
+    base::invariant!(
+        record.new_files.len() == change.edit.added.len()
+            && record.deleted_files.len() == change.edit.deleted.len(),
+        "the record of a change of {:?} adds {} and deletes {} files",
+        change.family,
+        record.new_files.len(),
+        record.deleted_files.len()
+    );
     record
 }
 

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use base::stats::{HistogramKind, IoTimes, Ticker};
+use base::stats::{HistogramKind, IoTimes, Statistics, Ticker};
 use base::{Error, Result, Subcode};
 use env::executor::Pool;
 use format::properties::Properties;
+use lsm::compaction_iter::CompactionIterStats;
 use lsm::pick::Reason;
 use lsm::table_file::TableFile;
 use lsm::version::BlobGarbage;
@@ -294,30 +295,49 @@ fn count(
         count: 1,
     };
     job.family.stats.lock().add(task.output_level, Pool::Low as usize, &numbers);
-    if t.tools.events.writes_info() {
-        let at_output_level = task.files_of(task.output_level).len();
-        base::invariant!(
-            at_output_level <= task.num_input_files(),
-            "a compaction of {} files has {at_output_level} on its output level",
-            task.num_input_files()
-        );
-        let files = [
-            task.num_input_files() - at_output_level,
-            at_output_level,
-            outputs(done).count(),
-            outputs(done).map(|f| f.blobs.len()).sum(),
-        ];
-        t.tools.events.info(format_args!(
-            "[{}] compacted to: {}, {} output_compression: {}",
-            job.family.name(),
-            level_summary(t.tools, &job.family),
-            rates(&numbers, task.output_level, files),
-            compression_text(task.compression)
-        ));
+    log_levels(t, job, done, &numbers);
+    if let Some(statistics) = t.tools.stats.statistics() {
+        count_statistics(statistics, job, done, (&numbers, s));
     }
-    let Some(statistics) = t.tools.stats.statistics() else { return };
-    statistics.measure_time(HistogramKind::CompactionTime, micros);
-    statistics.measure_time(HistogramKind::CompactionCpuTime, cpu_micros);
+}
+
+/// Writes the levels after the compaction and its rates to the info log.
+fn log_levels(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done], numbers: &LevelNumbers) {
+    if !t.tools.events.writes_info() {
+        return;
+    }
+    let task = &job.task;
+    let at_output_level = task.files_of(task.output_level).len();
+    base::invariant!(
+        at_output_level <= task.num_input_files(),
+        "a compaction of {} files has {at_output_level} on its output level",
+        task.num_input_files()
+    );
+    let files = [
+        task.num_input_files() - at_output_level,
+        at_output_level,
+        outputs(done).count(),
+        outputs(done).map(|f| f.blobs.len()).sum(),
+    ];
+    t.tools.events.info(format_args!(
+        "[{}] compacted to: {}, {} output_compression: {}",
+        job.family.name(),
+        level_summary(t.tools, &job.family),
+        rates(numbers, task.output_level, files),
+        compression_text(task.compression)
+    ));
+}
+
+/// Adds the job to the statistics of the application.
+fn count_statistics(
+    statistics: &Statistics,
+    job: &Job,
+    done: &[piece::Done],
+    (numbers, s): (&LevelNumbers, &CompactionIterStats),
+) {
+    let task = &job.task;
+    statistics.measure_time(HistogramKind::CompactionTime, numbers.micros);
+    statistics.measure_time(HistogramKind::CompactionCpuTime, numbers.cpu_micros);
     // RocksDB counts the compactions that it picks itself (`DBImpl::BackgroundCompaction`).
     if !task.manual {
         let files = task.files_of(task.start_level()).len() as u64;
@@ -339,7 +359,7 @@ fn count(
     for (ticker, count) in [
         (Ticker::CompactReadBytes, numbers.bytes_read_all()),
         (Ticker::CompactWriteBytes, numbers.bytes_written_all()),
-        (Ticker::CompactionCpuTotalTime, cpu_micros),
+        (Ticker::CompactionCpuTotalTime, numbers.cpu_micros),
         (Ticker::CompactionKeyDropNewerEntry, s.num_record_drop_hidden),
         (Ticker::CompactionKeyDropObsolete, s.num_record_drop_obsolete),
         (Ticker::CompactionKeyDropRangeDel, s.num_record_drop_range_del),

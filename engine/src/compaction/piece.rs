@@ -105,8 +105,6 @@ fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange, done: &mu
         .with_full_history_ts_low(full_history_ts_low.clone());
     let sources = sources(t, job, &mut tombstones)?;
     let _buffers = t.tools.charge_buffers(sources.len());
-    let db = t.tools.options.load_full();
-    let filter = filter(job)?;
     let has_blobs = !job.version.blobs().is_empty();
     let blobs_read = Arc::new(BlobReadCounts::default());
     let is_bottommost = task.bottommost && !job.parts.pick.allow_ingest_behind;
@@ -116,38 +114,20 @@ fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange, done: &mu
     let config = Config {
         snapshots: stripes,
         earliest_write_conflict_snapshot,
-        compaction: Some(Compaction { bottommost: is_bottommost, start_level: task.start_level() }),
-        merge_operator: job.parts.merge_operator.clone(),
-        filter,
         full_history_ts_low,
-        enforce_single_del_contracts: db.enforce_single_del_contracts,
-        // If the compaction iterator skipped input entries, their references to blob files would not be counted.
         preserve_seqno_after: ages.preserve_after,
-        must_count_input: db.compaction_verify_record_count || has_blobs,
-        shutting_down: Some(t.tools.shutting_down.clone()),
-        canceled: job.canceled.clone(),
-        times: t.tools.stats.compaction_iter_times(),
-        ..Config::new(order.clone())
+        ..config(t, job, is_bottommost)?
     };
     let below = Below::new(job.version.clone(), task, job.parts.pick.allow_ingest_behind);
-    let now = t.tools.env.clock.now_seconds();
-    let cutter = || -> Result<Option<Cutter>> {
-        let cutter = Cutter::new(order.clone(), task, &job.parts.pick, now);
-        let partitioner = if task.output_level > 0 { partitioner(job)? } else { None };
-        Ok(Some(match partitioner {
-            Some(partitioner) => cutter.with_partitioner(partitioner),
-            None => cutter,
-        }))
-    };
     let young_settings = task.proximal.as_ref().map(|proximal| OutputSettings {
         to_level: proximal.level,
         temperature: job.parts.pick.default_write_temperature,
         ..settings.clone()
     });
     let targets = Targets {
-        rest: Target { settings: &settings, cutter: cutter()? },
+        rest: Target { settings: &settings, cutter: cutter(t, job)? },
         young: match young_settings.as_ref().zip(ages.young_after) {
-            Some((settings, after)) => Some((after, Target { settings, cutter: cutter()? })),
+            Some((settings, after)) => Some((after, Target { settings, cutter: cutter(t, job)? })),
             None => None,
         },
         covered: if is_bottommost { None } else { Some(&covered) },
@@ -180,6 +160,36 @@ fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange, done: &mu
     done.stats.num_range_del_drop_obsolete += dropped;
     done.stats.num_record_drop_obsolete += dropped;
     Ok(())
+}
+
+/// Returns the rules of the compaction iterator that follow from the options and from the task. The caller sets the snapshots and the
+/// sequence numbers.
+fn config(t: &CompactionTools<'_>, job: &Job, is_bottommost: bool) -> Result<Config> {
+    let db = t.tools.options.load_full();
+    // If the compaction iterator skipped input entries, their references to blob files would not be counted.
+    let has_blobs = !job.version.blobs().is_empty();
+    Ok(Config {
+        compaction: Some(Compaction { bottommost: is_bottommost, start_level: job.task.start_level() }),
+        merge_operator: job.parts.merge_operator.clone(),
+        filter: filter(job)?,
+        enforce_single_del_contracts: db.enforce_single_del_contracts,
+        must_count_input: db.compaction_verify_record_count || has_blobs,
+        shutting_down: Some(t.tools.shutting_down.clone()),
+        canceled: job.canceled.clone(),
+        times: t.tools.stats.compaction_iter_times(),
+        ..Config::new(job.parts.internal_order())
+    })
+}
+
+/// Returns the cutter that ends the output files. No partitioner cuts files of level 0.
+fn cutter(t: &CompactionTools<'_>, job: &Job) -> Result<Option<Cutter>> {
+    let now = t.tools.env.clock.now_seconds();
+    let cutter = Cutter::new(job.parts.internal_order(), &job.task, &job.parts.pick, now);
+    let partitioner = if job.task.output_level > 0 { partitioner(job)? } else { None };
+    Ok(Some(match partitioner {
+        Some(partitioner) => cutter.with_partitioner(partitioner),
+        None => cutter,
+    }))
 }
 
 /// Returns the reader of values in blob files for a compaction: it verifies checksums and does not fill the blob

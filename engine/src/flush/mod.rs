@@ -354,6 +354,7 @@ fn count_start(tools: &JobTools, event: &FlushStarted) {
 }
 
 fn started(t: &FlushTools<'_>, job: JobId, part: &Part, reason: FlushReason) {
+    base::invariant!(!part.pick.memtables.is_empty(), "a flush of {:?} has no memtable", part.family);
     let counts: Vec<_> = part.pick.memtables.iter().map(|m| m.mem.counts()).collect();
     for immutable in &part.pick.memtables {
         t.tools.events.info(format_args!(
@@ -386,6 +387,11 @@ fn finished(tools: &JobTools, job: JobId, part: &Part, reason: FlushReason) {
     let immutable_memtables = state.immutable_memtables.len();
     drop(state);
     let file = part.files.first();
+    base::invariant!(
+        part.files.iter().all(|file| file.level == 0 && file.meta.smallest_seq <= file.meta.largest_seq),
+        "a flush of {:?} writes an SST file below level 0, or without entries",
+        part.family
+    );
     for file in &part.files {
         tools.events.info(format_args!(
             "[{}] [JOB {job}] Level-0 flush table #{}: {} bytes OK",

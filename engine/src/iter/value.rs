@@ -20,6 +20,7 @@ impl Held {
     #[inline]
     pub fn take<I: InternalIterator>(&mut self, source: &I, cut: usize, pin: bool) {
         let value = source.value();
+        // A damaged value may be shorter than its suffix.
         let len = value.len().saturating_sub(cut);
         if len <= COPY_MAX && !pin {
             self.pin = None;

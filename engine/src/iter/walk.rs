@@ -331,6 +331,7 @@ impl<I: InternalIterator> Walk<I> {
             self.search.saved_key.extend_from_slice(key::user_key(&self.search.seek_key));
         }
         timed(PerfCounter::FindNextUserEntryTime, || self.search.forward_from(saved));
+        base::invariant!(is_in_bounds(self), "a seek shows a key outside of the bounds of the iterator");
     }
 
     fn seek_for_prev_by(&mut self, target: &[u8], seek: impl FnOnce(&mut I, &[u8])) {
@@ -351,6 +352,7 @@ impl<I: InternalIterator> Walk<I> {
         }
         timed(PerfCounter::SeekInternalSeekTime, || seek(&mut self.search.source, &self.search.seek_key));
         self.search.backward(self.search.counts.skips);
+        base::invariant!(is_in_bounds(self), "a seek shows a key outside of the bounds of the iterator");
     }
 
     /// Moves to the next key. Does nothing if the walk is not valid.
@@ -506,6 +508,15 @@ crate::sync::thread_local! {
     /// Spare buffers of [`place_to_check`], because a move must not allocate in a build with invariants either.
     /// There are several, because a comparator or merge operator can move another iterator.
     static PLACES: Cell<Vec<Vec<u8>>> = const { Cell::new(Vec::new()) };
+}
+
+/// Returns true if the walk shows no key, or a key from the lower bound up to before the upper bound.
+fn is_in_bounds<I: InternalIterator>(walk: &Walk<I>) -> bool {
+    let View { lower, upper, order, .. } = &walk.search.view;
+    let key = walk.key();
+    !walk.search.valid
+        || lower.as_ref().is_none_or(|lower| order.compare_stripped(key, lower).is_ge())
+            && upper.as_ref().is_none_or(|upper| order.compare_stripped(key, upper).is_lt())
 }
 
 /// Returns the key before a move, for [`check_moved`]. Returns `None` in a build without invariants.

@@ -14,6 +14,7 @@ use crate::compaction::{self, Compacted, CompactionTools, Job};
 use crate::errors::file_of;
 use crate::event::{ErrorReason, Event};
 use crate::family::Family;
+use crate::options::RunningTask;
 use crate::schedule::{Queues, Schedule};
 use crate::sync::{Arc, AtomicU64, Flag, Ordering};
 use crate::write::ErrorSink;
@@ -46,39 +47,7 @@ impl Compactions {
     /// Runs in a slot for compactions: takes the next column family of the queue, picks a compaction for it, and runs
     /// the compaction.
     pub(super) fn compaction_job(&self) {
-        let mut panic = None;
-        let (picked, task) = {
-            let mut state = self.schedule.queues();
-            state.compaction.running += 1;
-            base::invariant!(
-                state.compaction.running <= state.compaction.scheduled,
-                "{} compactions run, and {} are scheduled",
-                state.compaction.running,
-                state.compaction.scheduled
-            );
-            match self.schedule.take_compaction(&mut state) {
-                Some((family, task)) if !family.is_dropped() => {
-                    // The comparator of the application may panic. Without this, a close would wait for this job
-                    // forever.
-                    let job = catch_unwind(AssertUnwindSafe(|| self.pick(&mut state, &family)));
-                    let job = job.unwrap_or_else(|caught| {
-                        panic = Some((family.clone(), caught));
-                        None
-                    });
-                    // The column family may need more compactions, which can run concurrently with this job.
-                    if job.is_some() {
-                        state.enqueue_compaction(&family);
-                        self.schedule.start_due(&mut state);
-                    }
-                    (job, task)
-                }
-                _ => (None, None),
-            }
-        };
-        if let Some((family, caught)) = panic {
-            let error = panicked("the choice of a compaction", &*caught);
-            self.failures.failed_in(error, ErrorReason::Compaction, &[family]);
-        }
+        let (picked, task) = self.begin_job();
         let outcome = match &picked {
             Some(job) => self.compact_in_space(job).map(drop),
             None => Ok(()),
@@ -88,30 +57,7 @@ impl Compactions {
         }
         drop(task);
         let failed = outcome.is_err();
-        let reported = match (&picked, &outcome) {
-            (Some(job), Err(error)) => self.compaction_failed(job, error.clone()),
-            _ => false,
-        };
-        {
-            let mut state = self.schedule.queues();
-            base::invariant!(
-                state.compaction.running > 0 && state.compaction.scheduled > 0,
-                "a compaction that was not counted has ended"
-            );
-            state.compaction.running -= 1;
-            state.compaction.scheduled -= 1;
-            if let (Some(job), Err(error)) = (&picked, outcome) {
-                // The start of this job put the column family back into the queue. Remove it, so that the failed
-                // compaction does not start again at once.
-                state.compaction.queue.retain(|f| f.id() != job.family.id());
-                if reported {
-                    state.compaction.failures += 1;
-                    state.compaction.last_failure = Some(error);
-                }
-            }
-            self.schedule.start_due(&mut state);
-            self.schedule.pool().notify();
-        }
+        self.end_job(picked.as_ref(), outcome);
         if let Some(job) = picked {
             let family = job.family.clone();
             drop(job);
@@ -124,6 +70,65 @@ impl Compactions {
             self.purge.schedule();
         }
         self.schedule.report_pressure();
+        self.schedule.pool().notify();
+    }
+
+    /// Counts a job as running, and picks its compaction. Returns `None` as the first value if nothing is to do. The caller drops
+    /// the second value after the compaction.
+    fn begin_job(&self) -> (Option<Job>, Option<RunningTask>) {
+        let mut state = self.schedule.queues();
+        state.compaction.running += 1;
+        base::invariant!(
+            state.compaction.running <= state.compaction.scheduled,
+            "{} compactions run, and {} are scheduled",
+            state.compaction.running,
+            state.compaction.scheduled
+        );
+        let (family, task) = match self.schedule.take_compaction(&mut state) {
+            Some((family, task)) if !family.is_dropped() => (family, task),
+            _ => return (None, None),
+        };
+        // The comparator of the application may panic. Without this, a close would wait for this job forever.
+        match catch_unwind(AssertUnwindSafe(|| self.pick(&mut state, &family))) {
+            Ok(None) => (None, task),
+            Ok(Some(job)) => {
+                // The column family may need more compactions, which can run concurrently with this job.
+                state.enqueue_compaction(&family);
+                self.schedule.start_due(&mut state);
+                (Some(job), task)
+            }
+            Err(caught) => {
+                drop(state);
+                let error = panicked("the choice of a compaction", &*caught);
+                self.failures.failed_in(error, ErrorReason::Compaction, &[family]);
+                (None, task)
+            }
+        }
+    }
+
+    /// Handles the error of a job, counts the job as ended, and starts the jobs that are due.
+    fn end_job(&self, picked: Option<&Job>, outcome: Result<()>) {
+        let reported = match (picked, &outcome) {
+            (Some(job), Err(error)) => self.compaction_failed(job, error.clone()),
+            _ => false,
+        };
+        let mut state = self.schedule.queues();
+        base::invariant!(
+            state.compaction.running > 0 && state.compaction.scheduled > 0,
+            "a compaction that was not counted has ended"
+        );
+        state.compaction.running -= 1;
+        state.compaction.scheduled -= 1;
+        if let (Some(job), Err(error)) = (picked, outcome) {
+            // The start of this job put the column family back into the queue. Remove it, so that the failed
+            // compaction does not start again at once.
+            state.compaction.queue.retain(|f| f.id() != job.family.id());
+            if reported {
+                state.compaction.failures += 1;
+                state.compaction.last_failure = Some(error);
+            }
+        }
+        self.schedule.start_due(&mut state);
         self.schedule.pool().notify();
     }
 
@@ -144,6 +149,11 @@ impl Compactions {
         let task = pick::pick(&view, &pin.parts.pick, self.context.tools.env.clock.now_seconds())?;
         let canceled = Arc::new(Flag::new(false));
         let job = self.schedule.reserve(state, family, task, Some(canceled.clone()));
+        base::invariant!(
+            state.compaction.flags.iter().all(|(id, _)| *id != job.id),
+            "the running compactions have the job {} twice",
+            job.id
+        );
         state.compaction.flags.push((job.id, canceled));
         Some(job)
     }

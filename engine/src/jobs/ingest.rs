@@ -218,6 +218,12 @@ impl Ingestions {
     }
 
     fn commit_changes(&self, jobs: &mut [Prepared], changes: Vec<Change>) -> Result<()> {
+        base::invariant!(
+            jobs.len() == changes.len(),
+            "an ingestion into {} column families has {} changes",
+            jobs.len(),
+            changes.len()
+        );
         match self.context.committer.commit(changes, Atomicity::AllOrNone) {
             Ok(committed) => {
                 jobs.iter_mut().for_each(Prepared::keep_files);
@@ -377,6 +383,12 @@ impl Ingestions {
 /// Returns the reservation of the key ranges of placed files. It has the form of running compactions on the levels of
 /// the files.
 fn reserved<'a>(job: &'a Prepared, places: &'a [Placement]) -> impl Iterator<Item = Running> + 'a {
+    base::invariant!(
+        job.files.len() == places.len(),
+        "{} files of an ingestion have {} places",
+        job.files.len(),
+        places.len()
+    );
     job.files.iter().zip(places).map(|(file, place)| {
         let user = |internal: &[u8]| base::key::user_key(internal).to_vec();
         let bounds = Some((user(&file.external.smallest), user(&file.external.largest)));

@@ -127,21 +127,7 @@ impl Opening {
         let Shared { tools, families, release_notifier, .. } = shared;
         let o = &self.options;
         let obsolete = Arc::new(Obsolete::new(release_notifier.clone()));
-        let reused = self.reuse_manifest(recovered, families);
-        let reuses = reused.is_some();
-        let new = || Manifest::new(self.env.clone(), manifest_settings(o, &self.paths), recovered.number);
-        let manifest = reused.unwrap_or_else(new).with_stats(tools.stats.clone());
-        let db_id = o.write_dbid_to_manifest.then(|| tools.db_id.clone());
-        let min_wal = recovered.min_log_number_to_keep;
-        let committer = Arc::new(Committer::new(
-            manifest,
-            tools.numbers.clone(),
-            families.clone(),
-            tools.sequence.clone(),
-            obsolete.clone(),
-            db_id,
-            min_wal,
-        ));
+        let (committer, reuses) = new_committer(self, shared, recovered, &obsolete);
         let wals = Arc::new(WalSet::new(self.env.clone(), wal_settings(o, &self.paths)?));
         committer.set_wals(wals.clone());
         let may_keep = o.avoid_flush_during_recovery && self.overrides.mode.is_none();
@@ -394,6 +380,37 @@ fn recovery_changes(written: Vec<(Arc<Family>, Vec<OutputFile>)>, oldest: FileNu
         changes.push(Change { flushed, full_history_ts_low, ..Change::new(family, edit) });
     }
     changes
+}
+
+/// Makes the committer of this session. It continues the old MANIFEST, or its first commit starts a new MANIFEST. Returns true as the
+/// second value if it continues the old MANIFEST.
+fn new_committer(
+    opening: &Opening,
+    shared: &Shared,
+    recovered: &Recovered,
+    obsolete: &Arc<Obsolete>,
+) -> (Arc<Committer>, bool) {
+    let Shared { tools, families, .. } = shared;
+    let settings = manifest_settings(&opening.options, &opening.paths);
+    let reused = opening.reuse_manifest(recovered, families);
+    let reuses = reused.is_some();
+    let manifest = reused.unwrap_or_else(|| Manifest::new(opening.env.clone(), settings, recovered.number));
+    base::invariant!(
+        manifest.number() == recovered.number,
+        "MANIFEST {} is continued, and MANIFEST {} was read",
+        manifest.number(),
+        recovered.number
+    );
+    let committer = Committer::new(
+        manifest.with_stats(tools.stats.clone()),
+        tools.numbers.clone(),
+        families.clone(),
+        tools.sequence.clone(),
+        obsolete.clone(),
+        opening.options.write_dbid_to_manifest.then(|| tools.db_id.clone()),
+        recovered.min_log_number_to_keep,
+    );
+    (Arc::new(committer), reuses)
 }
 
 /// Makes the writer of this session.

@@ -51,24 +51,9 @@ pub fn write_memtables(
     );
     let parts = family.parts();
     let order = parts.internal_order();
-    let compression = flush_compression(&parts);
-    let mut settings = tools.output(family, parts.clone(), 0, true, compression)?;
-    settings.purpose = purpose;
-    settings.events = Some((tools.events.clone(), job));
-    let mut state = family.state();
-    settings.epoch = match pick.epoch() {
-        EpochNumber::UNKNOWN => state.take_epoch(),
-        epoch => epoch,
-    };
-    let full_history_ts_low = state.full_history_ts_low.clone();
-    drop(state);
+    let settings = settings(tools, job, family, pick, purpose)?;
+    let full_history_ts_low = family.state().full_history_ts_low.clone();
     let (stripes, earliest_write_conflict_snapshot) = tools.snapshots.stripes_and_conflicts();
-    let now = tools.env.clock.now_seconds();
-    (settings.oldest_ancestor_time, settings.oldest_key_time, settings.newest_key_time) = (now, now, now);
-    // Recovery does not know the times of the replayed entries.
-    if parts.pick.preserve_seconds > 0 && purpose == Purpose::Flush {
-        settings.times = Some(Arc::new(tools.times.copy()));
-    }
     let mut tombstones = CompactionTombstones::new(order.clone(), stripes.clone())
         .with_full_history_ts_low(full_history_ts_low.clone());
     let timestamp_size = parts.order.timestamp_size();
@@ -126,6 +111,41 @@ pub fn write_memtables(
     Ok(written)
 }
 
+/// Returns the settings of the SST files that the memtables of `pick` become.
+///
+/// # Errors
+/// NotSupported if the options name a compression that this build does not have.
+fn settings(
+    tools: &JobTools,
+    job: JobId,
+    family: &Family,
+    pick: &FlushPick,
+    purpose: Purpose,
+) -> Result<OutputSettings> {
+    let parts = family.parts();
+    let compression = flush_compression(&parts);
+    let mut settings = tools.output(family, parts.clone(), 0, true, compression)?;
+    settings.purpose = purpose;
+    settings.events = Some((tools.events.clone(), job));
+    settings.epoch = match pick.epoch() {
+        EpochNumber::UNKNOWN => family.state().take_epoch(),
+        epoch => epoch,
+    };
+    base::invariant!(
+        settings.epoch != EpochNumber::UNKNOWN,
+        "a flush of {family:?} writes SST files without an epoch number"
+    );
+    let now = tools.env.clock.now_seconds();
+    settings.oldest_ancestor_time = now;
+    settings.oldest_key_time = now;
+    settings.newest_key_time = now;
+    // Recovery does not know the times of the replayed entries.
+    if parts.pick.preserve_seconds > 0 && purpose == Purpose::Flush {
+        settings.times = Some(Arc::new(tools.times.copy()));
+    }
+    Ok(settings)
+}
+
 /// Adds range tombstones. Replaces their timestamps by the oldest timestamp.
 fn add_stripped(
     tombstones: &mut CompactionTombstones,
@@ -160,6 +180,7 @@ fn write_all_into<I: base::iter::InternalIterator>(
     );
     settings.stats.count_compaction_iter(&rows.stats);
     let mut out = written?;
+    base::invariant!(out.files.len() <= 1, "a flush of one column family writes {} files", out.files.len());
     out.keeps_keys = !rows.has_filter_skipped;
     out.input_bytes = rows.stats.total_input_raw_key_bytes + rows.stats.total_input_raw_value_bytes;
     if let Some(expected) = expected

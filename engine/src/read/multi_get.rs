@@ -4,12 +4,13 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::ops::ControlFlow;
 
-use base::key::{SequenceNumber, TYPE_FOR_SEEK, append_with_trailer, pack, trailer, user_key};
+use base::key::{InternalOrder, SequenceNumber, TYPE_FOR_SEEK, append_with_trailer, pack, trailer, user_key};
 use base::stats::{
     HistogramKind, OperationKind, PerfCounter, PerfTimer, Statistics, Ticker, blocks_read, perf_add,
 };
 use base::{Error, Order, Pinned, Result};
 use lsm::table_file::TableFile;
+use lsm::version::LevelFiles;
 use table::any::AnyReader;
 use table::sst::{MultiGetBegun, ReadCtx};
 
@@ -131,17 +132,7 @@ impl Reads {
         let order = &family.order().user;
         let sorted = sorted(order, keys);
         base::invariant!(sorted.len() == keys.len(), "{} of {} keys are sorted", sorted.len(), keys.len());
-        let mut bytes = Vec::with_capacity(keys.iter().map(|key| key.len() + 24).sum());
-        let mut buffer = Vec::new();
-        let ends: Vec<usize> = sorted
-            .iter()
-            .map(|&index| {
-                buffer.clear();
-                let full = self.full_key(keys[index], options, &mut buffer);
-                append_with_trailer(&mut bytes, full, pack(seq, TYPE_FOR_SEEK));
-                bytes.len()
-            })
-            .collect();
+        let (bytes, ends) = self.seek_keys(keys, &sorted, options, seq);
         let mut slots = Slots { list: Vec::with_capacity(keys.len()) };
         let mut start = 0;
         for (index, end) in sorted.into_iter().zip(ends) {
@@ -186,14 +177,32 @@ impl Reads {
         }
         perf_add(PerfCounter::MultigetReadBytes, found_bytes);
         if let Some(statistics) = statistics {
-            statistics.tick(Ticker::NumberMultigetCalls);
-            statistics.add(Ticker::NumberMultigetKeysRead, keys.len() as u64);
-            statistics.add(Ticker::NumberMultigetKeysFound, found_keys);
-            statistics.add(Ticker::NumberMultigetBytesRead, found_bytes);
-            statistics.measure(HistogramKind::BytesPerMultiget, found_bytes);
+            count_call(statistics, keys.len(), found_keys, found_bytes);
             self.stats.end(began, HistogramKind::DbMultiget);
         }
         results
+    }
+
+    /// Returns the internal keys to seek, one after the other in the order of `sorted`, and the end of each key.
+    fn seek_keys(
+        &self,
+        keys: &[&[u8]],
+        sorted: &[usize],
+        options: &ReadOptions,
+        seq: SequenceNumber,
+    ) -> (Vec<u8>, Vec<usize>) {
+        let mut bytes = Vec::with_capacity(keys.iter().map(|key| key.len() + 24).sum());
+        let mut buffer = Vec::new();
+        let ends = sorted
+            .iter()
+            .map(|&index| {
+                buffer.clear();
+                let full = self.full_key(keys[index], options, &mut buffer);
+                append_with_trailer(&mut bytes, full, pack(seq, TYPE_FOR_SEEK));
+                bytes.len()
+            })
+            .collect();
+        (bytes, ends)
     }
 
     fn from_tables(
@@ -208,8 +217,7 @@ impl Reads {
         let order = family.order();
         let ctx = ReadCtx { histogram: HistogramKind::FileReadMultigetMicros, ..self.ctx(options) };
         let tally = self.stats.statistics().map(|statistics| Tally::new(statistics));
-        let place = Table { reads: self, super_version, ctx: &ctx, seq, options, tally };
-        let together = options.optimize_multiget_for_io;
+        let place = Table { reads: self, order, super_version, ctx: &ctx, seq, options, tally };
         let mut open: Vec<usize> = (0..slots.list.len()).filter(|&i| slots.open(i)).collect();
         for file in version.level(0).iter() {
             let within: Vec<usize> = open
@@ -230,53 +238,7 @@ impl Reads {
             if files.is_empty() || open.is_empty() {
                 continue;
             }
-            // Find the file of each open key. The keys are sorted, so the keys of one file are adjacent.
-            let mut waiting: Vec<(usize, usize)> = open
-                .iter()
-                .map(|&i| {
-                    let internal = slots.seek_key(i);
-                    (i, files.find(order, user_key(internal), trailer(internal)))
-                })
-                .collect();
-            while !waiting.is_empty() {
-                let mut next = Vec::new();
-                let (mut begun, mut bytes) = (Vec::new(), 0);
-                let groups = waiting.chunk_by(|a, b| a.1 == b.1);
-                let mut groups_left = groups.clone().count();
-                for group in groups {
-                    groups_left -= 1;
-                    let at = group[0].1;
-                    if let Some(file) = files.get(at) {
-                        let smallest = file.smallest_user_key();
-                        let is_in_file = |&i: &usize| {
-                            order.user.compare_without_timestamp(slots.full(i), smallest).is_ge()
-                        };
-                        let within: Vec<usize> = group.iter().map(|(i, _)| *i).filter(is_in_file).collect();
-                        let announces = together && (groups_left > 0 || !begun.is_empty());
-                        let asked = place.begin(level, file, &within, slots, announces);
-                        bytes += asked.as_ref().map_or(0, Asked::bytes_to_read);
-                        begun.push((at, within, asked));
-                    }
-                    if groups_left > 0 && together && bytes < UNDER_WAY_BYTES_MAX {
-                        continue;
-                    }
-                    bytes = 0;
-                    for (at, mut within, asked) in begun.drain(..) {
-                        let file = &files.as_slice()[at];
-                        if let Some(asked) = asked {
-                            place.finish(level, file, asked, slots);
-                        }
-                        // Entries of the last key of a file may continue in the next file.
-                        let largest = file.largest_user_key();
-                        within.retain(|&i| {
-                            !slots.list[i].answer.settled()
-                                && order.user.compare_without_timestamp(slots.full(i), largest).is_ge()
-                        });
-                        next.extend(within.into_iter().map(|i| (i, at + 1)));
-                    }
-                }
-                waiting = next;
-            }
+            place.ask_level(level, files, &open, slots);
             place.end_of_level();
             open.retain(|&i| slots.open(i));
         }
@@ -333,6 +295,7 @@ fn from_memtables(
 /// What look-ups in one SST file need.
 struct Table<'a> {
     reads: &'a Reads,
+    order: &'a InternalOrder,
     super_version: &'a SuperVersion,
     ctx: &'a ReadCtx,
     seq: SequenceNumber,
@@ -398,6 +361,73 @@ impl Table<'_> {
         }
     }
 
+    /// Looks up the `open` keys in a level whose SST files do not overlap.
+    fn ask_level(&self, level: usize, files: &LevelFiles, open: &[usize], slots: &mut Slots<'_>) {
+        // Find the file of each open key. The keys are sorted, so the keys of one file are adjacent.
+        let mut waiting: Vec<(usize, usize)> = open
+            .iter()
+            .map(|&i| {
+                let internal = slots.seek_key(i);
+                (i, files.find(self.order, user_key(internal), trailer(internal)))
+            })
+            .collect();
+        base::invariant!(
+            waiting.is_sorted_by_key(|(_, file)| *file),
+            "the keys of a MultiGet are not in the order of the files of level {level}"
+        );
+        while !waiting.is_empty() {
+            waiting = self.ask_files(level, files, &waiting, slots);
+        }
+    }
+
+    /// Looks up each waiting key in its SST file: the index of the key, and the index of the file in the level. Starts the reads of several
+    /// files before it waits for them, if the options allow that. Returns the keys that may continue in the next file.
+    fn ask_files(
+        &self,
+        level: usize,
+        files: &LevelFiles,
+        waiting: &[(usize, usize)],
+        slots: &mut Slots<'_>,
+    ) -> Vec<(usize, usize)> {
+        let user = &self.order.user;
+        let together = self.options.optimize_multiget_for_io;
+        let mut next = Vec::new();
+        let (mut begun, mut bytes) = (Vec::new(), 0);
+        let groups = waiting.chunk_by(|a, b| a.1 == b.1);
+        let mut groups_left = groups.clone().count();
+        for group in groups {
+            groups_left -= 1;
+            let at = group[0].1;
+            if let Some(file) = files.get(at) {
+                let smallest = file.smallest_user_key();
+                let is_in_file = |&i: &usize| user.compare_without_timestamp(slots.full(i), smallest).is_ge();
+                let within: Vec<usize> = group.iter().map(|(i, _)| *i).filter(is_in_file).collect();
+                let announces = together && (groups_left > 0 || !begun.is_empty());
+                let asked = self.begin(level, file, &within, slots, announces);
+                bytes += asked.as_ref().map_or(0, Asked::bytes_to_read);
+                begun.push((at, within, asked));
+            }
+            if groups_left > 0 && together && bytes < UNDER_WAY_BYTES_MAX {
+                continue;
+            }
+            bytes = 0;
+            for (at, mut within, asked) in begun.drain(..) {
+                let file = &files.as_slice()[at];
+                if let Some(asked) = asked {
+                    self.finish(level, file, asked, slots);
+                }
+                // Entries of the last key of a file may continue in the next file.
+                let largest = file.largest_user_key();
+                within.retain(|&i| {
+                    !slots.list[i].answer.settled()
+                        && user.compare_without_timestamp(slots.full(i), largest).is_ge()
+                });
+                next.extend(within.into_iter().map(|i| (i, at + 1)));
+            }
+        }
+        next
+    }
+
     /// Looks up the keys `within` the range of one SST file.
     fn ask(&self, level: usize, file: &Arc<TableFile>, within: &[usize], slots: &mut Slots<'_>) {
         let announces = self.options.optimize_multiget_for_io;
@@ -419,6 +449,7 @@ impl Table<'_> {
         if within.is_empty() {
             return None;
         }
+        base::invariant!(within.is_sorted(), "the keys of a MultiGet are not in order");
         let fail = |slots: &mut Slots<'_>, slots_failed: &[usize], error: Error| {
             slots_failed.iter().for_each(|&i| slots.list[i].answer.fail(error.clone()));
             None
@@ -515,6 +546,12 @@ impl Table<'_> {
     /// Ends the look-up that [`Table::begin`] started.
     fn finish(&self, level: usize, file: &Arc<TableFile>, asked: Asked<'_, '_>, slots: &mut Slots<'_>) {
         let Asked { reader, list: asked, keys, mut rows, begun, read } = asked;
+        base::invariant!(
+            asked.len() == keys.len() && (rows.is_empty() || rows.len() == keys.len()),
+            "a file is asked for {} keys with {} rows of the row cache",
+            keys.len(),
+            rows.len()
+        );
         let list = &mut slots.list;
         let before = difference(blocks_read(), read);
         let failed = reader.finish_multi_get(begun, &keys, self.ctx, |i, entry| {
@@ -564,6 +601,16 @@ impl Asked<'_, '_> {
     fn bytes_to_read(&self) -> usize {
         self.begun.bytes_to_read()
     }
+}
+
+/// Counts a call: its keys, and the keys and the bytes that it found.
+fn count_call(statistics: &Statistics, keys: usize, found_keys: u64, found_bytes: u64) {
+    base::invariant!(found_keys <= keys as u64, "a MultiGet of {keys} keys finds {found_keys}");
+    statistics.tick(Ticker::NumberMultigetCalls);
+    statistics.add(Ticker::NumberMultigetKeysRead, keys as u64);
+    statistics.add(Ticker::NumberMultigetKeysFound, found_keys);
+    statistics.add(Ticker::NumberMultigetBytesRead, found_bytes);
+    statistics.measure(HistogramKind::BytesPerMultiget, found_bytes);
 }
 
 /// Returns the indexes of the keys in the caller's list, in the order of the keys. Equal keys keep their order.

@@ -7,11 +7,11 @@ use base::{Error, FileNumber, Result, SequenceNumber, key};
 use env::ReadHints;
 use format::batch::{self, Batch, Record};
 use format::names::FileName;
-use format::wal::{ReaderOptions, mark_end, marks_of, salvage as salvage_wal};
+use format::wal::{ReaderOptions, SalvageFault, mark_end, marks_of, salvage as salvage_wal};
 
 use super::found::{FoundWal, Runs, Survey};
 use super::terms::problem;
-use super::{Scope, Weight};
+use super::{Report, Scope, Weight};
 use crate::manifest::FileSource;
 use crate::prepared::WritePolicy;
 
@@ -190,12 +190,16 @@ impl Survey {
             }
             Ok(())
         })?;
-        let mut faults = salvaged.faults;
-        mark_end(&mut faults, last_end);
         self.check_manifest_size(scope, manifest_bytes)?;
         if repeats && self.rebuilt {
             self.older_decisions(&wal);
         }
+        base::invariant!(
+            wal.first_seq.is_none_or(|first| first <= wal.last_seq),
+            "WAL {number} has the sequence numbers {:?} to {}",
+            wal.first_seq,
+            wal.last_seq
+        );
         // Bytes that became durable before the first batch are records without data.
         wal.last_end = salvaged.end;
         for (number, bytes) in marks {
@@ -203,27 +207,41 @@ impl Survey {
             *claim = bytes.max(*claim);
         }
         self.report.num_rows += records;
-        for fault in faults {
-            let weight = match (fault.lost_bytes, fault.at_end) {
-                (0, _) => Weight::Mendable,
-                (_, true) => Weight::Note,
-                _ => Weight::Loss,
-            };
-            wal.rewrite |= weight != Weight::Note;
-            let lost = if weight == Weight::Loss { missing.at(fault.offset) } else { String::new() };
-            let mut found =
-                problem(weight, wal.path.clone(), Some(fault.offset), &format!("{}{lost}", fault.what));
-            found.bytes = fault.lost_bytes;
-            self.report.problems.push(found);
-        }
-        for (offset, bytes, error) in bad {
-            wal.rewrite = true;
-            let what = format!("{}{}", error.message(), missing.at(offset));
-            let mut found = problem(Weight::Loss, wal.path.clone(), Some(offset), &what);
-            found.bytes = bytes;
-            self.report.problems.push(found);
-        }
+        let mut faults = salvaged.faults;
+        mark_end(&mut faults, last_end);
+        report_faults(&mut self.report, &mut wal, faults, bad, &missing);
         Ok(wal)
+    }
+}
+
+/// Reports the faults of a WAL, and marks the WAL for a rewrite if a fault needs it. `bad` has the records that are no valid
+/// batches: offset, size and error.
+fn report_faults(
+    report: &mut Report,
+    wal: &mut FoundWal,
+    faults: Vec<SalvageFault>,
+    bad: Vec<(u64, u64, Error)>,
+    missing: &Missing,
+) {
+    for fault in faults {
+        let weight = match (fault.lost_bytes, fault.at_end) {
+            (0, _) => Weight::Mendable,
+            (_, true) => Weight::Note,
+            _ => Weight::Loss,
+        };
+        wal.rewrite |= weight != Weight::Note;
+        let lost = if weight == Weight::Loss { missing.at(fault.offset) } else { String::new() };
+        let mut found =
+            problem(weight, wal.path.clone(), Some(fault.offset), &format!("{}{lost}", fault.what));
+        found.bytes = fault.lost_bytes;
+        report.problems.push(found);
+    }
+    for (offset, bytes, error) in bad {
+        wal.rewrite = true;
+        let what = format!("{}{}", error.message(), missing.at(offset));
+        let mut found = problem(Weight::Loss, wal.path.clone(), Some(offset), &what);
+        found.bytes = bytes;
+        report.problems.push(found);
     }
 }
 

@@ -24,6 +24,7 @@ use env::executor::Pool;
 use lsm::pick::View;
 use lsm::pick::score::Scores;
 use lsm::pressure::{Cause, Decision, Load, Pressure, Stall};
+use lsm::version::Version;
 
 use crate::errors::ErrorState;
 use crate::event::{FlushReason, StallCondition};
@@ -185,12 +186,7 @@ impl Schedule {
         let decision = pressure.decide(&load, options);
         let after = condition_of(&decision);
         let from = std::mem::replace(before, decision);
-        if after != StallCondition::Normal
-            && let Some(cause) = stall_cause(decision.cause)
-        {
-            let l0_compacting = pin.version.level(0).iter().any(|f| f.being_compacted());
-            family.stats.lock().stalls.count(cause, after == StallCondition::Stopped, l0_compacting);
-        }
+        count_stall(family, &pin.version, &decision);
         let l0_stops = after == StallCondition::Stopped && matches!(decision.cause, Cause::L0FileCountLimit);
         let hopeless = if l0_stops && running.is_empty() { blocked(&view, options, now) } else { None };
         self.controller.set(family.id(), decision, hopeless);
@@ -206,16 +202,21 @@ impl Schedule {
         if !options.disable_auto_compactions && lsm::pick::is_due(&scores, &pin.version, options) {
             state.enqueue_compaction(family);
         }
-        match scores.bottommost_next {
-            Some(next) => state.stalls.bottommost_next.insert(family.id(), next.get()),
-            None => state.stalls.bottommost_next.remove(&family.id()),
-        };
-        self.tools
-            .snapshots
-            .notify_past(state.stalls.bottommost_next.values().min().copied().map(SequenceNumber::new));
+        self.await_release(&mut state, family, scores.bottommost_next);
         self.start_due(&mut state);
         drop(state);
         self.report_stall(family, &from, &decision, &load);
+    }
+
+    /// Asks for a call when the snapshots are released that keep old entries in the bottommost files of a column family. `next` is
+    /// the sequence number that the oldest snapshot must pass; `None` if no bottommost file waits for a release.
+    fn await_release(&self, state: &mut Queues, family: &Family, next: Option<SequenceNumber>) {
+        match next {
+            Some(next) => state.stalls.bottommost_next.insert(family.id(), next.get()),
+            None => state.stalls.bottommost_next.remove(&family.id()),
+        };
+        let first = state.stalls.bottommost_next.values().min().copied();
+        self.tools.snapshots.notify_past(first.map(SequenceNumber::new));
     }
 
     /// Decides about write stalls after a switch of the memtable. Uses the new count of immutable memtables, and the
@@ -312,6 +313,17 @@ fn memtables_have_room(state: &State, parts: &Parts) -> bool {
         bottommost_bytes: 0,
     };
     !lsm::pressure::would_stall(&load, &parts.pick)
+}
+
+/// Counts a decision that stalls writes in the statistics of the column family.
+fn count_stall(family: &Family, version: &Version, decision: &Decision) {
+    let condition = condition_of(decision);
+    if condition != StallCondition::Normal
+        && let Some(cause) = stall_cause(decision.cause)
+    {
+        let l0_compacting = version.level(0).iter().any(|f| f.being_compacted());
+        family.stats.lock().stalls.count(cause, condition == StallCondition::Stopped, l0_compacting);
+    }
 }
 
 fn condition_of(decision: &Decision) -> StallCondition {

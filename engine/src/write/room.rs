@@ -113,6 +113,11 @@ impl Writer {
     #[cold]
     fn relieve_wals(&self, leader_state: &mut LeaderState) -> Result<()> {
         let Some((oldest, _)) = self.switcher.wals.list().first().copied() else { return Ok(()) };
+        base::invariant!(
+            oldest <= self.switcher.wals.active_number(),
+            "the oldest WAL {oldest} is newer than the active WAL {}",
+            self.switcher.wals.active_number()
+        );
         if self.relieved_wal.swap(oldest) == oldest {
             return Ok(());
         }

@@ -68,6 +68,21 @@ impl VersionEdit {
             tag::BLOB_FILE_GARBAGE | tag::BLOB_FILE_GARBAGE_DEPRECATED => {
                 self.blob_file_garbages.push(BlobFileGarbage::decode(c)?);
             }
+            tag::COLUMN_FAMILY => {
+                self.column_family = FamilyId::new(need("set column family id", c.varint32())?);
+            }
+            tag::COLUMN_FAMILY_ADD => self.column_family_add = Some(string("column family add", c.slice())?),
+            tag::COLUMN_FAMILY_DROP => self.column_family_drop = true,
+            tag::IN_ATOMIC_GROUP => self.remaining_entries = Some(need("remaining entries", c.varint32())?),
+            _ => self.read_later(tag, c)?,
+        }
+        Ok(())
+    }
+
+    /// Reads the tags that came after the column families: WALs, timestamps, progress and marks. Skips an unknown tag that may be
+    /// ignored.
+    fn read_later(&mut self, tag: u32, c: &mut Cursor<'_>) -> Result<()> {
+        match tag {
             tag::WAL_ADDITION => self.wal_additions.push(WalAddition::decode(c)?),
             tag::WAL_ADDITION2 => {
                 let inner = need("WalAddition not prefixed by length", c.slice())?;
@@ -75,12 +90,6 @@ impl VersionEdit {
             }
             tag::WAL_DELETION => self.wal_deletion = Some(file_number("WAL log number", c)?),
             tag::WAL_DELETION2 => self.wal_deletion = Some(FileNumber::new(nested_number("WalDeletion", c)?)),
-            tag::COLUMN_FAMILY => {
-                self.column_family = FamilyId::new(need("set column family id", c.varint32())?);
-            }
-            tag::COLUMN_FAMILY_ADD => self.column_family_add = Some(string("column family add", c.slice())?),
-            tag::COLUMN_FAMILY_DROP => self.column_family_drop = true,
-            tag::IN_ATOMIC_GROUP => self.remaining_entries = Some(need("remaining entries", c.varint32())?),
             tag::FULL_HISTORY_TS_LOW => {
                 let timestamp = need("full_history_ts_low", c.slice())?;
                 if timestamp.is_empty() {

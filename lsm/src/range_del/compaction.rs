@@ -332,21 +332,11 @@ impl CompactionTombstones {
             }
             for (seq, owner) in self.kept(&fragment.stamps) {
                 let timestamp = &self.cuts[owner as usize].timestamp;
-                let mut stored = start.to_vec();
-                stored.extend_from_slice(timestamp);
-                append_trailer(&mut stored, seq);
-                let mut smallest = stored.clone();
-                if let Some(lower) = lower {
-                    if user.compare_without_timestamp(key::user_key(&smallest), key::user_key(lower)).is_lt()
-                    {
-                        smallest = self.without_timestamp(key::user_key(lower)).to_vec();
-                        smallest.extend_from_slice(timestamp);
-                        append_trailer(&mut smallest, seq);
-                    }
-                    if order.compare(&smallest, lower).is_lt() {
-                        smallest = lower.to_vec();
-                    }
-                }
+                let stored = stored_start(start, timestamp, seq);
+                let smallest = match lower {
+                    Some(lower) => self.clipped_start(&stored, lower, (timestamp, seq)),
+                    None => stored.clone(),
+                };
                 if upper.is_some_and(|upper| order.compare(upper, &smallest).is_lt()) {
                     continue;
                 }
@@ -371,6 +361,18 @@ impl CompactionTombstones {
         out
     }
 
+    /// Returns the smallest internal key that a tombstone adds to an output file whose keys begin at `lower`. `stored` is the stored
+    /// form of the start of the tombstone, with its timestamp and its sequence number.
+    fn clipped_start(&self, stored: &[u8], lower: &[u8], at: (&[u8], SequenceNumber)) -> Vec<u8> {
+        let (order, (timestamp, seq)) = (&self.order, at);
+        let (start, lower_user) = (key::user_key(stored), key::user_key(lower));
+        let smallest = match order.user.compare_without_timestamp(start, lower_user) {
+            Ordering::Less => stored_start(self.without_timestamp(lower_user), timestamp, seq),
+            _ => stored.to_vec(),
+        };
+        if order.compare(&smallest, lower).is_lt() { lower.to_vec() } else { smallest }
+    }
+
     fn below_history(&self, timestamp: &[u8]) -> bool {
         self.timestamp_size == 0
             || self
@@ -384,6 +386,8 @@ impl CompactionTombstones {
     }
 }
 
-fn append_trailer(out: &mut Vec<u8>, seq: SequenceNumber) {
-    out.extend_from_slice(&key::pack(seq, ValueType::RangeDeletion as u8).to_le_bytes());
+/// Returns the stored form of the start of a tombstone: an internal key. `start` has no timestamp.
+fn stored_start(start: &[u8], timestamp: &[u8], seq: SequenceNumber) -> Vec<u8> {
+    let trailer = key::pack(seq, ValueType::RangeDeletion as u8).to_le_bytes();
+    [start, timestamp, &trailer[..]].concat()
 }

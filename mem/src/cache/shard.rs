@@ -13,19 +13,17 @@ use std::ptr::NonNull;
 
 use base::{Error, Result, Subcode};
 
-use super::entry::{self, Detached, Owner, Tick};
+use super::entry::{self, Detached, Owner};
 use super::index::Index;
 use super::lru::Lru;
 use super::pool::Pool;
 use super::{CacheKey, CacheOptions, Kind, MetadataCharge, Priority, ROLES, Role, RoleUsage};
 use crate::sync::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Mutex, Ordering};
 
+mod room;
+
 /// The bit of `live` that is set when the cache is dropped.
 const CLOSED: usize = 1 << (usize::BITS - 1);
-
-/// The number of pinned entries that the clock hand may meet for each evicted entry. If it meets more, the
-/// cache exceeds its limit instead. See RocksDB's `eviction_effort_cap`.
-const EFFORT: u64 = 30;
 
 /// Number of entries that fit into the first index of a growing clock shard.
 const FIRST_ENTRIES: usize = if cfg!(loom) { 1 } else { 256 };
@@ -508,107 +506,6 @@ impl<V: Send + Sync + 'static> Shard<V> {
         entry.place(self.me.load(Ordering::Relaxed), number, self.lru);
         self.allocated.store(number + 1, Ordering::Release);
         Some(entry)
-    }
-
-    /// Evicts entries until `charge` more bytes fit, as far as pins allow.
-    fn make_room(&self, s: &mut State, charge: usize, taken: &mut Taken<V>) {
-        let limit = self.limit.load(Ordering::Relaxed);
-        let fits = |_: &State| self.usage().saturating_add(charge) <= limit;
-        if fits(s) {
-            return;
-        }
-        if self.lru {
-            while let Some(entry) = s.lists.victim().and_then(|n| self.pool.get(n)) {
-                s.evictions += 1;
-                self.detach(s, entry, taken);
-                if fits(s) {
-                    return;
-                }
-            }
-        } else {
-            self.sweep(s, fits, taken);
-        }
-    }
-
-    /// Moves the clock hand until `enough` returns true. Stops earlier if the hand has visited every entry as
-    /// often as an entry can age, or if it met too many pinned entries.
-    fn sweep(&self, s: &mut State, enough: impl Fn(&State) -> bool, taken: &mut Taken<V>) {
-        let round = self.allocated.load(Ordering::Relaxed);
-        let strict = self.strict.load(Ordering::Relaxed);
-        let (mut pinned, mut evicted) = (0, 0);
-        for _ in 0..u64::from(round) * 4 {
-            let Some(entry) = self.pool.get(s.hand) else { return };
-            s.hand = if s.hand + 1 >= round { 0 } else { s.hand + 1 };
-            base::invariant!(
-                s.hand < round.max(1),
-                "the hand of the clock is at {}, after the last of {round} entries",
-                s.hand
-            );
-            match entry.tick() {
-                Tick::Nothing | Tick::Aged => {}
-                Tick::Pinned => {
-                    pinned += 1;
-                    if !strict && pinned > EFFORT * (evicted + 1) {
-                        return;
-                    }
-                }
-                Tick::Owned => {
-                    evicted += 1;
-                    s.evictions += 1;
-                    self.bury(s, entry, taken);
-                    if enough(s) {
-                        return;
-                    }
-                }
-            }
-        }
-    }
-
-    /// Returns true if one more word may go into the index. Grows the index or evicts entries for that word. If the system has
-    /// no memory for a larger index, the index stays, and look-ups become slower up to its limit.
-    fn index_has_room(&self, s: &mut State, taken: &mut Taken<V>) -> bool {
-        let index = self.index();
-        if self.grows && (s.indexed < index.comfortable() || self.grow(s, index)) {
-            return true;
-        }
-        let limit = index.limit();
-        while self.lru
-            && s.indexed >= limit
-            && let Some(entry) = s.lists.victim().and_then(|n| self.pool.get(n))
-        {
-            s.evictions += 1;
-            self.detach(s, entry, taken);
-        }
-        if !self.lru && s.indexed >= limit {
-            self.sweep(s, |s| s.indexed < limit, taken);
-        }
-        s.indexed < limit
-    }
-
-    /// Replaces the index by an index of twice its size. Returns false if the system has no memory for it.
-    #[cold]
-    fn grow(&self, s: &mut State, index: &Index) -> bool {
-        let Some(larger) = self.larger_index(index.comfortable() * 2) else { return false };
-        larger.fill_from(index);
-        base::invariant!(
-            larger.comfortable() > index.comfortable(),
-            "the index of a cache shard grows from {} to {} places",
-            index.comfortable(),
-            larger.comfortable()
-        );
-        let larger = NonNull::from(Box::leak(Box::new(larger)));
-        s.indices.push(larger);
-        self.index.store(larger.as_ptr(), Ordering::Release);
-        index.retire();
-        true
-    }
-
-    fn larger_index(&self, entries: usize) -> Option<Index> {
-        #[cfg(test)]
-        if self.lacks_memory.load(Ordering::Relaxed) {
-            return None;
-        }
-        Index::try_for_entries(entries)
     }
 
     #[cfg(test)]

@@ -329,32 +329,43 @@ impl Source {
         self.counts.read(BlockKind::Data, blocks as u64, total);
         for (read, outcome) in reads.iter().zip(outcomes) {
             for &i in &read.members {
-                let handle = handles[i];
-                base::invariant!(
-                    handle.offset >= read.start,
-                    "a read that begins at {} has the block {handle}",
-                    read.start
-                );
-                let decoded = match &outcome {
-                    Err(error) => Err(error.clone()),
-                    Ok(got) => {
-                        let at = (handle.offset - read.start) as usize;
-                        match read.bytes[..*got].get(at..at + handle.size as usize + trailer::LEN) {
-                            Some(raw) => self.decode(raw.into(), handle, BlockKind::Data, ctx),
-                            None => Err(Error::corruption("truncated block")),
-                        }
-                    }
-                };
-                let kept = decoded
-                    .map_err(|e| self.blame(e, handle, BlockKind::Data))
-                    .and_then(|block| self.keep(block, handle, BlockKind::Data, ctx));
-                match kept {
+                match self.member_of(read, &outcome, handles[i], ctx) {
                     Ok(block) => found[i] = Some(block),
                     Err(error) => errors.push((i, error)),
                 }
             }
         }
         reads.into_iter().for_each(|read| scratch::give(read.bytes));
+    }
+
+    /// Decodes one block of a read, and keeps the block in the block cache. `outcome` has the number of bytes that were read.
+    ///
+    /// # Errors
+    /// The error of the read. Corruption if the file ends before the end of the block, or if the block does not decode.
+    fn member_of(
+        &self,
+        read: &GroupRead,
+        outcome: &Result<usize>,
+        handle: BlockHandle,
+        ctx: &ReadCtx,
+    ) -> Result<BlockRef> {
+        base::invariant!(
+            handle.offset >= read.start,
+            "a read that begins at {} has the block {handle}",
+            read.start
+        );
+        let decoded = match outcome {
+            Err(error) => Err(error.clone()),
+            Ok(got) => {
+                let at = (handle.offset - read.start) as usize;
+                match read.bytes[..*got].get(at..at + handle.size as usize + trailer::LEN) {
+                    Some(raw) => self.decode(raw.into(), handle, BlockKind::Data, ctx),
+                    None => Err(Error::corruption("truncated block")),
+                }
+            }
+        };
+        let block = decoded.map_err(|e| self.blame(e, handle, BlockKind::Data))?;
+        self.keep(block, handle, BlockKind::Data, ctx)
     }
 
     /// Plans the reads for the missing blocks. A handle outside of the file gets no read, and fails later.

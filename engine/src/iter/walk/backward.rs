@@ -234,6 +234,10 @@ impl<I: InternalIterator> Search<I> {
                 // RocksDB counts the entry again: its step to the key before starts here.
                 passed(self, Some(PerfCounter::InternalKeySkippedCount));
             }
+            base::invariant!(
+                self.view.sees(key::sequence(self.source.key())),
+                "a seek finds an entry that the reader does not see"
+            );
             let value_type = key::trailer(self.source.key()) as u8;
             self.saved_key.clear();
             self.saved_key.extend_from_slice(key::user_key(self.source.key()));

@@ -276,6 +276,11 @@ impl<I: InternalIterator> Search<I> {
         // An error drops this memory; the next merge allocates again.
         let mut operands = std::mem::take(&mut self.operands);
         base::invariant!(operands.is_empty(), "{} merge operands of another key are left", operands.len());
+        base::invariant!(
+            key::trailer(self.source.key()) as u8 == ValueType::Merge as u8,
+            "a merge begins at an entry of the type {:#x}",
+            key::trailer(self.source.key()) as u8
+        );
         operands.push(self.source.pin_value());
         self.source.next();
         let mut base = Base::None;

@@ -3,12 +3,10 @@
 //! Not here: the search for findings (`wals`), and the durable size of a WAL (`durable`).
 
 use base::{Error, FileNumber, Result};
-use format::wal::{Diagnosis, Reader, diagnose};
+use format::wal::{Diagnosis, diagnose};
 
-use super::super::durable::Progress;
 use super::super::rules::{self, Decision, Finding};
-use super::{PASSED_OVER, Replay, Verdict};
-use crate::manifest::FileSource;
+use super::{OpenWal, PASSED_OVER, Replay, Verdict};
 
 impl Replay<'_> {
     /// Does what the recovery mode decides about a finding. `error` describes the finding.
@@ -62,23 +60,15 @@ impl Replay<'_> {
     /// the record would be valid with one other bit or another length, the record was damaged, because no
     /// crash has this effect. So the open fails in the mode that otherwise takes such bytes for the end of
     /// the WAL.
-    pub(super) fn fault(
-        &mut self,
-        wal: FileNumber,
-        progress: &Progress,
-        reader: &Reader<FileSource>,
-        offset: u64,
-        reason: &str,
-        later: &[FileNumber],
-    ) -> Result<()> {
-        let change = diagnose(reader.damaged()).map(|found| match found {
+    pub(super) fn fault(&mut self, open: &OpenWal<'_>, offset: u64, reason: &str) -> Result<()> {
+        let change = diagnose(open.reader.damaged()).map(|found| match found {
             Diagnosis::Bit { byte, bit } => format!("bit {bit} of the record's byte {byte} is wrong"),
             Diagnosis::Length(length) => format!("the record's length should be {length}"),
         });
         let what = change.as_ref().map_or_else(|| reason.to_string(), |change| format!("{reason}: {change}"));
-        self.durable.end(wal, progress, reader, Some((offset, &what)), later)?;
+        self.check_durable_end(open, Some((offset, &what)))?;
         let strict = self.is_point_in_time() && self.settings.paranoid_checks && !self.settings.accept_lost;
-        if strict && reader.damaged_not_torn().is_some() {
+        if strict && open.reader.damaged_not_torn().is_some() {
             let hint = format!(
                 "{what}; the record is corrupt, and no crash is the cause (open_despite_lost_writes=true opens the database without it)"
             );
@@ -88,17 +78,11 @@ impl Replay<'_> {
     }
 
     /// Returns what unreadable bytes are: in a recycled file, they may be remains of the older WAL.
-    pub(super) fn classify(
-        &self,
-        finding: Finding,
-        is_recycled: bool,
-        progress: &Progress,
-        reader: &Reader<FileSource>,
-    ) -> Finding {
+    pub(super) fn classify(&self, finding: Finding, is_recycled: bool, open: &OpenWal<'_>) -> Finding {
         if !is_recycled {
             return finding;
         }
-        let all_read = self.settings.proved_closed && progress.is_all(reader);
+        let all_read = self.settings.proved_closed && open.progress.is_all(&open.reader);
         rules::in_recycled_file(finding, self.settings.mode, all_read)
     }
 
