@@ -15,8 +15,9 @@
 //! The column `steps` is the share of the time that steps and waits explain. The column `explained` also has the work of searches and
 //! of write groups, and the measurement itself.
 //!
-//! With `cost`, the program measures the cost of the attribution. It runs the same operations in small blocks, with the attribution and
-//! without it in turn, so that both sides have the same database at the same time. The cost is the median of the ratios of sixteen neighbours.
+//! With `cost`, the program measures the cost of the attribution. The program runs the same operations in small blocks. One block has the
+//! attribution, and the next block has none. So both sides use the same database at nearly the same time. The cost is the median of the
+//! ratios of sixteen neighbours.
 
 #![allow(clippy::disallowed_methods, reason = "a program")]
 

@@ -304,8 +304,7 @@ impl<'a> Replay<'a> {
     fn predecessor(&mut self, open: &OpenWal<'_>, recorded: &Predecessor, offset: u64) -> Result<Verdict> {
         match self.predecessor_fault(recorded) {
             Some(error) if self.verifies_predecessors() => {
-                // The damage is in the older WAL. But replay may stop here, so check that no durable record of this WAL is
-                // lost.
+                // The damage is in the older WAL. If replay stops here, the records of this WAL are lost. None of them may be durable.
                 self.check_durable_end(open, Some((open.reader.whole_end(), error.message())))?;
                 self.handle(open.wal, Finding::Damage, error.at(offset))
             }
@@ -322,8 +321,8 @@ impl<'a> Replay<'a> {
         self.durable.end(open.wal, &open.progress, &open.reader, fault, open.later)
     }
 
-    /// Keeps what the rest of the open needs of a WAL that was read: its end, its proof, and its tail if a read-only open
-    /// continues there. `was_dropping` tells whether replay dropped batches already when the read began.
+    /// Keeps the facts about a WAL that the rest of the open needs: the end of the WAL and the proof of the WAL. A read-only open can
+    /// continue at the end, so the function then keeps the tail too. `was_dropping` tells whether replay dropped batches already when the read began.
     fn finish_wal(&mut self, open: OpenWal<'_>, was_dropping: bool) {
         let OpenWal { wal, size_bytes, later, reader, progress, last_seq, .. } = open;
         self.durable.pass(wal);

@@ -50,7 +50,8 @@ fn on_disk(env: &Env) -> Vec<String> {
     names
 }
 
-fn expect(db: &Db, rows: &[(&str, String)]) {
+/// Expects `rows` from a scan, gets, a multi-get and a backward scan.
+pub fn expect(db: &Db, rows: &[(&str, String)]) {
     let rows: Vec<_> = rows.iter().map(|(k, v)| ((*k).to_string(), v.clone())).collect();
     assert_eq!(scan(db), rows);
     rows.iter().for_each(|(k, v)| assert_eq!(get(db, k).as_ref(), Some(v)));

@@ -15,6 +15,7 @@ use ironstone_engine::options::{
 };
 
 use crate::basic::{get, put, scan};
+use crate::blobs::expect;
 use crate::durable::{World, synced};
 
 pub fn family(more: &str) -> FamilyOptions {
@@ -55,24 +56,6 @@ fn files(db: &Db) -> Vec<(u64, u64, u64)> {
 fn on_disk(env: &Env) -> usize {
     while env.executor.help() {}
     env.fs.list(Path::new("/db")).unwrap().iter().filter(|name| name.ends_with(".blob")).count()
-}
-
-fn expect(db: &Db, rows: &[(&str, String)]) {
-    let rows: Vec<_> = rows.iter().map(|(k, v)| ((*k).to_string(), v.clone())).collect();
-    assert_eq!(scan(db), rows);
-    rows.iter().for_each(|(k, v)| assert_eq!(get(db, k).as_ref(), Some(v)));
-    let family = db.default_family().unwrap();
-    let keys: Vec<_> = rows.iter().map(|(k, _)| k.as_bytes()).collect();
-    for (found, (_, value)) in db.multi_get(&family, &keys, &ReadOptions::default()).into_iter().zip(&rows) {
-        assert_eq!(found.unwrap().as_deref(), Some(value.as_bytes()));
-    }
-    let mut iter = db.iter(&family, ReadOptions::default()).unwrap();
-    iter.seek_to_last();
-    for (key, value) in rows.iter().rev() {
-        assert_eq!((iter.key(), iter.value()), (key.as_bytes(), value.as_bytes()));
-        iter.prev();
-    }
-    iter.status().unwrap();
 }
 
 #[test]

@@ -120,7 +120,7 @@ fn aligned_blocks(facts: &Facts<'_>) -> Option<Finding> {
     )
 }
 
-/// Reports filters that hold only a few prefixes, so that they exclude no file.
+/// Reports filters that hold only a few prefixes. Such a filter excludes no file.
 fn coarse_prefix(facts: &Facts<'_>) -> Option<Finding> {
     let prefix = facts.text("prefix_extractor").filter(|name| !matches!(name.trim(), "" | "nullptr"))?;
     if facts.text("whole_key_filtering").as_deref() != Some("false") {

@@ -11,8 +11,8 @@ use env::fault::FaultFs;
 use format::edit::VersionEdit;
 use format::wal::{Framing, Writer};
 use ironstone::{
-    BottommostLevelCompaction, CompactRangeOptions, CompactionOptions, Db, FamilyDescriptor, Kind, Options,
-    Problem, Report, Weight, fsck, repair,
+    BottommostLevelCompaction, CompactRangeOptions, CompactionOptions, Db, Family, FamilyDescriptor, Kind,
+    Options, Problem, Report, Weight, fsck, repair,
 };
 
 use testkit::chance::Chance;
@@ -158,11 +158,9 @@ fn a_compacted_tree_is_rebuilt_entry_by_entry() {
     assert_eq!(rows, expected, "{report:#?}");
 }
 
-/// A WAL is kept for another column family, and holds merge operands that are in an SST file already.
-#[test]
-fn a_merge_is_applied_once_although_another_family_keeps_its_wal() {
-    let env = Env::memory(8);
-    let mut options = options(&env);
+/// Opens a database with a merge of `list` in its WAL. The column family `more` has an SST file, and keeps the WAL for a row.
+fn one_merge(env: &Env) -> (Options, Db, Family) {
+    let mut options = options(env);
     options.family.update("merge_operator=stringappend").unwrap();
     let db = Db::open(DIR, options.clone()).unwrap();
     let more = db.create_family(FamilyDescriptor::new("more", options.family.clone())).unwrap();
@@ -170,6 +168,14 @@ fn a_merge_is_applied_once_although_another_family_keeps_its_wal() {
     more.flush().unwrap();
     db.merge(b"list", b"a").unwrap();
     more.put(b"kept", b"for this row").unwrap();
+    (options, db, more)
+}
+
+/// A WAL is kept for another column family, and holds merge operands that are in an SST file already.
+#[test]
+fn a_merge_is_applied_once_although_another_family_keeps_its_wal() {
+    let env = Env::memory(8);
+    let (mut options, db, more) = one_merge(&env);
     db.merge(b"list", b"b").unwrap();
     db.flush().unwrap();
     db.merge(b"list", b"c").unwrap();
@@ -191,14 +197,7 @@ fn a_merge_is_applied_once_although_another_family_keeps_its_wal() {
 #[test]
 fn a_report_says_that_merges_may_count_twice_if_a_compaction_removed_the_sequence_numbers() {
     let env = Env::memory(9);
-    let mut options = options(&env);
-    options.family.update("merge_operator=stringappend").unwrap();
-    let db = Db::open(DIR, options.clone()).unwrap();
-    let more = db.create_family(FamilyDescriptor::new("more", options.family.clone())).unwrap();
-    more.put(b"table", b"1").unwrap();
-    more.flush().unwrap();
-    db.merge(b"list", b"a").unwrap();
-    more.put(b"kept", b"for this row").unwrap();
+    let (mut options, db, more) = one_merge(&env);
     db.flush().unwrap();
     let forced = CompactRangeOptions {
         bottommost_level_compaction: BottommostLevelCompaction::Force,

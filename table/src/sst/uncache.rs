@@ -1,7 +1,7 @@
 //! Erases the blocks of an obsolete table from the block cache (`uncache_aggressiveness`).
 //!
 //! No read of the current version needs these blocks. Without this work they leave the cache by age, and newer blocks wait for
-//! their room. The walk reads nothing from the file, so it finds the blocks whose handles are in memory. Source: the
+//! their room. The walk does not read the file. The walk finds only blocks whose handles are in memory. Source: the
 //! destructor of RocksDB's `BlockBasedTable`, and `UncacheAggressivenessAdvisor`.
 
 use format::index::Index;

@@ -11,9 +11,9 @@ use ironstone::{
 
 const THREADS: usize = 8;
 
-/// The first sync has the record of the first writer. All other records are appended during this sync, and the second sync makes them
-/// durable. A thread that has appended its record, but has not yet told the WAL so, needs a third sync.
-const MOST_SYNCS: usize = 3;
+/// The first sync has the record of the first writer. The other writers append their records during the first sync. The second sync
+/// makes these records durable.
+const MOST_SYNCS: usize = 2;
 
 /// Holds the first sync of a WAL until all threads have appended a record.
 #[derive(Debug, Default)]
