@@ -15,6 +15,9 @@ const THREADS: usize = 8;
 /// makes these records durable.
 const MOST_SYNCS: usize = 2;
 
+/// The yields during which the writers join the group of the next sync.
+const CHANCES: usize = 2_000;
+
 /// Holds the first sync of a WAL until all threads have appended a record.
 #[derive(Debug, Default)]
 struct Gate {
@@ -64,7 +67,13 @@ impl Hook for Gate {
                 self.changed.wait_timeout_while(state, Duration::from_secs(60), waits).unwrap();
             state = waited;
             state.blocked |= result.timed_out();
-            if state.fails {
+            let fails = state.fails;
+            drop(state);
+            // A writer joins the group of the next sync after its append. Each yield lets the writers run that have not joined.
+            for _ in 0..CHANCES {
+                std::thread::yield_now();
+            }
+            if fails {
                 // ENOSPC: a resume can clear the error.
                 let error = std::io::Error::from_raw_os_error(28);
                 return Verdict::Fail(base::Error::io("syncing", call.path, error));
