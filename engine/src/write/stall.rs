@@ -19,6 +19,9 @@ use crate::ranks;
 use crate::stats::StallReason;
 use crate::sync::{AtomicBool, AtomicU8, Condvar, Ordering, RankedMutex};
 
+#[cfg(all(test, not(shuttle), not(loom)))]
+mod tests;
+
 const GO: u8 = 0;
 const SLOW: u8 = 1;
 const STOP: u8 = 2;
@@ -53,7 +56,9 @@ struct Inner {
     locks: HashMap<u64, u32>,
     /// Bytes a second for all writers together; 0 when not delayed.
     rate: u64,
+    /// Bytes that delayed writers may write without a wait.
     credit_bytes: u64,
+    /// The time of the next grant of credit, in microseconds; 0 before the first grant of a delay.
     next_refill_us: u64,
     /// See [`Controller::reasons_of_wait`].
     reasons: Vec<StallReason>,
@@ -248,7 +253,12 @@ impl Controller {
             base::invariant!(rate > 0, "delayed writers may write {rate} bytes a second");
             Some(rate.max(1))
         });
-        inner.rate = delayed.min().unwrap_or(0);
+        let rate = delayed.min().unwrap_or(0);
+        if inner.rate == 0 && rate > 0 {
+            // A delay begins. Without the reset, the first refill would grant credit for the time since the last delay.
+            (inner.credit_bytes, inner.next_refill_us) = (0, 0);
+        }
+        inner.rate = rate;
         let state = if stopped {
             STOP
         } else if inner.rate > 0 {
