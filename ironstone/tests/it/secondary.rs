@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use env::fault::{FaultFs, Op, Outcome, Rule, Which};
+use env::meter::{FileKind, MeterFs};
 use ironstone::env::{Executor, Inline, ManualClock};
 use ironstone::event::FileOperation;
 use ironstone::stats::{Statistics, Ticker};
@@ -325,6 +326,48 @@ fn a_catch_up_after_a_flush_reads_only_the_new_edits() {
     secondary.try_catch_up_with_primary().unwrap();
     assert_eq!(read(), manifest_size(scratch.path()), "the new MANIFEST is read from its start");
     assert_eq!(count(&secondary.view()), 111);
+}
+
+/// What a catch-up to one new SST file costs: calls to the file system, by kind, and allocations.
+struct Cost {
+    calls: Vec<(Op, u64)>,
+    allocations: u64,
+}
+
+/// Measures a catch-up to one new SST file in a database of `files` SST files.
+fn cost_of_a_new_file(files: u32) -> Cost {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut writing = options();
+    writing.update("disable_auto_compactions=true").unwrap();
+    let writer = Db::open(scratch.path(), writing.clone()).unwrap();
+    let fill = |at: u32| {
+        writer.put(&at.to_be_bytes(), b"v").unwrap();
+        writer.flush().unwrap();
+    };
+    (0..files).for_each(fill);
+    let meter = MeterFs::wrap(writing.db.env.fs.clone());
+    writing.db.env.fs = meter.clone();
+    let secondary = Secondary::open(scratch.path(), writing).unwrap();
+    fill(files);
+    secondary.try_catch_up_with_primary().unwrap();
+    fill(files + 1);
+    meter.hook().reset();
+    let made = allocation_counter::measure(|| secondary.try_catch_up_with_primary().unwrap());
+    let calls =
+        [Op::Open, Op::Read, Op::List, Op::Status].map(|op| (op, meter.hook().total(op).calls)).to_vec();
+    assert_eq!(meter.hook().count(FileKind::Table, Op::Open).calls, 1, "the new SST file");
+    assert_eq!(count(&secondary.view()), files as usize + 2);
+    Cost { calls, allocations: made.count_total }
+}
+
+#[test]
+fn a_catch_up_costs_what_changed_and_not_what_is_there() {
+    let (few, many) = (cost_of_a_new_file(10), cost_of_a_new_file(110));
+    assert_eq!(few.calls, many.calls);
+    assert!(few.calls.contains(&(Op::List, 1)), "the WALs are listed once: {:?}", few.calls);
+    // A file that did not change costs its metadata only.
+    let each = many.allocations.saturating_sub(few.allocations) / 100;
+    assert!(each <= 7, "{} allocations with 10 files, {} with 110", few.allocations, many.allocations);
 }
 
 /// The writer can delete a WAL after the catch-up listed the directory, and before it reads the size of the WAL.
