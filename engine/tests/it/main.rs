@@ -5,6 +5,7 @@
 mod apart;
 mod basic;
 mod beside;
+mod blob_cache;
 mod blobs;
 mod close;
 mod covered;
