@@ -26,7 +26,7 @@ use crate::sync::{Arc, AtomicBool, OnceLock};
 use crate::upkeep::Upkeep;
 use crate::wal::{WalSet, sync_first};
 use crate::write::stall::Controller;
-use crate::write::{WriteSettings, Writer, WriterParts, wal_bytes_max};
+use crate::write::{LowPriLimit, WriteSettings, Writer, WriterParts, wal_bytes_max};
 
 /// The files that a session appends to, and the files that it will delete.
 struct Logs {
@@ -80,7 +80,7 @@ impl Opening {
         schedule.size_pools();
         let unlogged = Arc::new(AtomicBool::new(false));
         let reads = self.reads(&shared, unlogged.clone());
-        let writer = new_writer(self, &context, &schedule, &jobs, &reads, unlogged);
+        let writer = new_writer(self, &context, &schedule, &jobs, &reads, unlogged)?;
         self.sweep(&shared, &recovered, &committer, &jobs.purge, found_wals)?;
         let tenant = self.tenant();
         tools.keep_times(families);
@@ -421,14 +421,14 @@ fn new_writer(
     jobs: &Jobs,
     reads: &Reads,
     unlogged: Arc<AtomicBool>,
-) -> Arc<Writer> {
+) -> Result<Arc<Writer>> {
     sync_first(&context.wals, context.tools.direct.clone());
     let o = &opening.options;
     let buffers = o
         .write_buffer_manager
         .clone()
         .unwrap_or_else(|| Arc::new(WriteBufferManager::new(o.db_write_buffer_size, None, false)));
-    Arc::new(Writer::new(WriterParts {
+    Ok(Arc::new(Writer::new(WriterParts {
         env: opening.env.clone(),
         settings: opening.write_settings(&context.families),
         families: context.families.clone(),
@@ -447,7 +447,8 @@ fn new_writer(
         merger: Arc::new(reads.clone()),
         stats: context.tools.stats.clone(),
         direct: context.tools.direct.clone(),
-    }))
+        low_pri: LowPriLimit::new(opening.env.clock.clone())?,
+    })))
 }
 
 /// Adds the replayed WALs to the live WALs. Their entries stay unflushed.

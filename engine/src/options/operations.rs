@@ -163,8 +163,9 @@ base::options! {
     /// no time limit, as in RocksDB. The wait ends with an error if a background error ends it: at once if no
     /// resume is planned, after one second if the disk is full.
     call no_slowdown: bool = false;
-    /// While compactions cannot keep up, delays the write to 2 MiB per second, for at most one second. With
-    /// `no_slowdown`, the write fails with Incomplete instead.
+    /// While compactions cannot keep up, all writes with this option together write at most 1 MiB per second, and after a
+    /// write delay a quarter of its last rate. With `no_slowdown`, such a write fails with Incomplete instead. The commit
+    /// and the rollback of a prepared transaction do not wait.
     call low_pri: bool = false;
     /// Has no effect: insertions find their position without a hint. RocksDB: remembers the position within a
     /// batch.

@@ -2,7 +2,6 @@
 
 use base::key::MAX_SEQUENCE;
 use base::{Error, Result, SequenceNumber};
-use env::Env;
 use env::rate::IoPriority;
 
 use super::group::Group;
@@ -68,17 +67,4 @@ pub(super) fn check_priority(settings: &WriteSettings, options: &WriteOptions) -
                  implementation constraints",
         )),
     }
-}
-
-/// Delays a write with `low_pri`, so that it writes 2 MiB a second, as in RocksDB. The caller calls this only while
-/// compaction cannot keep up. One write waits for one second at most.
-#[cold]
-pub(super) fn slow_low_pri(env: &Env, batch: &WriteBatch, options: &WriteOptions) -> Result<()> {
-    const LOW_PRI_BYTES_PER_S: u64 = 2 << 20;
-    if options.no_slowdown {
-        return Err(Error::incomplete("Low priority write stall"));
-    }
-    let us = (batch.data_size() as u64).saturating_mul(1_000_000) / LOW_PRI_BYTES_PER_S;
-    env.clock.sleep_micros(us.min(1_000_000));
-    Ok(())
 }

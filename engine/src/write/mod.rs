@@ -15,6 +15,7 @@ mod filled;
 pub mod group;
 pub mod hook;
 mod limits;
+mod low_pri;
 mod overlap;
 mod publish;
 mod room;
@@ -28,6 +29,7 @@ mod unlocked;
 
 pub use filled::{FilledMemtables, Filler};
 pub use hook::{Parts, WriteHook};
+pub use low_pri::LowPriLimit;
 pub use room::{FlushRequests, wal_bytes_max};
 pub use settings::WriteSettings;
 pub use unlocked::{alone_unlocked, try_switch_for_flush};
@@ -55,7 +57,7 @@ use crate::stats::Stats;
 use crate::sync::{Arc, AtomicBool, AtomicFileNumber, AtomicU64, Ordering, Patience};
 use crate::wal::WalSet;
 use group::{Entry, Flags, Group, LeaderState, Queue, Role};
-use limits::{check_memory, check_priority, is_long_insert, slow_low_pri};
+use limits::{check_memory, check_priority, is_long_insert};
 use publish::Publisher;
 use stall::Controller;
 use switch::Switcher;
@@ -94,6 +96,7 @@ pub struct WriterParts {
     pub stats: Arc<Stats>,
     /// The blob files that writes append to.
     pub direct: Arc<DirectBlobs>,
+    pub low_pri: LowPriLimit,
 }
 
 /// The write path of one database.
@@ -117,6 +120,7 @@ pub struct Writer {
     merger: Arc<dyn Merger>,
     stats: Arc<Stats>,
     direct: Arc<DirectBlobs>,
+    low_pri: LowPriLimit,
 }
 
 impl Writer {
@@ -152,6 +156,7 @@ impl Writer {
             merger: parts.merger,
             stats: parts.stats,
             direct: parts.direct,
+            low_pri: parts.low_pri,
         }
     }
 
@@ -194,8 +199,7 @@ impl Writer {
             return Err(error);
         }
         if options.low_pri && self.controller.needs_speedup() {
-            let _step = Step::begin(Cause::RateLimiter);
-            slow_low_pri(&self.env, batch, options)?;
+            self.low_pri.admit(batch, self.controller.low_pri_rate(), options.no_slowdown)?;
         }
         if options.disableWAL {
             self.note_unlogged(batch);

@@ -17,7 +17,7 @@ use lsm::pressure::{Cause, Decision, Stall};
 use super::group::{LeaderState, Queue, would_stall};
 use crate::ranks;
 use crate::stats::StallReason;
-use crate::sync::{AtomicBool, AtomicU8, Condvar, Ordering, RankedMutex};
+use crate::sync::{AtomicBool, AtomicU8, AtomicU64, Condvar, Ordering, RankedMutex};
 
 #[cfg(all(test, not(shuttle), not(loom)))]
 mod tests;
@@ -33,6 +33,9 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// Credit is granted for this time span at once, so that small writes do not sleep for single microseconds.
 const REFILL_US: u64 = 1024;
 
+/// The rate of all writes with `low_pri` together before the first write delay, in bytes per second.
+pub(super) const LOW_PRI_RATE: u64 = 1 << 20;
+
 /// Returns the error that ends the wait for these column families, if a further wait is useless.
 /// The second argument is the time that the writer has waited, in microseconds.
 type EndsWait<'a> = &'a dyn Fn(&[FamilyId], u64) -> Option<Error>;
@@ -43,6 +46,8 @@ pub struct Controller {
     inner: RankedMutex<Inner>,
     changed: Condvar,
     closing: AtomicBool,
+    /// See [`Controller::low_pri_rate`].
+    low_pri_rate: AtomicU64,
 }
 
 #[derive(Default)]
@@ -102,6 +107,7 @@ impl Default for Controller {
             inner: RankedMutex::new(&ranks::STALLS, Inner::default()),
             changed: Condvar::default(),
             closing: AtomicBool::default(),
+            low_pri_rate: AtomicU64::new(LOW_PRI_RATE),
         }
     }
 }
@@ -258,6 +264,9 @@ impl Controller {
             // A delay begins. Without the reset, the first refill would grant credit for the time since the last delay.
             (inner.credit_bytes, inner.next_refill_us) = (0, 0);
         }
+        if inner.rate > 0 && rate == 0 {
+            self.low_pri_rate.store((inner.rate / 4).max(1), Ordering::Relaxed);
+        }
         inner.rate = rate;
         let state = if stopped {
             STOP
@@ -299,6 +308,12 @@ impl Controller {
     /// Returns the bytes per second that delayed writers may write together; 0 if writers are not delayed.
     pub fn delayed_rate(&self) -> u64 {
         if self.state.load(Ordering::Acquire) == SLOW { self.inner.lock().rate } else { 0 }
+    }
+
+    /// Returns the bytes per second that all writes with `low_pri` may write together while compactions cannot keep up:
+    /// 1 MiB, and after the first write delay a quarter of the last rate of delayed writers, as in RocksDB.
+    pub fn low_pri_rate(&self) -> u64 {
+        self.low_pri_rate.load(Ordering::Relaxed)
     }
 
     /// Wakes all waiting writers, because the database closes. A delayed writer continues. A stopped writer gets an

@@ -11,7 +11,7 @@ use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::options::{DbOptions, FamilyOptions, FlushOptions, WriteOptions};
 use mem::write_buffer::WriteBufferManager;
 
-use crate::basic::{options, put, scan};
+use crate::basic::{open, options, put, scan};
 
 /// Creates a database whose second level-0 file stops writes, on a disk that fails by a plan.
 fn narrow(seed: u64, change: impl FnOnce(&mut DbOptions)) -> (Env, Arc<FaultFs>, Db) {
@@ -418,4 +418,34 @@ fn a_flush_returns_after_the_decision_about_the_stall_that_it_causes() {
         assert_eq!(rate(), 0, "round {round}");
         assert_ne!(rate(), 0, "round {round}");
     }
+}
+
+/// Without a soft limit of pending compaction bytes, compactions always need more threads. Real RocksDB 11.8 writes 1 MiB per
+/// second in this test.
+#[test]
+fn writes_with_low_pri_share_one_rate_while_compactions_cannot_keep_up() {
+    let env = Env::memory(7);
+    let family = FamilyOptions {
+        soft_pending_compaction_bytes_limit: 0,
+        hard_pending_compaction_bytes_limit: 0,
+        ..FamilyOptions::default()
+    };
+    let db = open(&env, family);
+    let family = db.default_family().unwrap();
+    let micros_of = |writes: &[usize], low_pri| {
+        let before = env.clock.now_micros();
+        for bytes in writes {
+            let options = WriteOptions { low_pri, ..WriteOptions::default() };
+            db.put(&family, b"k", &vec![0; *bytes], &options).unwrap();
+        }
+        env.clock.now_micros() - before
+    };
+    assert_eq!(micros_of(&[4 << 20], false), 0);
+    for writes in [&[1 << 20; 4][..], &[4 << 20]] {
+        let micros = micros_of(writes, true);
+        assert!((3_900_000..4_200_000).contains(&micros), "4 MiB took {micros} microseconds");
+    }
+    let options = WriteOptions { low_pri: true, no_slowdown: true, ..WriteOptions::default() };
+    let error = db.put(&family, b"k", b"v", &options).unwrap_err();
+    assert_eq!((error.kind(), error.message()), (Kind::Incomplete, "Low priority write stall"));
 }

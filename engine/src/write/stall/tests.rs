@@ -38,3 +38,14 @@ fn a_new_rate_during_a_delay_keeps_the_wait_of_earlier_writes() {
     let wait = controller.delay_of(&env, RATE / 8);
     assert!(wait > SECOND_US * 7 / 10, "{wait} microseconds");
 }
+
+/// RocksDB sets this rate in `ColumnFamilyData::RecalculateWriteStallConditions`.
+#[test]
+fn writes_with_low_pri_get_a_quarter_of_the_rate_of_the_last_delay() {
+    let controller = Controller::default();
+    assert_eq!(controller.low_pri_rate(), LOW_PRI_RATE);
+    controller.set(FamilyId::DEFAULT, delayed(), None);
+    assert_eq!(controller.low_pri_rate(), LOW_PRI_RATE);
+    controller.set(FamilyId::DEFAULT, Decision::NORMAL, None);
+    assert_eq!(controller.low_pri_rate(), RATE / 4);
+}

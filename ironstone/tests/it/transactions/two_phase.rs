@@ -389,3 +389,26 @@ fn recovered_transaction_forgets_the_records_of_a_dropped_family() {
     let db = open(crashed.path());
     assert_eq!((value(&db, "k").as_deref(), names(&db).len()), (Some("newer"), 0));
 }
+
+/// A prepared transaction holds locks and a WAL, so its end must not wait. RocksDB limits only the prepare.
+#[test]
+fn commit_and_rollback_with_low_pri_do_not_wait_for_compactions() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut options = options();
+    options.update("soft_pending_compaction_bytes_limit=0;hard_pending_compaction_bytes_limit=0").unwrap();
+    let db = TransactionDb::open(scratch.path(), options, impatient(false)).unwrap();
+    let low = WriteOptions { low_pri: true, no_slowdown: true, ..WriteOptions::default() };
+    for name in ["committed", "rolled back"] {
+        let transaction = db.begin();
+        transaction.set_name(name.as_bytes()).unwrap();
+        transaction.put(name.as_bytes(), b"1").unwrap();
+        transaction.set_write_options(low);
+        assert_eq!(transaction.prepare().unwrap_err().kind(), Kind::Incomplete);
+        transaction.set_write_options(WriteOptions::default());
+        transaction.prepare().unwrap();
+        transaction.set_write_options(low);
+        if name == "committed" { transaction.commit().unwrap() } else { transaction.rollback().unwrap() }
+    }
+    assert_eq!((value(&db, "committed").as_deref(), value(&db, "rolled back")), (Some("1"), None));
+    assert!(names(&db).is_empty());
+}
