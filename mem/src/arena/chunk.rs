@@ -170,13 +170,19 @@ pub(crate) unsafe fn unmap(start: *mut u8, layout: Layout) {
     unsafe { std::alloc::dealloc(start, layout) };
 }
 
-/// Zeroed first chunks of dropped arenas, for new arenas. Each open and each flush makes and drops small
-/// memtables. Without this list each of them would cost two system calls and a few page faults, which is more
+/// Zeroed small chunks of dropped arenas, for new arenas. Each open and each flush makes and drops small
+/// memtables. Without this list each of them would cost system calls and a page fault for each page, which is more
 /// than the cost of its content.
-static SPARE: Mutex<Vec<Spare>> = Mutex::new(Vec::new());
+static SPARE: Mutex<Spares> = Mutex::new(Spares { chunks: Vec::new(), bytes: 0 });
 
-/// The largest number of spare chunks.
-const SPARE_MAX: usize = 8;
+/// The largest sum of the sizes of all spare chunks. Two memtables of 1 MiB have this size.
+const SPARE_BYTES_MAX: usize = 2 << 20;
+
+struct Spares {
+    chunks: Vec<Spare>,
+    /// The sizes of `chunks`, and of the chunks that [`keep`] is clearing.
+    bytes: usize,
+}
 
 struct Spare {
     start: *mut u8,
@@ -188,13 +194,21 @@ unsafe impl Send for Spare {}
 
 /// Returns a spare chunk of this layout from [`keep`], or reserves a chunk.
 pub(crate) fn take(layout: Layout) -> Option<*mut u8> {
-    let kept = SPARE.lock().pop_if(|spare| spare.layout == layout);
-    kept.map(|spare| spare.start).or_else(|| reserve(layout))
+    let mut spares = SPARE.lock();
+    if let Some(at) = spares.chunks.iter().rposition(|spare| spare.layout == layout) {
+        spares.bytes -= layout.size();
+        return Some(spares.chunks.swap_remove(at).start);
+    }
+    drop(spares);
+    reserve(layout)
 }
 
 /// Returns all spare chunks to the system.
 pub(crate) fn forget() {
-    let kept = std::mem::take(&mut *SPARE.lock());
+    let mut spares = SPARE.lock();
+    let kept = std::mem::take(&mut spares.chunks);
+    spares.bytes -= kept.iter().map(|spare| spare.layout.size()).sum::<usize>();
+    drop(spares);
     for Spare { start, layout } in kept {
         // SAFETY: `keep` took the memory from an owner that no longer uses the memory. The memory came from
         // `reserve` with this layout. The list of spare chunks no longer has the memory, so no other thread
@@ -203,20 +217,28 @@ pub(crate) fn forget() {
     }
 }
 
-/// Frees a chunk whose first `used` bytes may be other than zero. Clears the chunk and keeps it for the next
-/// arena, or returns it to the system.
+/// Frees a chunk whose first `used` bytes may be other than zero. Clears the chunk and keeps it for a later
+/// arena. If the spare chunks have their largest size, returns the chunk to the system.
 ///
 /// # Safety
 /// The contract of [`unmap`] holds, and no byte from `used` on was ever written.
 pub(crate) unsafe fn keep(start: *mut u8, layout: Layout, used: usize) {
-    // SAFETY: the bytes are within the chunk, and by the contract of this function no thread uses the chunk.
-    unsafe { std::ptr::write_bytes(start, 0, used.min(layout.size())) };
-    let mut spare = SPARE.lock();
-    if spare.len() < SPARE_MAX {
-        spare.push(Spare { start, layout });
+    let mut spares = SPARE.lock();
+    if spares.bytes + layout.size() > SPARE_BYTES_MAX {
+        drop(spares);
+        // SAFETY: the contract of this function includes that of `unmap`.
+        unsafe { unmap(start, layout) };
         return;
     }
-    drop(spare);
-    // SAFETY: the contract of this function includes that of `unmap`.
-    unsafe { unmap(start, layout) };
+    spares.bytes += layout.size();
+    drop(spares);
+    // SAFETY: the bytes are within the chunk, and by the contract of this function no thread uses the chunk.
+    unsafe { std::ptr::write_bytes(start, 0, used.min(layout.size())) };
+    SPARE.lock().chunks.push(Spare { start, layout });
+}
+
+/// Returns the bytes of all spare chunks.
+#[cfg(test)]
+pub(crate) fn spare_bytes() -> usize {
+    SPARE.lock().bytes
 }

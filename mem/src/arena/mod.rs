@@ -49,8 +49,8 @@ const LARGE: usize = 4 << 10;
 /// log2 of the step in which memory for large pieces is populated.
 const STEP_SHIFT: u32 = 18;
 
-/// Returns the spare chunks of dropped arenas to the system: at most eight first chunks of 64 KiB. May be
-/// called from any thread at any time.
+/// Returns the spare chunks of dropped arenas to the system: at most 2 MiB. May be called from any thread at
+/// any time.
 pub fn forget_spares() {
     chunk::forget();
 }
@@ -88,6 +88,12 @@ fn chunk_layout(chunk: usize) -> Layout {
     let align = if size < chunk::HUGE_PAGE { 4 << 10 } else { chunk::HUGE_PAGE };
     // The size is a power of two of at most 8 GiB.
     Layout::from_size_align(size, align).unwrap_or(Layout::new::<u64>())
+}
+
+/// Returns true if a dropped arena may keep a chunk of this layout for a later arena. Larger chunks have huge
+/// pages.
+fn is_small(layout: Layout) -> bool {
+    layout.size() < chunk::HUGE_PAGE
 }
 
 impl Arena {
@@ -200,7 +206,7 @@ impl Arena {
             "chunk {chunk} of an arena has {} bytes",
             layout.size()
         );
-        let start = if chunk == 0 { chunk::take(layout) } else { chunk::reserve(layout) };
+        let start = if is_small(layout) { chunk::take(layout) } else { chunk::reserve(layout) };
         let start = start.ok_or_else(|| full("no memory for the memtable"))?;
         let base = start.wrapping_sub(chunk_start(chunk) as usize);
         self.biased[chunk].store(base, Ordering::Release);
@@ -245,9 +251,9 @@ impl Drop for Arena {
             // SAFETY: the pointer and the layout come from `map`. This thread is the only owner of the
             // arena. Only memory below `bump` was handed out, so only that memory was written.
             unsafe {
-                match chunk {
-                    0 => chunk::keep(start, layout, used as usize),
-                    _ => chunk::unmap(start, layout),
+                match is_small(layout) {
+                    true => chunk::keep(start, layout, used.saturating_sub(chunk_start(chunk)) as usize),
+                    false => chunk::unmap(start, layout),
                 }
             }
         }

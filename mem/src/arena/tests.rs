@@ -46,18 +46,61 @@ fn a_large_piece_skips_small_chunks_without_being_charged_for_them() {
 
 #[test]
 fn an_arena_on_the_memory_of_a_former_one_hands_out_zeros() {
-    let (rounds, pieces) = if cfg!(miri) { (4, 9) } else { (20, 120) };
+    let (rounds, pieces) = if cfg!(miri) { (4, 9) } else { (20, 2500) };
     for round in 0..rounds {
         let arena = Arena::new();
-        for i in 0..(round * 37) % pieces {
-            let (_, ptr) = arena.alloc(1000 - i, 8).unwrap();
+        for i in 0..(round * 787) % pieces {
+            let size = 1000 - i % 500;
+            let (_, ptr) = arena.alloc(size, 8).unwrap();
             // SAFETY: the arena has just handed out these bytes at `ptr` to this thread only.
             unsafe {
-                assert!(std::slice::from_raw_parts(ptr, 1000 - i) == &vec![0; 1000 - i][..]);
-                std::ptr::write_bytes(ptr, 0xff, 1000 - i);
+                assert!(std::slice::from_raw_parts(ptr, size) == &vec![0; size][..]);
+                std::ptr::write_bytes(ptr, 0xff, size);
             }
         }
     }
+}
+
+/// Returns the page faults of this thread that needed no I/O.
+#[cfg(all(target_os = "linux", not(miri)))]
+fn minor_faults() -> i64 {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the pointer leads to memory for one `rusage`, and a `rusage` of zeros is valid.
+    let usage = unsafe {
+        libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    usage.ru_minflt
+}
+
+#[test]
+#[cfg(all(target_os = "linux", not(miri)))]
+fn an_arena_of_one_mib_takes_no_new_pages_after_a_former_one() {
+    // The test shares the spare chunks with the other tests, so single rounds may find none.
+    let faults = (0..200).map(|_| {
+        let arena = Arena::new();
+        let before = minor_faults();
+        for i in 0..250 {
+            let (_, ptr) = arena.alloc(4000, 8).unwrap();
+            // SAFETY: the arena has just handed out these bytes at `ptr` to this thread only.
+            unsafe { std::ptr::write_bytes(ptr, i as u8, 4000) };
+        }
+        minor_faults() - before
+    });
+    let least = faults.min().unwrap();
+    assert!(least < 50, "{least} page faults for 250 pieces of 4,000 bytes");
+}
+
+#[test]
+fn spare_chunks_are_bounded() {
+    let arenas: Vec<_> = (0..8).map(|_| Arena::new()).collect();
+    for arena in &arenas {
+        for _ in 0..if cfg!(miri) { 3 } else { 30 } {
+            arena.alloc(20_000, 8).unwrap();
+        }
+    }
+    drop(arenas);
+    assert!(chunk::spare_bytes() <= 2 << 20);
 }
 
 #[test]
