@@ -8,8 +8,14 @@
 //! the map is not in memory. On a busy disk, one such read delayed all writers by 240 ms. Without reserved space,
 //! the file system allocates the blocks when it writes the pages back, and no writer waits. So only a sync reserves
 //! space: its writer waits for the disk anyway.
+//!
+//! A piece begins at a page. If the piece began inside of a page that has no block yet, ext4 would need 4 to 10 ms in
+//! place of 0.3 ms for each later sync of the file.
 
 use env::Append;
+
+/// The size of a page in bytes. No block of ext4 is larger.
+const PAGE: u64 = 4096;
 
 /// The reserved part of the active WAL.
 #[derive(Default)]
@@ -31,8 +37,9 @@ impl Reserved {
     /// true, because the sync is always wanted.
     pub fn before_sync(&mut self, file: &mut dyn Append, size: u64) -> bool {
         if self.piece_bytes > 0 && size >= self.end {
-            let _ = file.preallocate(size, self.piece_bytes);
-            self.end = size.saturating_add(self.piece_bytes);
+            let start = size.next_multiple_of(PAGE);
+            let _ = file.preallocate(start, self.piece_bytes);
+            self.end = start.saturating_add(self.piece_bytes);
             base::invariant!(
                 size < self.end,
                 "space is reserved up to {} in a WAL of {size} bytes",
@@ -42,3 +49,6 @@ impl Reserved {
         true
     }
 }
+
+#[cfg(test)]
+mod tests;
