@@ -18,6 +18,7 @@
 //! of a directory affects all column families, because all of them share these files.
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use base::{Error, FamilyId, Kind, Severity, Subcode};
 use format::names::FileName;
@@ -534,4 +535,20 @@ fn severity_of(reason: ErrorReason, kind: Kind, subcode: Subcode, paranoid: bool
             _ => Severity::Fatal,
         },
     }
+}
+
+/// Runs `step`, in which `what` calls code of the application, for example a comparator. Returns the error of a panic. Without this, a
+/// close would wait for the end of the call forever.
+pub fn caught<T>(what: &str, step: impl FnOnce() -> base::Result<T>) -> base::Result<T> {
+    catch_unwind(AssertUnwindSafe(step)).unwrap_or_else(|panic| Err(panicked(what, &*panic)))
+}
+
+/// Returns the background error for a caught panic, for example of a comparator of the application.
+pub fn panicked(what: &str, panic: &(dyn std::any::Any + Send)) -> Error {
+    let words = panic
+        .downcast_ref::<&str>()
+        .map(|s| (*s).to_string())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".to_string());
+    Error::aborted(format!("{what} panicked: {words}")).with_severity(base::Severity::Fatal)
 }

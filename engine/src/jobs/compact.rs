@@ -7,11 +7,11 @@ use base::{Error, Kind, Result, Severity, Subcode};
 use format::names::FileName;
 use lsm::pick::{self, View};
 
-use super::context::{JobContext, panicked};
+use super::context::JobContext;
 use super::failures::Failures;
 use super::purge::FilePurger;
 use crate::compaction::{self, Compacted, CompactionTools, Job};
-use crate::errors::file_of;
+use crate::errors::{file_of, panicked};
 use crate::event::{ErrorReason, Event};
 use crate::family::Family;
 use crate::options::RunningTask;

@@ -1,8 +1,6 @@
 //! The objects that every job uses.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
-use base::{Error, Result};
+use base::Result;
 
 use crate::commit::Committer;
 use crate::errors::ErrorState;
@@ -44,20 +42,4 @@ impl JobContext {
     pub fn check_families(&self, families: &[Arc<Family>]) -> Result<()> {
         self.errors.check_families(families.iter().map(|family| family.id()))
     }
-}
-
-/// Runs a step of a call of the application. Returns the error of a panic, for example of a comparator of the application. Without
-/// this, a close would wait for the end of the call forever.
-pub fn caught<T>(what: &str, step: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(step)).unwrap_or_else(|panic| Err(panicked(what, &*panic)))
-}
-
-/// Returns the background error for a caught panic of a job.
-pub fn panicked(what: &str, panic: &(dyn std::any::Any + Send)) -> Error {
-    let words = panic
-        .downcast_ref::<&str>()
-        .map(|s| (*s).to_string())
-        .or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "no message".to_string());
-    Error::aborted(format!("{what} panicked: {words}")).with_severity(base::Severity::Fatal)
 }

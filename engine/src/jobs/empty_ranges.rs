@@ -9,7 +9,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::context::{JobContext, panicked};
+use super::context::JobContext;
+use crate::errors::panicked;
 use crate::family::Family;
 use crate::iter::{IteratorContext, IteratorTools, find_empty_range};
 use crate::sync::{Arc, Ordering};

@@ -8,11 +8,11 @@ use lsm::pick::View;
 use lsm::pick::score::Scores;
 use lsm::pressure::Load;
 
-use super::context::{JobContext, panicked};
+use super::context::JobContext;
 use super::failures::Failures;
 use super::purge::FilePurger;
 use crate::commit::Committed;
-use crate::errors::file_of;
+use crate::errors::{caught, file_of, panicked};
 use crate::event::{ErrorReason, FlushReason};
 use crate::family::{Family, FlushPick};
 use crate::flush::{self, FlushTools};
@@ -423,7 +423,8 @@ impl Flushes {
         let mut left = Vec::with_capacity(families.len());
         for family in families {
             let active = family.state().mem_id;
-            if self.schedule.pool().wait_until(|| self.stall_end(family, active))? {
+            // The comparator of the application runs on the thread of the caller.
+            if caught("a flush", || self.schedule.pool().wait_until(|| self.stall_end(family, active)))? {
                 left.push(family.clone());
             }
         }

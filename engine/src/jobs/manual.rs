@@ -12,11 +12,12 @@ use lsm::version::Edit;
 use table::sst::ReadCtx;
 
 use super::compact::Compactions;
-use super::context::{JobContext, caught};
+use super::context::JobContext;
 use super::failures::Failures;
 use super::flush::Flushes;
 use super::purge::FilePurger;
 use crate::commit::Change;
+use crate::errors::caught;
 use crate::event::FlushReason;
 use crate::family::{Family, Parts};
 use crate::ingest::{UserRange, overlaps_level, overlaps_memtables};

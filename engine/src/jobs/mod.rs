@@ -28,7 +28,7 @@ mod purge;
 mod resume;
 
 pub use compact::Compactions;
-pub use context::{JobContext, panicked};
+pub use context::JobContext;
 pub use failures::Failures;
 pub use flush::Flushes;
 pub use ingest::Ingestions;
@@ -37,8 +37,13 @@ pub use open_tables::TableOpener;
 pub use purge::FilePurger;
 pub use resume::Resumes;
 
+use std::slice;
+
+use base::Error;
 use failures::Resumer;
 
+use crate::event::ErrorReason;
+use crate::family::Family;
 use crate::schedule::{JobRunner, Schedule};
 use crate::sync::{Arc, Weak};
 use crate::write::Writer;
@@ -112,5 +117,9 @@ impl JobRunner for Jobs {
 
     fn empty_ranges_job(&self) {
         empty_ranges::look(&self.context);
+    }
+
+    fn choice_failed(&self, family: &Arc<Family>, error: Error) {
+        self.failures.failed_in(error, ErrorReason::Compaction, slice::from_ref(family));
     }
 }

@@ -10,10 +10,10 @@ use lsm::pick::manual::{files_in_ranges, plan_files, smallest_fitting_level};
 use lsm::table_file::TableFile;
 use lsm::version::{Edit, KeyRange};
 
-use super::context::caught;
 use super::manual::ManualCompactions;
 use crate::commit::Change;
 use crate::compaction::{FilesCompacted, Job};
+use crate::errors::caught;
 use crate::family::Family;
 use crate::options::{CompactionOptions, CompressionType, Temperature};
 use crate::schedule::Queues;

@@ -7,10 +7,11 @@ use base::stats::{HistogramKind, Ticker};
 use base::{Error, FamilyId, FileNumber, Result, SequenceNumber};
 use env::executor::Pool;
 
-use super::context::{JobContext, caught, panicked};
+use super::context::JobContext;
 use super::failures::{Failures, Resumer};
 use super::flush::Flushes;
 use super::purge::FilePurger;
+use crate::errors::{caught, panicked};
 use crate::event::{Event, FlushReason};
 use crate::family::{Family, FlushPick};
 use crate::flush::FlushTools;

@@ -19,6 +19,8 @@ mod slots;
 pub use pool::{JobPool, is_job_thread};
 pub use queues::{FlushRequest, Queues, aborted};
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use base::{Error, FileNumber, SequenceNumber};
 use env::executor::Pool;
 use lsm::pick::View;
@@ -26,7 +28,7 @@ use lsm::pick::score::Scores;
 use lsm::pressure::{Cause, Decision, Load, Pressure, Stall};
 use lsm::version::Version;
 
-use crate::errors::ErrorState;
+use crate::errors::{ErrorState, panicked};
 use crate::event::{FlushReason, StallCondition};
 use crate::family::{Family, FamilySet, Parts, State};
 use crate::output::JobTools;
@@ -45,6 +47,8 @@ pub trait JobRunner: Send + Sync {
     fn compaction_job(&self);
     /// Searches for empty key ranges at the places of all column families (`DeletedPlaces`).
     fn empty_ranges_job(&self);
+    /// Sets the background error of a column family for which the schedule cannot choose jobs. The caller holds no lock.
+    fn choice_failed(&self, family: &Arc<Family>, error: Error);
 }
 
 /// The parts of a schedule.
@@ -133,7 +137,18 @@ impl Schedule {
 
     /// Decides about write stalls of a column family, and queues and starts the jobs that are due. Called after a
     /// change of its version, memtables or options.
+    ///
+    /// A panic, for example of a comparator of the application, becomes the background error. The caller may lead the writers:
+    /// a panic that unwinds through a leader would lose the lead, and all later writers would wait forever.
     pub fn reconsider(&self, family: &Arc<Family>) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.decide(family))) {
+            let error = panicked("the choice of jobs", &*panic);
+            self.run(|runner| runner.choice_failed(family, error));
+        }
+    }
+
+    /// Does the work of [`Schedule::reconsider`].
+    fn decide(&self, family: &Arc<Family>) {
         if !self.open.load(Ordering::Acquire) {
             return;
         }

@@ -240,3 +240,79 @@ fn a_comparator_that_panics_in_a_resume_stops_writes_and_not_the_close() {
     assert_eq!(db.put(b"c", b"1").unwrap_err().severity(), Severity::Fatal);
     drop(db.close());
 }
+
+/// Orders keys by their bytes, and panics while the flag is set if both keys begin with `f`.
+struct PanicsAtFiles(Arc<AtomicBool>);
+
+impl Comparator for PanicsAtFiles {
+    fn name(&self) -> &str {
+        "test.PanicsAtFiles"
+    }
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> std::cmp::Ordering {
+        let are_of_files = a.starts_with(b"f") && b.starts_with(b"f");
+        assert!(!(are_of_files && self.0.load(Ordering::Relaxed)), "a comparator of the user's");
+        a.cmp(b)
+    }
+}
+
+/// Writes two SST files with the same keys, on the levels 6 and 5. The choice of jobs compares their boundaries.
+fn two_levels(db: &Db) {
+    let family = db.default_family();
+    for level in [6, 5] {
+        [b"f1", b"f2"].into_iter().for_each(|key| db.put(key, b"1").unwrap());
+        db.flush().unwrap();
+        let flushed: Vec<_> =
+            family.live_files().into_iter().filter(|file| file.level == 0).map(|file| file.number).collect();
+        family.compact_files(&flushed, level, None, &CompactionOptions::default()).unwrap();
+    }
+}
+
+/// The writer leads, and compares the boundaries of SST files for the stall decision. If its panic left the leader, all later
+/// writers would wait forever.
+#[test]
+fn a_comparator_that_panics_at_the_stall_decision_of_a_writer_stops_writes_and_not_the_next_writer() {
+    let armed = Arc::new(AtomicBool::new(false));
+    let mut options = Options::in_memory();
+    options.update("create_if_missing=true;disable_auto_compactions=true").unwrap();
+    options.update("write_buffer_size=65536;max_write_buffer_number=2").unwrap();
+    options.family.comparator = Order::custom(PanicsAtFiles(armed.clone()));
+    let db = Db::open("/db", options).unwrap();
+    two_levels(&db);
+    db.pause_background_work().unwrap();
+    armed.store(true, Ordering::Relaxed);
+    // The second full memtable stops the writes, because no flush runs.
+    let refused = (0..1000).find_map(|i| db.put(format!("m{i:04}").as_bytes(), &[b'v'; 1000]).err());
+    assert_eq!(refused.expect("the writes stop").severity(), Severity::Fatal);
+    assert_eq!(db.put(b"n", b"1").unwrap_err().severity(), Severity::Fatal);
+    assert_eq!(db.get(b"m0000").unwrap().as_deref(), Some(&[b'v'; 1000][..]));
+    armed.store(false, Ordering::Relaxed);
+    db.continue_background_work().unwrap();
+    drop(db.close());
+}
+
+/// The calls run on the thread of the caller.
+#[test]
+fn a_comparator_that_panics_at_the_choice_of_jobs_panics_in_no_call() {
+    let calls: [fn(&Db) -> Result<()>; 3] = [
+        |db| db.default_family().set_options(&[("level0_slowdown_writes_trigger", "30")]),
+        |db| db.flush(),
+        |db| db.compact_range(None, None, &CompactRangeOptions::default()),
+    ];
+    for call in calls {
+        let armed = Arc::new(AtomicBool::new(false));
+        let mut options = Options::in_memory();
+        options.update("create_if_missing=true;disable_auto_compactions=true").unwrap();
+        options.family.comparator = Order::custom(PanicsAtFiles(armed.clone()));
+        let db = Db::open("/db", options).unwrap();
+        two_levels(&db);
+        db.put(b"m", b"1").unwrap();
+        armed.store(true, Ordering::Relaxed);
+        let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| call(&db)));
+        armed.store(false, Ordering::Relaxed);
+        let outcome = outcome.expect("the panic stays in the call");
+        let refused = db.put(b"n", b"1").is_err_and(|error| error.severity() == Severity::Fatal);
+        assert!(outcome.is_err() || refused, "{outcome:?}");
+        drop(db.close());
+    }
+}
