@@ -33,7 +33,8 @@ const BUFFER_BYTES: std::ops::RangeInclusive<u64> = 4096..=16 << 20;
 /// checksum in the MANIFEST. ShutdownInProgress if the database closes. Incomplete if the job is canceled. After an error before the
 /// commit, no version has changed, and the copies are deleted. After a failed commit the copies stay.
 pub(super) fn copy_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
-    let start = (t.tools.env.clock.now_nanos(), t.tools.env.clock.cpu_nanos());
+    let clock = &t.tools.env.clock;
+    let (start, start_cpu) = (clock.now_nanos(), clock.cpu_nanos());
     let task = &job.task;
     finish::started_without_rewrite(t, job);
     let mut copies: Vec<(PathBuf, Pending)> = Vec::new();
@@ -61,7 +62,8 @@ pub(super) fn copy_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted
     let sizes: Vec<u64> = edit.added.iter().map(|(_, f)| f.size).collect();
     let written = sizes.iter().sum();
     let names = edit.added.iter().map(|(_, f)| (f.number, f.path_id)).collect();
-    let micros = finish::micros_since(t, start);
+    let cpu_nanos = clock.cpu_nanos().saturating_sub(start_cpu);
+    let micros = ((clock.now_nanos() - start) / 1000, cpu_nanos / 1000);
     let commit = || t.committer.commit_one(Change::of_compaction(job.family.clone(), edit));
     // Before the commit: after the commit, another job can delete a copy.
     if let Some(manager) = &t.tools.options.load().sst_file_manager {

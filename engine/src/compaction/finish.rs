@@ -108,10 +108,10 @@ pub(super) fn without_rewrite(
 }
 
 /// Counts the work of one subcompaction. Files are counted for the whole compaction only, as in RocksDB.
-pub(super) fn subcompaction_stats(done: &piece::Done, cpu_micros: u64) -> JobStats {
+pub(super) fn subcompaction_stats(done: &piece::Done) -> JobStats {
     let stats = &done.stats;
     JobStats {
-        times: JobTimes { elapsed_micros: 0, cpu_micros, io: done.io_times },
+        times: JobTimes { elapsed_micros: 0, cpu_micros: done.cpu_micros, io: done.io_times },
         num_input_records: stats.num_itered,
         blobs: BlobJobStats {
             num_read: done.blobs_read.0,
@@ -157,29 +157,24 @@ pub(super) fn subcompaction(
 }
 
 /// Notifies the listeners before the commit: the SST files are written, and no version has them yet.
-pub(super) fn pre_commit(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done], start: (u64, u64)) {
+pub(super) fn pre_commit(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done], start: u64) {
     if t.tools.events.has_listeners() {
-        let micros = micros_since(t, start);
+        let micros = micros_since(t, done, start);
         t.tools.events.emit(&Event::CompactionPreCommit(report(t, job, done, None, micros)));
     }
 }
 
-/// Returns the time and the CPU time since `start`, in microseconds.
-pub(super) fn micros_since(t: &CompactionTools<'_>, (nanos, cpu_nanos): (u64, u64)) -> (u64, u64) {
-    let clock = &t.tools.env.clock;
-    ((clock.now_nanos() - nanos) / 1000, clock.cpu_nanos().saturating_sub(cpu_nanos) / 1000)
+/// Returns the time since `start_nanos` and the CPU time of all subcompactions, in microseconds. RocksDB:
+/// `CompactionJob::UpdateTimingStats`.
+fn micros_since(t: &CompactionTools<'_>, done: &[piece::Done], start_nanos: u64) -> (u64, u64) {
+    let micros = (t.tools.env.clock.now_nanos() - start_nanos) / 1000;
+    (micros, done.iter().map(|piece| piece.cpu_micros).sum())
 }
 
 /// Reports a compaction that failed before its commit, with its counts up to the error. The SST files are deleted, so
 /// the reports name no output. As in RocksDB, the report that precedes a commit is made too, and has no error.
-pub(super) fn failed(
-    t: &CompactionTools<'_>,
-    job: &Job,
-    done: &[piece::Done],
-    error: &Error,
-    start: (u64, u64),
-) {
-    let micros = micros_since(t, start);
+pub(super) fn failed(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done], error: &Error, start: u64) {
+    let micros = micros_since(t, done, start);
     if t.tools.events.has_listeners() {
         t.tools.events.emit(&Event::CompactionPreCommit(without_outputs(report(t, job, done, None, micros))));
     }
@@ -192,9 +187,9 @@ pub(super) fn commit_failed(
     job: &Job,
     done: &[piece::Done],
     error: &Error,
-    start: (u64, u64),
+    start: u64,
 ) {
-    uncommitted(t, job, error, report(t, job, done, None, micros_since(t, start)));
+    uncommitted(t, job, error, report(t, job, done, None, micros_since(t, done, start)));
 }
 
 fn uncommitted(t: &CompactionTools<'_>, job: &Job, error: &Error, mut report: CompactionFinished) {
@@ -217,13 +212,8 @@ fn is_abort(error: &Error) -> bool {
     matches!(error.subcode(), Subcode::ManualCompactionPaused | Subcode::CompactionAborted)
 }
 
-pub(super) fn finished(
-    t: &CompactionTools<'_>,
-    job: &Job,
-    done: &[piece::Done],
-    start: (u64, u64),
-) -> Compacted {
-    let micros = micros_since(t, start);
+pub(super) fn finished(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done], start: u64) -> Compacted {
+    let micros = micros_since(t, done, start);
     let event = report(t, job, done, None, micros);
     let (stats, records) = sum(done);
     t.tools.events.info(format_args!(

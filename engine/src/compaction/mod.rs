@@ -27,6 +27,7 @@ use lsm::pick::{Priority, Reason, Style, Task};
 use lsm::version::{Edit, ReaderKind, Version};
 
 use crate::commit::{Change, Committed, Committer};
+use crate::errors::caught;
 use crate::event::{CompactionFinished, Event};
 use crate::family::{Family, Parts};
 use crate::output::{JobTools, Outputs, SubcompactionRange, named, remember_deleted_runs, track_file};
@@ -203,7 +204,7 @@ fn drop_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
 }
 
 fn merge(t: &CompactionTools<'_>, job: &Job, tracked: Option<&RunningOperation>) -> Result<Compacted> {
-    let start = (t.tools.env.clock.now_nanos(), t.tools.env.clock.cpu_nanos());
+    let start = t.tools.env.clock.now_nanos();
     set_stage(Stage::CompactionPrepare);
     finish::started(t, job);
     let ranges = subcompactions(t, job).inspect_err(|error| finish::failed(t, job, &[], error, start))?;
@@ -215,11 +216,10 @@ fn merge(t: &CompactionTools<'_>, job: &Job, tracked: Option<&RunningOperation>)
         let _entered = tracked.map(RunningOperation::enter);
         set_stage(Stage::CompactionProcessKv);
         finish::subcompaction(t, job, index, None);
-        let cpu = t.tools.env.clock.cpu_nanos();
         let mut done = piece::Done::default();
-        let ended = remote::run(t, job, index, &ranges[index], &mut done);
-        let cpu_micros = t.tools.env.clock.cpu_nanos().saturating_sub(cpu) / 1000;
-        let stats = finish::subcompaction_stats(&done, cpu_micros);
+        // The other subcompactions have files that must go after a panic too.
+        let ended = caught("a compaction", || remote::run(t, job, index, &ranges[index], &mut done));
+        let stats = finish::subcompaction_stats(&done);
         finish::subcompaction(t, job, index, Some((ended.as_ref().err().cloned(), stats)));
         *results[index].lock() = Some((done, ended));
     };

@@ -46,6 +46,9 @@ pub struct Done {
     pub is_uncounted: bool,
     /// The times of the file-system calls. `None` without `report_bg_io_stats`.
     pub io_times: Option<IoTimes>,
+    /// The CPU time of the thread of the subcompaction, in microseconds. With `report_bg_io_stats`, without the CPU time of the
+    /// file-system calls, as in RocksDB (`CompactionJob::FinalizeSubcompactionJobStats`).
+    pub cpu_micros: u64,
 }
 
 /// Returns the garbage that the subcompactions of a compaction make in blob files.
@@ -80,9 +83,14 @@ pub fn measure(
     range: &SubcompactionRange,
     done: &mut Done,
 ) -> Result<()> {
-    let measure = job.parts.measured.times_jobs.then(IoMeasure::start);
+    let clock = &t.tools.env.clock;
+    let (measure, start) = (job.parts.measured.times_jobs.then(IoMeasure::start), clock.cpu_nanos());
     let ended = run(t, job, range, done);
+    let cpu_nanos = clock.cpu_nanos().saturating_sub(start);
     done.io_times = measure.map(IoMeasure::end);
+    let of_io = done.io_times.map_or(0, |io| io.cpu_write_nanos.saturating_add(io.cpu_read_nanos));
+    // The clock of the thread and the times of the calls are read at different moments.
+    done.cpu_micros = cpu_nanos.saturating_sub(of_io) / 1000;
     ended
 }
 

@@ -181,6 +181,7 @@ impl Delegate<'_> {
         done.stats = iter_stats(stats);
         done.is_uncounted = !stats.has_accurate_num_input_records;
         done.io_times = self.job.parts.measured.times_jobs.then_some(stats.io_times);
+        done.cpu_micros = stats.cpu_micros;
         done.outputs.files = files;
         done.outputs.num_records = stats.num_output_records;
         // A worker does not report the decisions of the compaction filter.
@@ -303,12 +304,12 @@ fn iter_stats(stats: &RemoteStats) -> CompactionIterStats {
 /// The errors of [`piece::measure`]. NotSupported if an output file refers to a blob file. Then no SST file is left.
 pub fn serve(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange) -> Result<Vec<u8>> {
     let clock = &t.tools.env.clock;
-    let start = (clock.now_nanos(), clock.cpu_nanos());
+    let start = clock.now_nanos();
     let mut done = Done::default();
     finish::subcompaction(t, job, 0, None);
     let ended = piece::measure(t, job, range, &mut done).and_then(|()| check_outputs(&done));
-    let (micros, cpu_micros) = finish::micros_since(t, start);
-    let counts = finish::subcompaction_stats(&done, cpu_micros);
+    let elapsed_micros = (clock.now_nanos() - start) / 1000;
+    let counts = finish::subcompaction_stats(&done);
     finish::subcompaction(t, job, 0, Some((ended.as_ref().err().cloned(), counts)));
     if let Err(error) = ended {
         done.outputs.files.iter().for_each(|file| file.remove(&t.tools.env));
@@ -324,8 +325,8 @@ pub fn serve(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange) -> 
         bytes_written: done.outputs.files.iter().map(|file| file.meta.size).sum(),
         stats: RemoteStats {
             is_full: job.task.full,
-            elapsed_micros: micros,
-            cpu_micros,
+            elapsed_micros,
+            cpu_micros: done.cpu_micros,
             has_accurate_num_input_records: true,
             num_input_records: stats.num_itered,
             num_output_records: done.outputs.num_records,

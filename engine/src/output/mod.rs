@@ -49,6 +49,8 @@ use lsm::range_del::before_user_key;
 use blobs::BlobOutput;
 use file::{OUT_OF_ORDER, OpenFile};
 
+use crate::errors::caught;
+
 /// The range of user keys of a subcompaction, from `lower` (inclusive) to `upper` (exclusive). The bounds
 /// carry the newest timestamp, so one range has every entry of a key. `None` means no bound.
 #[derive(Clone, Debug, Default)]
@@ -118,7 +120,9 @@ pub fn write_all<I: InternalIterator, B: Below>(
     let sinks = targets.map(Sink::new).collect();
     let mut run =
         Run { settings, range, split, sinks, covered, done: Outputs::default(), is_announced: false, blobs };
-    let written = run.rows(rows, drop_obsolete).and_then(|()| run.sync_dirs());
+    let what = if settings.is_flush { "a flush" } else { "a compaction" };
+    // After a panic, for example of the comparator of the application, the files of this call must go too.
+    let written = caught(what, || run.rows(rows, drop_obsolete).and_then(|()| run.sync_dirs()));
     if settings.is_flush && !run.is_announced {
         announce::no_file(settings, written.as_ref().err());
     }

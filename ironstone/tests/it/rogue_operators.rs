@@ -316,3 +316,45 @@ fn a_comparator_that_panics_at_the_choice_of_jobs_panics_in_no_call() {
         drop(db.close());
     }
 }
+
+/// Orders keys by their bytes, and panics while the flag is set if it compares the key `0250` with itself.
+struct PanicsAtOneKey(Arc<AtomicBool>);
+
+impl Comparator for PanicsAtOneKey {
+    fn name(&self) -> &str {
+        "test.PanicsAtOneKey"
+    }
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> std::cmp::Ordering {
+        let is_the_key = a == b"0250" && b == b"0250";
+        assert!(!(is_the_key && self.0.load(Ordering::Relaxed)), "a comparator of the user's");
+        a.cmp(b)
+    }
+}
+
+/// The other subcompactions have written files, and the subcompaction that panics has begun a file.
+#[test]
+fn a_comparator_that_panics_in_a_subcompaction_leaves_no_file() {
+    let armed = Arc::new(AtomicBool::new(false));
+    let mut options = Options::in_memory();
+    options.update("create_if_missing=true;disable_auto_compactions=true;max_subcompactions=3").unwrap();
+    options.update("target_file_size_base=4096;compression=kNoCompression").unwrap();
+    options.family.comparator = Order::custom(PanicsAtOneKey(armed.clone()));
+    let fs = options.db.env.fs.clone();
+    let db = Db::open("/db", options).unwrap();
+    for _ in 0..2 {
+        (0..300).for_each(|i| db.put(format!("{i:04}").as_bytes(), &[b'v'; 100]).unwrap());
+        db.flush().unwrap();
+    }
+    let files = || {
+        let names = fs.list(std::path::Path::new("/db")).unwrap();
+        names.iter().filter(|name| name.ends_with(".sst")).count()
+    };
+    armed.store(true, Ordering::Relaxed);
+    let error = db.compact_range(None, None, &CompactRangeOptions::default()).unwrap_err();
+    armed.store(false, Ordering::Relaxed);
+    assert!(error.to_string().contains("a compaction panicked"), "{error}");
+    assert_eq!(files(), 2);
+    assert_eq!(db.live_files().len(), 2);
+    drop(db.close());
+}
