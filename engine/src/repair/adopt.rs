@@ -133,7 +133,9 @@ impl Survey {
         }
         self.found_families(scope, &wanted)?;
         let (mut proofs, mut replayed) = (self.in_wals.proofs(), Replayed::default());
-        for orphan in &wanted {
+        // The sequence number of an ingested file follows from the other files.
+        let (ingested, others): (Vec<_>, Vec<_>) = wanted.iter().partition(|orphan| orphan.lacks_number());
+        for orphan in others.into_iter().chain(ingested) {
             self.adopt(scope, orphan, &mut proofs, &mut replayed)?;
         }
         if self.rebuilt {
@@ -304,8 +306,9 @@ impl Survey {
 
     /// Chooses the sequence number of an ingested SST file whose number is lost. The files with lower file
     /// numbers existed before the file. So the sequence number is at least the largest sequence number of
-    /// these files, and above it if the file was ingested over one of them. The function takes the smallest
-    /// possible number, so that the file hides no newer entry.
+    /// these files, and above it if the file was ingested over one of them. The sequence number is also above 0 if another
+    /// file has entries with the sequence number 0 in the key range: a compaction removes sequence numbers only where no
+    /// SST file is older. The function takes the smallest possible number, so that the file hides no newer entry.
     fn number(
         &self,
         scope: &Scope,
@@ -321,8 +324,13 @@ impl Survey {
         let mut seq = before().map(|t| t.record.largest_seqno).max().unwrap_or(SequenceNumber::ZERO);
         let apart =
             |a: &NewFile, b: &NewFile| order.compare(user_key(&a.largest), user_key(&b.smallest)).is_lt();
-        if before().any(|t| t.family == family.id && !apart(&t.record, record) && !apart(record, &t.record)) {
+        let overlaps =
+            |t: &Table| t.family == family.id && !apart(&t.record, record) && !apart(record, &t.record);
+        if before().any(overlaps) {
             seq = (seq + 1).min(key::MAX_SEQUENCE);
+        }
+        if self.tables.iter().any(|t| t.record.smallest_seqno.is_zero() && overlaps(t)) {
+            seq = seq.max(SequenceNumber::ZERO + 1);
         }
         let numbered = |key: &mut Vec<u8>| {
             let (user, old, value_type) = key::split(key);

@@ -11,8 +11,8 @@ use env::fault::FaultFs;
 use format::edit::VersionEdit;
 use format::wal::{Framing, Writer};
 use ironstone::{
-    BottommostLevelCompaction, CompactRangeOptions, CompactionOptions, Db, Family, FamilyDescriptor, Kind,
-    Options, Problem, Report, Weight, fsck, repair,
+    BottommostLevelCompaction, CompactRangeOptions, CompactionOptions, Db, Family, FamilyDescriptor,
+    IngestExternalFileOptions, Kind, Options, Problem, Report, SstFileWriter, Weight, fsck, repair,
 };
 
 use testkit::chance::Chance;
@@ -379,6 +379,46 @@ fn an_obsolete_table_hides_no_newer_entry() {
         left.insert(name.clone(), before[&name].clone());
     }
     let (report, rows) = repaired("obsolete", &left);
+    assert_eq!(rows, expected, "{report:#?}");
+}
+
+/// A compaction that runs after an ingestion writes older entries into a file with a higher number.
+#[test]
+fn a_compaction_of_older_entries_hides_no_entry_of_an_ingested_file() {
+    let env = Env::memory(17);
+    let options = options(&env);
+    let db = Db::open(DIR, options.clone()).unwrap();
+    let family = db.default_family();
+    let settle = |from: usize, to: usize| {
+        let files = family.live_files().into_iter().filter(|f| f.level == from);
+        let numbers: Vec<_> = files.map(|f| f.number).collect();
+        assert_eq!(numbers.len(), 1);
+        family.compact_files(&numbers, to, None, &CompactionOptions::default()).unwrap();
+    };
+    // The snapshot keeps the sequence numbers of the entries in the first compaction.
+    let snapshot = db.snapshot();
+    for i in 0..3 {
+        db.put(&key(i), b"old").unwrap();
+    }
+    db.flush().unwrap();
+    settle(0, 4);
+    let path = Path::new(DIR).join("external");
+    let mut file = SstFileWriter::create(&path, &options.db, &options.family).unwrap();
+    file.put(&key(1), b"ingested").unwrap();
+    file.finish().unwrap();
+    db.ingest_external_files([&path], &IngestExternalFileOptions::default()).unwrap();
+    drop(snapshot);
+    settle(4, 6);
+    let levels: Vec<_> =
+        family.live_files().iter().map(|f| (f.level, f.number, f.largest_sequence)).collect();
+    let (ingested, compacted) = (levels[0], levels[1]);
+    assert!(ingested.0 < compacted.0 && ingested.1 < compacted.1, "{levels:?}");
+    assert!(ingested.2 > compacted.2, "{levels:?}");
+    let expected = rows(&db);
+    assert!(expected.values().any(|value| value == b"ingested"));
+    drop(family);
+    db.close().unwrap();
+    let (report, rows) = repaired("ingested", &without_manifest(&files(&env)));
     assert_eq!(rows, expected, "{report:#?}");
 }
 
