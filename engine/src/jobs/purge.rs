@@ -219,7 +219,7 @@ impl FilePurger {
 
     /// Deletes archived WALs that are older than `WAL_ttl_seconds`. Then deletes the oldest archived WALs until the
     /// rest is not larger than `WAL_size_limit_MB`. A limit of 0 deletes nothing.
-    pub(super) fn purge_archive(&self) {
+    pub fn purge_archive(&self) {
         let options = self.context.tools.options.load();
         let fs = &self.context.tools.env.fs;
         let dir = self.context.tools.paths.wal.join(names::ARCHIVE_DIR);

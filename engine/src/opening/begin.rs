@@ -76,7 +76,8 @@ impl Opening {
         });
         let errors = context.errors.clone();
         let jobs = Jobs::new(context.clone(), schedule.clone());
-        let upkeep = Upkeep::new(context.clone(), schedule.clone(), jobs.failures.clone());
+        let upkeep =
+            Upkeep::new(context.clone(), schedule.clone(), jobs.failures.clone(), jobs.purge.clone());
         schedule.size_pools();
         let unlogged = Arc::new(AtomicBool::new(false));
         let reads = self.reads(&shared, unlogged.clone());

@@ -10,7 +10,7 @@ pub use options_file::write_options_file;
 
 use env::executor::Pool;
 
-use crate::jobs::{Failures, JobContext};
+use crate::jobs::{Failures, FilePurger, JobContext};
 use crate::properties::{self, PropertyContext};
 use crate::ranks;
 use crate::schedule::Schedule;
@@ -36,7 +36,7 @@ struct Task {
     act: fn(&Upkeep),
 }
 
-const TASKS: [Task; 6] = [
+const TASKS: [Task; 7] = [
     // `stats_dump_period_sec`: the statistics go to the info log.
     Task { on_change: OnChange::KeepPlan, period_us: Upkeep::dump_period_us, act: Upkeep::dump_stats },
     // `stats_persist_period_sec`: the history of the statistics gets one more sample.
@@ -53,6 +53,8 @@ const TASKS: [Task; 6] = [
     },
     // The times of sequence numbers, for column families that keep write times.
     Task { on_change: OnChange::Restart, period_us: Upkeep::times_period_us, act: Upkeep::record_time },
+    // `WAL_ttl_seconds`: archived WALs are deleted by age, also while no WAL is archived.
+    Task { on_change: OnChange::KeepPlan, period_us: Upkeep::archive_period_us, act: Upkeep::purge_archive },
 ];
 
 const DUMP: usize = 0;
@@ -61,6 +63,7 @@ const TRIGGER: usize = 2;
 const PROVE: usize = 3;
 const OPTIONS: usize = 4;
 const TIMES: usize = 5;
+const ARCHIVE: usize = 6;
 
 /// The state of a task.
 #[derive(Default)]
@@ -76,6 +79,7 @@ pub struct Upkeep {
     context: Arc<JobContext>,
     schedule: Arc<Schedule>,
     failures: Arc<Failures>,
+    purge: Arc<FilePurger>,
     persist: OnceLock<Persist>,
     plans: [Plan; TASKS.len()],
     /// Held while a proof is written.
@@ -87,12 +91,18 @@ pub struct Upkeep {
 
 impl Upkeep {
     /// Makes the tasks without a plan. No task runs before it is planned.
-    pub fn new(context: Arc<JobContext>, schedule: Arc<Schedule>, failures: Arc<Failures>) -> Arc<Self> {
+    pub fn new(
+        context: Arc<JobContext>,
+        schedule: Arc<Schedule>,
+        failures: Arc<Failures>,
+        purge: Arc<FilePurger>,
+    ) -> Arc<Self> {
         Arc::new_cyclic(|me| Upkeep {
             me: me.clone(),
             context,
             schedule,
             failures,
+            purge,
             persist: OnceLock::new(),
             plans: Default::default(),
             looks: RankedMutex::new(&ranks::PROOF, prove::Looks::default()),
@@ -100,10 +110,10 @@ impl Upkeep {
         })
     }
 
-    /// Plans the dump of the statistics, the compactions by age, and the proof. [`Upkeep::persist_with`] plans the
+    /// Plans the dump of the statistics, the compactions by age, the proof, and the purge of the archive. [`Upkeep::persist_with`] plans the
     /// history of the statistics; [`Upkeep::families_changed`] plans the OPTIONS file.
     pub fn start(&self) {
-        [DUMP, TRIGGER, PROVE, TIMES].into_iter().for_each(|task| self.plan(task));
+        [DUMP, TRIGGER, PROVE, TIMES, ARCHIVE].into_iter().for_each(|task| self.plan(task));
     }
 
     /// Sets the function that stores a sample of the statistics, and plans this task. Only the first function is
@@ -186,6 +196,21 @@ impl Upkeep {
 
     fn record_time(&self) {
         self.context.tools.record_time();
+    }
+
+    /// Returns the period of the purge of the archive. The seconds are those of RocksDB, `WalManager::PurgeObsoleteWALFiles`.
+    /// RocksDB purges only together with other obsolete files.
+    fn archive_period_us(&self) -> Option<u64> {
+        const PERIOD_S_MAX: u64 = 600;
+        let ttl_s = self.context.tools.options.load().WAL_ttl_seconds;
+        (ttl_s > 0).then(|| (ttl_s / 2).clamp(1, PERIOD_S_MAX) * 1_000_000)
+    }
+
+    /// Deletes archived WALs by age. Deletes none while the deletion of files is disabled.
+    fn purge_archive(&self) {
+        if self.context.obsolete.disabled_count() == 0 {
+            self.purge.purge_archive();
+        }
     }
 
     fn trigger_period_us(&self) -> Option<u64> {

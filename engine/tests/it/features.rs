@@ -2,8 +2,10 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use env::Env;
+use env::clock::Clock;
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::event::{Event, FlushReason, Listener};
 use ironstone_engine::options::{
@@ -221,6 +223,19 @@ fn the_archive_keeps_wals_for_the_configured_time() {
     put(&db, "key", "4");
     flush(&db);
     assert_eq!(archived(), 1);
+    // No write and no flush follows. Disabled deletions keep the WAL.
+    db.disable_file_deletions();
+    let let_pass = |seconds: u64| {
+        for _ in 0..seconds {
+            env.clock.sleep_micros(1_000_000);
+            while env.executor.help() {}
+        }
+    };
+    let_pass(151);
+    assert_eq!(archived(), 1);
+    db.enable_file_deletions();
+    let_pass(50);
+    assert_eq!(archived(), 0);
     drop(db);
     let size = DbOptions { WAL_size_limit_MB: 1, ..options(&env) };
     let (db, _) = open(size, FamilyOptions::default());
@@ -482,4 +497,57 @@ fn the_family_of_persisted_statistics_opens_unasked() {
     let family = db.family(NAME).unwrap();
     assert_eq!(family.options().write_buffer_size, 2 << 20);
     assert_eq!(db.get(&family, b"1", &Default::default()).unwrap().as_deref(), Some(&b"ticker"[..]));
+}
+
+/// A clock with a processor time: each look at this time finds one more millisecond.
+#[derive(Debug)]
+struct TickingClock(Arc<dyn Clock>, AtomicU64);
+
+impl Clock for TickingClock {
+    fn now_micros(&self) -> u64 {
+        self.0.now_micros()
+    }
+
+    fn now_nanos(&self) -> u64 {
+        self.0.now_nanos()
+    }
+
+    fn cpu_nanos(&self) -> u64 {
+        self.1.fetch_add(1_000_000, Ordering::Relaxed)
+    }
+
+    fn sleep_micros(&self, micros: u64) {
+        self.0.sleep_micros(micros);
+    }
+}
+
+/// RocksDB: `CompactionJob::UpdateTimingStats`.
+#[test]
+fn the_processor_time_of_a_compaction_is_the_sum_of_its_subcompactions() {
+    let mut env = Env::memory(14);
+    env.clock = Arc::new(TickingClock(env.clock.clone(), AtomicU64::new(0)));
+    let mut family = FamilyOptions::default();
+    family
+        .update("target_file_size_base=4096;disable_auto_compactions=true;compression=kNoCompression")
+        .unwrap();
+    let (db, ear) = open(DbOptions { max_subcompactions: 3, ..options(&env) }, family);
+    (0..300).for_each(|i| put(&db, &format!("key{i:03}"), &"value".repeat(20)));
+    flush(&db);
+    let forced = CompactRangeOptions {
+        bottommost_level_compaction: BottommostLevelCompaction::Force,
+        ..CompactRangeOptions::default()
+    };
+    db.compact_range(&db.default_family().unwrap(), None, None, &forced).unwrap();
+    let (mut parts, mut whole) = (Vec::new(), Vec::new());
+    for event in ear.events() {
+        match event {
+            Event::SubcompactionFinished(e) => parts.push(e.stats.times.cpu_micros),
+            // The first compaction moves the file.
+            Event::CompactionFinished(e) if e.num_subcompactions > 0 => {
+                whole.push((e.stats.times.cpu_micros, e.compaction_time_cpu_micros))
+            }
+            _ => {}
+        }
+    }
+    assert_eq!((parts, whole), (vec![1000; 3], vec![(3000, 3000)]));
 }
