@@ -17,7 +17,7 @@ use base::error::{Error, Result};
 use base::ids::{EpochNumber, FileNumber};
 use base::key::{self, InternalOrder, MAX_SEQUENCE, ValueType};
 
-use crate::file_meta::FileMetaData;
+use crate::file_meta::{FileMetaData, FileStats};
 use crate::table_file::TableFile;
 use crate::version::{Builder, Edit, Version};
 
@@ -62,6 +62,8 @@ pub fn file(file: &TableFile) -> String {
     number("epoch", file.epoch_number.get());
     number("time", file.oldest_ancester_time);
     number("created", file.file_creation_time);
+    number("newest", file.stats().and_then(|stats| stats.newest_key_time).unwrap_or(0));
+    number("creation-time", file.stats().and_then(|stats| stats.creation_time).unwrap_or(0));
     number("path", u64::from(file.path_id));
     number("blob", file.oldest_blob_file.map_or(0, |n| n.get()));
     number("temperature", u64::from(file.temperature));
@@ -100,7 +102,7 @@ pub fn parse_file(text: &str) -> Result<TableFile> {
     let number = FileNumber::new(number.parse().map_err(|_| bad())?);
     let mut file = FileMetaData::new(number, 1, &smallest, &largest);
     (file.smallest_seq, file.largest_seq) = seqs_of_keys(&smallest, &largest);
-    let mut compacting = false;
+    let (mut compacting, mut stats) = (false, FileStats::default());
     for attribute in attributes.split_whitespace() {
         let (name, value) = attribute.split_once('=').unwrap_or((attribute, ""));
         let number = || parse_bytes(value).ok_or_else(bad);
@@ -109,6 +111,8 @@ pub fn parse_file(text: &str) -> Result<TableFile> {
             "epoch" => file.epoch_number = EpochNumber::new(number()?),
             "time" => file.oldest_ancester_time = number()?,
             "created" => file.file_creation_time = number()?,
+            "newest" => stats.newest_key_time = Some(number()?),
+            "creation-time" => stats.creation_time = Some(number()?),
             "path" => file.path_id = number()? as u32,
             "blob" => file.oldest_blob_file = Some(FileNumber::new(number()?)),
             "temperature" => file.temperature = number()? as u8,
@@ -123,6 +127,9 @@ pub fn parse_file(text: &str) -> Result<TableFile> {
         }
     }
     let file = TableFile::new(file);
+    if stats != FileStats::default() {
+        file.set_stats(stats);
+    }
     file.set_being_compacted(compacting);
     Ok(file)
 }

@@ -53,6 +53,9 @@ pub struct FileStats {
     pub raw_value_size: u64,
     /// Uncompressed bytes of the data blocks; 0 if the writer did not record them.
     pub data_size: u64,
+    /// The table property `creation_time`, in seconds since 1970: the time of the oldest data, or the time of the flush with
+    /// FIFO compaction. `SstFileWriter` writes none.
+    pub creation_time: Option<u64>,
     /// The time when the newest key was written, from the properties of the table, in seconds since 1970.
     pub newest_key_time: Option<u64>,
     /// A time, in seconds since 1970, at which the oldest entry was surely written, from the sequence-to-time map of
@@ -304,10 +307,11 @@ impl FileMetaData {
         size
     }
 
-    /// Returns the oldest time of the data in the file: the oldest ancestor time, or else the creation time.
-    /// `None` if both are unknown.
+    /// Returns the oldest time of the data in the file: the oldest ancestor time, or else the table property `creation_time`.
+    /// `None` if both are unknown. RocksDB: `FileMetaData::TryGetOldestAncesterTime`.
     pub fn oldest_time(&self) -> Option<u64> {
-        [self.oldest_ancester_time, self.file_creation_time].into_iter().find(|&t| t != 0)
+        let recorded = Some(self.oldest_ancester_time).filter(|&time| time != 0);
+        recorded.or_else(|| self.stats()?.creation_time)
     }
 }
 

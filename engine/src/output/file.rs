@@ -440,6 +440,7 @@ fn describe(meta: &mut FileMetaData, p: &Properties) {
         raw_key_size: p.raw_key_size,
         raw_value_size: p.raw_value_size,
         data_size: p.data_size,
+        creation_time: (p.creation_time != 0).then_some(p.creation_time),
         newest_key_time: (p.newest_key_time != 0).then_some(p.newest_key_time),
         oldest_write_time: samples.and_then(|samples| written_by(samples, meta.smallest_seq)),
     });
@@ -475,7 +476,8 @@ fn writer_options(s: &OutputSettings, file_number: FileNumber, now_s: u64) -> Wr
         skip_filter: parts.optimize_filters_for_hits && last_level && !s.is_flush,
         sample_for_compression: s.sample_for_compression,
         target_file_size: s.target_file_size,
-        oldest_ancestor_time: s.oldest_ancestor_time,
+        // The record of the MANIFEST gets the same time. FIFO compaction deletes by the table property.
+        oldest_ancestor_time: if s.oldest_ancestor_time == 0 { now_s } else { s.oldest_ancestor_time },
         oldest_key_time: s.oldest_key_time,
         newest_key_time: s.newest_key_time,
         file_creation_time: now_s,

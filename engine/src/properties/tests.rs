@@ -35,6 +35,7 @@ fn files_without_counts_are_estimated_from_files_with_counts() {
             raw_key_size: 0,
             raw_value_size: 0,
             data_size: 0,
+            creation_time: None,
             newest_key_time: None,
             oldest_write_time: None,
         })

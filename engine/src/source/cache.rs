@@ -506,6 +506,7 @@ fn stats_of(file: &TableFile, reader: &AnyReader) -> FileStats {
         raw_key_size: p.raw_key_size,
         raw_value_size: p.raw_value_size,
         data_size: p.data_size,
+        creation_time: (p.creation_time != 0).then_some(p.creation_time),
         newest_key_time: (p.newest_key_time != 0).then_some(p.newest_key_time),
         oldest_write_time: SeqnoTimes::decode(&p.seqno_to_time_mapping)
             .ok()

@@ -69,11 +69,11 @@ fn blob_bytes(version: &Version) -> u64 {
     version.blobs().values().map(|b| b.file_size()).sum()
 }
 
-/// Returns the time when the newest key of the file was written. If that is unknown, returns the creation
-/// time of the file.
+/// Returns the time when the newest key of the file was written. If that is unknown, returns the table property
+/// `creation_time`. `None` if both are unknown: a file of `SstFileWriter` never expires, as in RocksDB.
 fn newest_key_time(file: &TableFile) -> Option<u64> {
-    let recorded = file.stats().and_then(|s| s.newest_key_time);
-    recorded.or(Some(file.file_creation_time)).filter(|&t| t > 0)
+    let stats = file.stats()?;
+    stats.newest_key_time.or(stats.creation_time)
 }
 
 fn is_expired(file: &TableFile, options: &Options, now: u64) -> bool {
