@@ -8,7 +8,7 @@
 //! ```
 
 use base::key::{self, MAX_SEQUENCE};
-use base::{Error, Result, SequenceNumber};
+use base::{EpochNumber, Error, Result, SequenceNumber};
 use lsm::pick::score::Scores;
 use lsm::pick::{Style, View};
 use lsm::version::KeyRange;
@@ -130,7 +130,8 @@ fn place_in_last_level(request: &PlacementRequest<'_>, file: &ExternalFile) -> R
     let version = request.view.version;
     let last = version.num_levels() - 1;
     let range = UserRange::of(version.order(), file);
-    if !fits(request, &range, last) {
+    let fits = if last == 0 { fits_behind(request, &range) } else { fits(request, &range, last) };
+    if !fits {
         return Err(Error::invalid_argument("Can't ingest_behind file as it doesn't fit at the last level!"));
     }
     if version.files().any(|(level, file)| level < last && file.smallest_seq.is_zero()) {
@@ -227,6 +228,18 @@ fn is_compacted_to(request: &PlacementRequest<'_>, range: &UserRange, level: usi
         (key::with_newest_timestamp(&range.start, size), key::with_oldest_timestamp(&range.limit, size));
     let own = KeyRange { bounds: Some(bounds) };
     request.view.running.iter().any(|running| running.writes(order, &own, level))
+}
+
+/// Returns true if a file with this range can be the oldest file of level 0, the only level. The file gets the first epoch number,
+/// so the files with this epoch number must not overlap. RocksDB returns Corruption if they overlap.
+fn fits_behind(request: &PlacementRequest<'_>, range: &UserRange) -> bool {
+    let version = request.view.version;
+    let order = &version.order().user;
+    let mut oldest = version.level(0).iter().filter(|file| file.epoch_number <= EpochNumber::FIRST);
+    !oldest.any(|file| {
+        order.compare(file.largest_user_key(), &range.start).is_ge()
+            && order.compare(file.smallest_user_key(), &range.limit).is_le()
+    })
 }
 
 /// Returns true if no SST file of the level meets the range.

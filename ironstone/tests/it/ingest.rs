@@ -218,6 +218,28 @@ fn a_file_ingested_behind_is_older_than_all_entries() {
 }
 
 #[test]
+fn a_file_ingested_behind_is_the_oldest_file_of_the_only_level() {
+    let w = World::with(
+        "allow_ingest_behind=true;num_levels=1;compaction_style=kCompactionStyleFIFO;max_open_files=-1",
+    );
+    w.db.put(b"a", b"newer").unwrap();
+    w.db.flush().unwrap();
+    let behind = IngestExternalFileOptions { ingest_behind: true, ..how() };
+    w.db.ingest_external_files([w.file("a.sst", &["a", "b"], "behind")], &behind).unwrap();
+    w.db.ingest_external_files([w.file("c.sst", &["c"], "behind")], &behind).unwrap();
+    let all = || ["a", "b", "c"].map(|key| w.get(key).unwrap_or_default());
+    assert_eq!(all(), ["newer", "behind", "behind"]);
+    let error = w.db.ingest_external_files([w.file("b.sst", &["b"], "x")], &behind).unwrap_err();
+    assert!(error.to_string().contains("doesn't fit"), "{error}");
+    w.db.put(b"b", b"newest").unwrap();
+    w.db.flush().unwrap();
+    assert_eq!(all(), ["newer", "newest", "behind"]);
+    assert_eq!(w.levels(), [0; 4]);
+    w.db.compact_range(None, None, &CompactRangeOptions::default()).unwrap();
+    assert_eq!(all(), ["newer", "newest", "behind"]);
+}
+
+#[test]
 fn files_of_a_database_keep_their_sequence_numbers() {
     let (from, to) = (World::new(), World::new());
     for round in 0..3 {

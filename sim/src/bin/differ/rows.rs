@@ -229,6 +229,7 @@ pub const TEXTS: &[&str] = &[
     "write_buffer_size = 1000 ;",
     "write_buffer_size=1k",
     "write_buffer_size=1x",
+    "write_buffer_size=0x10000",
     "write_buffer_size=-1",
     "write_buffer_size=",
     "write_buffer_size",
@@ -279,6 +280,7 @@ pub const TEXTS: &[&str] = &[
 /// `docs/differences.md`.
 pub const LISTED: &[&str] = &[
     "write_buffer_size=1x",
+    "write_buffer_size=0x10000",
     "write_buffer_size=-1",
     "num_levels=2.5",
     "block_based_table_factory={filter_policy=bloomfilter:x}",
