@@ -12,6 +12,7 @@ use base::{Error, Result};
 use env::executor::Pool;
 use env::writer::FileWriter;
 use env::{AppendHints, ReadHints};
+use format::edit::CRC32C_CHECKSUM_FUNC_NAME;
 use lsm::file_meta::FileMetaData;
 use lsm::table_file::TableFile;
 use lsm::version::Edit;
@@ -116,7 +117,7 @@ fn copy(
     let created = t.tools.env.clock.now_seconds();
     let checksum = copy_bytes(t, job, (&from, &to), file.size)
         .map_err(|error| error.doing("copying a table to change its temperature").file(&from))?;
-    let known = file.file_checksum_func_name == CRC32C && !file.file_checksum.is_empty();
+    let known = file.file_checksum_func_name == CRC32C_CHECKSUM_FUNC_NAME && !file.file_checksum.is_empty();
     if known && checksum.is_some_and(|crc| crc.to_be_bytes()[..] != file.file_checksum[..]) {
         return Err(Error::corruption("the checksum of the file differs from the MANIFEST").file(&from));
     }
@@ -140,16 +141,13 @@ fn copy(
     meta.max_timestamp = file.max_timestamp.clone();
     if let Some(crc) = checksum {
         meta.file_checksum = crc.to_be_bytes().to_vec();
-        meta.file_checksum_func_name = CRC32C.to_string();
+        meta.file_checksum_func_name = CRC32C_CHECKSUM_FUNC_NAME.to_string();
     }
     if let Some(stats) = file.stats() {
         meta.set_stats(*stats);
     }
     Ok(meta)
 }
-
-/// The name of the checksum function of whole files.
-const CRC32C: &str = "FileChecksumCrc32c";
 
 /// Copies exactly `size` bytes with the buffer of `trivial_copy_buffer_size`, and syncs the copy. Returns the checksum of the whole
 /// file, if the database computes such checksums.

@@ -5,15 +5,13 @@ use std::path::Path;
 use base::stats::{HistogramKind, Statistics, Stopwatch, Ticker};
 use base::{Error, Result};
 use env::fs::{RandomRead, ReadHints};
+use format::edit::CRC32C_CHECKSUM_FUNC_NAME;
 use kernel::checksum::crc32c;
 use table::dump;
 use table::sst::ReadLimits;
 
 use super::Db;
 use crate::options::ReadOptions;
-
-/// The only function for file checksums that the engine knows, by RocksDB's name.
-const CRC32C: &[u8] = b"FileChecksumCrc32c";
 
 /// Bytes of one read, unless the read options set `readahead_size`.
 const READ: usize = 256 << 10;
@@ -104,7 +102,7 @@ impl Db {
         if expected.is_empty() {
             return Ok(());
         }
-        if function != CRC32C {
+        if function != CRC32C_CHECKSUM_FUNC_NAME.as_bytes() {
             let function = function.escape_ascii();
             return Err(Error::invalid_argument(format!(
                 "no file checksum of the kind \"{function}\" is known"

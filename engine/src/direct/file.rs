@@ -9,6 +9,7 @@ use env::rate::IoPriority;
 use env::writer::{FileWriter, WriterOptions};
 use env::{AppendHints, Env, ReadHints};
 use format::blob::{BlobRef, FOOTER_LEN, HEADER_LEN};
+use format::edit::CRC32C_CHECKSUM_FUNC_NAME;
 use lsm::version::{BlobFile, InUse};
 use table::blob::{BlobReader, BlobWriter, BlobWriterOptions, WrittenBlobs};
 
@@ -254,7 +255,9 @@ impl DirectFile {
             number: self.number(),
             total_count: written.blob_count,
             total_bytes: written.blob_bytes,
-            checksum_method: written.file_checksum.map_or_else(Vec::new, |_| b"FileChecksumCrc32c".to_vec()),
+            checksum_method: written
+                .file_checksum
+                .map_or_else(Vec::new, |_| CRC32C_CHECKSUM_FUNC_NAME.into()),
             checksum_value: written.file_checksum.map_or_else(Vec::new, |crc| crc.to_be_bytes().to_vec()),
             in_use: self.in_use.clone(),
             ..BlobFile::default()

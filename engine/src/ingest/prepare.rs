@@ -11,6 +11,7 @@ use base::stats::HistogramKind;
 use base::{Arrange, Error, Kind, Result, SequenceNumber};
 use env::fs::{RandomRead, ReadHints};
 use env::{AppendHints, FileSystem};
+use format::edit::CRC32C_CHECKSUM_FUNC_NAME;
 use kernel::checksum::crc32c;
 use lsm::file_meta::UNKNOWN_CHECKSUM;
 
@@ -20,9 +21,6 @@ use crate::files::Pending;
 use crate::options::{IngestExternalFileOptions, Temperature};
 use crate::output::JobTools;
 use crate::sync::{Arc, AtomicUsize, Mutex, Ordering};
-
-/// The only function for file checksums that the engine knows, by RocksDB's name.
-const CRC32C: &str = "FileChecksumCrc32c";
 
 /// Bytes of one read of a checksum.
 const READ_BYTES: usize = 256 << 10;
@@ -385,14 +383,14 @@ fn fill_checksums(tools: &JobTools, prepared: &mut Prepared, given: &[(Vec<u8>, 
     for (at, file) in prepared.files.iter_mut().enumerate() {
         let given = given.get(at);
         if let Some((_, name)) = given
-            && name != CRC32C
+            && name != CRC32C_CHECKSUM_FUNC_NAME
         {
             return Err(Error::invalid_argument(format!(
-                "Checksum function name {name} is not the one of the database, {CRC32C}"
+                "Checksum function name {name} is not the one of the database, {CRC32C_CHECKSUM_FUNC_NAME}"
             ))
             .file(&file.external.path));
         }
-        file.checksum_name = CRC32C.to_string();
+        file.checksum_name = CRC32C_CHECKSUM_FUNC_NAME.to_string();
         if let Some((checksum, _)) = given.filter(|_| !prepared.options.verify_file_checksum) {
             file.checksum = checksum.clone();
             continue;
@@ -401,7 +399,7 @@ fn fill_checksums(tools: &JobTools, prepared: &mut Prepared, given: &[(Vec<u8>, 
         if let Some((checksum, _)) = given.filter(|(checksum, _)| *checksum != file.checksum) {
             let hex = |bytes: &[u8]| table::dump::hex(bytes);
             return Err(Error::corruption(format!(
-                "Checksum verification mismatch for ingestion file, using function {CRC32C}. Expected: {} Computed: {}",
+                "Checksum verification mismatch for ingestion file, using function {CRC32C_CHECKSUM_FUNC_NAME}. Expected: {} Computed: {}",
                 hex(checksum),
                 hex(&file.checksum)
             ))

@@ -21,6 +21,7 @@ use compress::{Compression, CompressionOptions};
 use env::AppendHints;
 use env::writer::{FileWriter, WriterOptions as FileOptions};
 use format::blob::BlobRef;
+use format::edit::CRC32C_CHECKSUM_FUNC_NAME;
 use format::wide::{self, Column};
 use lsm::blob_flow::{BlobFlow, blob_of};
 use lsm::filter::FetchBlob;
@@ -332,7 +333,7 @@ impl OpenBlob {
             number: pending.number,
             total_count: done.blob_count,
             total_bytes: done.blob_bytes,
-            checksum_method: done.file_checksum.map_or_else(Vec::new, |_| b"FileChecksumCrc32c".to_vec()),
+            checksum_method: done.file_checksum.map_or_else(Vec::new, |_| CRC32C_CHECKSUM_FUNC_NAME.into()),
             checksum_value: done.file_checksum.map_or_else(Vec::new, |crc| crc.to_be_bytes().to_vec()),
             ..BlobFile::default()
         };

@@ -7,6 +7,7 @@ use base::stats::HistogramKind;
 use base::{Error, FileNumber, Level, Result, SequenceNumber, ValueType};
 use env::writer::FileWriter;
 use env::{AppendHints, Env};
+use format::edit::CRC32C_CHECKSUM_FUNC_NAME;
 use format::properties::{Properties, names};
 use lsm::blob_flow::references;
 use lsm::file_meta::{EntryCount, FileMetaData, FileStats};
@@ -332,7 +333,7 @@ impl OpenFile {
         meta.temperature = s.temperature;
         if let Some(crc) = table.file_checksum {
             meta.file_checksum = crc.to_be_bytes().to_vec();
-            meta.file_checksum_func_name = "FileChecksumCrc32c".to_string();
+            meta.file_checksum_func_name = CRC32C_CHECKSUM_FUNC_NAME.to_string();
         }
         describe(&mut meta, &table.properties);
         Ok(OutputFile {

@@ -12,7 +12,7 @@ use base::key::user_key;
 use base::map::HashSet;
 use base::{Error, FamilyId, FileNumber, Order, Result, SequenceNumber, ValueType, key};
 use env::{RandomRead, ReadHints};
-use format::edit::NewFile;
+use format::edit::{CRC32C_CHECKSUM_FUNC_NAME, NewFile};
 use format::names::FileName;
 use format::properties::{COLUMN_FAMILY_ID_UNKNOWN, Properties, names};
 use kernel::checksum::crc32c;
@@ -289,7 +289,7 @@ impl Survey {
         record.user_defined_timestamps_persisted = options.timestamps_persisted && stored;
         if scope.options.file_checksum_gen_factory.is_some() {
             record.file_checksum = crc_of(&*file)?.to_be_bytes().to_vec();
-            record.file_checksum_func_name = "FileChecksumCrc32c".to_string();
+            record.file_checksum_func_name = CRC32C_CHECKSUM_FUNC_NAME.to_string();
         }
         let in_place = self.place(scope, &descriptor, orphan, &mut record);
         self.report_added(orphan, &family.name, &record, &salvaged);

@@ -145,6 +145,9 @@ pub mod file_tag {
 /// The checksum function name of a file without a checksum.
 pub const UNKNOWN_CHECKSUM_FUNC_NAME: &str = "Unknown";
 
+/// The name of the only checksum function of whole files that the engine computes: CRC32C, stored big-endian. RocksDB's name.
+pub const CRC32C_CHECKSUM_FUNC_NAME: &str = "FileChecksumCrc32c";
+
 /// The largest path id of a file. A column family has at most four paths.
 pub const PATH_ID_MAX: u32 = 3;
 

@@ -6,6 +6,7 @@ use base::stats::Ticker;
 use base::{Error, Kind, Result};
 use engine::db::{LiveFileKind, LiveFileStorageInfo, LiveFilesStorageInfoOptions};
 use env::sync::{AtomicBool, AtomicU64, Mutex, Ordering};
+use format::edit::CRC32C_CHECKSUM_FUNC_NAME;
 use std::sync::Arc;
 
 use super::meta::{APP_METADATA_BYTES_MAX, Meta, MetaFile};
@@ -17,9 +18,6 @@ use crate::Db;
 use crate::transfer::{
     CopySettings, KeepFiles, Unsynced, copy_file_unsynced, in_parallel, read_file, remove_dir, sync_dir,
 };
-
-/// The checksum function whose values backups compare.
-const CRC32C: &str = "FileChecksumCrc32c";
 
 impl BackupEngine {
     /// Creates a backup of a database. Returns the number of the backup.
@@ -348,5 +346,5 @@ impl NewBackup<'_> {
 /// Returns the CRC32C of a file in the MANIFEST, if the MANIFEST has one.
 fn manifest_crc(file: &LiveFileStorageInfo) -> Option<u32> {
     let bytes: [u8; 4] = file.file_checksum.as_slice().try_into().ok()?;
-    (file.file_checksum_func_name == CRC32C).then(|| u32::from_be_bytes(bytes))
+    (file.file_checksum_func_name == CRC32C_CHECKSUM_FUNC_NAME).then(|| u32::from_be_bytes(bytes))
 }
