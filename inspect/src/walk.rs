@@ -293,11 +293,13 @@ fn edit_text(bytes: &[u8]) -> String {
         parts.push(format!("drop family {}", edit.column_family));
     }
     let added = edit.new_files.iter().map(|file| {
-        format!("add file {} to level {} ({})", file.number, file.level, words::bytes(file.file_size))
+        format!("add file {} to level {} ({})", file.number, file.level.get(), words::bytes(file.file_size))
     });
     parts.extend(some(added, "added files"));
-    let removed =
-        edit.deleted_files.iter().map(|(level, number)| format!("remove file {number} from level {level}"));
+    let removed = edit
+        .deleted_files
+        .iter()
+        .map(|(level, number)| format!("remove file {number} from level {}", level.get()));
     parts.extend(some(removed, "removed files"));
     let blobs = edit.blob_file_additions.iter().map(|b| format!("add blob file {}", b.blob_file_number));
     parts.extend(some(blobs, "blob files"));

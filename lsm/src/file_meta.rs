@@ -4,7 +4,7 @@
 //! they are set once, when the table is first opened. What jobs and readers change of a file is in
 //! [`crate::table_file::TableFile`].
 
-use base::{EpochNumber, FileNumber};
+use base::{EpochNumber, FileNumber, Level};
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::sync::OnceLock;
@@ -216,8 +216,8 @@ impl FileMetaData {
 
     /// Returns the MANIFEST record that adds this file to `level`. Boundary keys lose their last `timestamp_size` bytes, if the
     /// file stores no timestamps.
-    pub fn to_record(&self, level: usize, timestamp_size: usize) -> format::edit::NewFile {
-        base::invariant!(level < crate::version::MAX_LEVELS, "file {} is on level {level}", self.number);
+    pub fn to_record(&self, level: Level, timestamp_size: usize) -> format::edit::NewFile {
+        base::invariant!(level.index() < crate::version::MAX_LEVELS, "file {} is on {level}", self.number);
         let strip = |internal: &[u8]| {
             if self.user_defined_timestamps_persisted || timestamp_size == 0 {
                 return internal.to_vec();
@@ -233,7 +233,7 @@ impl FileMetaData {
             out
         };
         format::edit::NewFile {
-            level: level as u32,
+            level,
             number: self.number,
             path_id: self.path_id,
             file_size: self.size,

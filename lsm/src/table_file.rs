@@ -9,6 +9,8 @@ use std::ops::Deref;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use base::Level;
+
 use crate::file_meta::FileMetaData;
 
 /// The facts of a file, and its state: reserved by a job, quarantined, marked for compaction, and its wasted reads.
@@ -51,7 +53,7 @@ impl TableFile {
     }
 
     /// Returns the MANIFEST record that adds this file to `level`. The record has the mark of [`TableFile::mark`].
-    pub fn to_record(&self, level: usize, timestamp_size: usize) -> format::edit::NewFile {
+    pub fn to_record(&self, level: Level, timestamp_size: usize) -> format::edit::NewFile {
         let mut record = self.facts.to_record(level, timestamp_size);
         record.marked_for_compaction = self.is_marked();
         record
@@ -197,7 +199,7 @@ mod tests {
             b"b\0\0\0\0\0\0\0\0",
         ));
         file.mark();
-        assert!(file.is_marked() && file.to_record(1, 0).marked_for_compaction);
+        assert!(file.is_marked() && file.to_record(Level::new(1), 0).marked_for_compaction);
         assert!(!file.marked_for_compaction);
     }
 }

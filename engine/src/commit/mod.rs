@@ -416,7 +416,7 @@ impl Committer {
             base::invariant!(*number < next, "an edit deletes file {number}, and the next number is {next}");
             base::invariant!(
                 !edit.new_files.iter().any(|file| file.number == *number && file.level == *level),
-                "an edit deletes file {number} from level {level} and adds the file to the same level"
+                "an edit deletes file {number} from {level} and adds the file to the same level"
             );
         }
         base::invariant!(

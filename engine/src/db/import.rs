@@ -1,6 +1,6 @@
 //! Creates a column family from exported files.
 
-use base::{Error, Result};
+use base::{Error, Level, Result};
 use format::edit::VersionEdit;
 use lsm::table_file::TableFile;
 use lsm::version::{Edit, Version};
@@ -93,7 +93,9 @@ impl Db {
             let added =
                 VersionEdit { remaining_entries: Some(1), ..of_new_family(id, &descriptor.name, parts, wal) };
             let timestamp_size = parts.order.timestamp_size();
-            let record = |(level, file): &(usize, Arc<TableFile>)| file.to_record(*level, timestamp_size);
+            let record = |(level, file): &(usize, Arc<TableFile>)| {
+                file.to_record(Level::from_index(*level), timestamp_size)
+            };
             let filled = VersionEdit {
                 column_family: id,
                 new_files: imported.files.iter().map(record).collect(),

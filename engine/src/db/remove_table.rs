@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use base::{Error, FileNumber, Result};
+use base::{Error, FileNumber, Level, Result};
 use env::fs::refuse_empty_path;
 use format::edit::VersionEdit;
 
@@ -20,7 +20,7 @@ use crate::options::DbOptions;
 pub struct RemovedTable {
     /// The name of the column family.
     pub family: String,
-    pub level: u32,
+    pub level: Level,
     /// The size in bytes, as the MANIFEST stores the size.
     pub size: u64,
 }

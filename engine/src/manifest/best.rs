@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use base::map::{HashMap, HashSet};
-use base::{Arrange, Error, FamilyId, FileNumber, Result};
+use base::{Arrange, Error, FamilyId, FileNumber, Level, Result};
 use env::{Env, ReadHints};
 use format::edit::{BlobFileAddition, NewFile, VersionEdit};
 use format::names;
@@ -80,7 +80,7 @@ struct Best<'a> {
 #[derive(Default)]
 struct Whole {
     /// The level of each missing SST file.
-    missing: HashMap<FileNumber, u32>,
+    missing: HashMap<FileNumber, Level>,
     /// The number of missing SST files below level 0.
     missing_below: usize,
     /// Missing blob file to the unit that added it. Also has blob files that no SST file needs.
@@ -101,12 +101,13 @@ struct Whole {
 
 impl Whole {
     fn delete(&mut self, number: FileNumber) {
-        self.missing_below -= usize::from(self.missing.remove(&number).is_some_and(|level| level > 0));
+        self.missing_below -=
+            usize::from(self.missing.remove(&number).is_some_and(|level| level > Level::ZERO));
     }
 
     fn add_missing(&mut self, file: &NewFile) {
-        if self.missing.insert(file.number, file.level).is_none_or(|level| level == 0) {
-            self.missing_below += usize::from(file.level > 0);
+        if self.missing.insert(file.number, file.level).is_none_or(|level| level == Level::ZERO) {
+            self.missing_below += usize::from(file.level > Level::ZERO);
         }
     }
 
@@ -141,7 +142,7 @@ impl Whole {
         for file in files.into_iter().flatten() {
             let Some(oldest) = file.oldest_blob_file_number else { continue };
             let is_missing = self.missing.contains_key(&file.number);
-            *linked.entry(oldest).or_insert(true) &= is_missing && file.level == 0;
+            *linked.entry(oldest).or_insert(true) &= is_missing && file.level == Level::ZERO;
             if !is_missing {
                 reach.push((oldest, self.added.get(&file.number).copied().unwrap_or(u64::MAX)));
             }
@@ -322,8 +323,10 @@ impl Best<'_> {
         }
         let (missing, there): (Vec<_>, Vec<_>) =
             record.files.values().partition(|f| whole.missing.contains_key(&f.number));
-        let newest = there.iter().filter(|f| f.level == 0).map(|f| f.largest_seqno).max();
-        missing.iter().all(|f| f.level == 0 && newest.is_none_or(|newest| f.smallest_seqno > newest))
+        let newest = there.iter().filter(|f| f.level == Level::ZERO).map(|f| f.largest_seqno).max();
+        missing
+            .iter()
+            .all(|f| f.level == Level::ZERO && newest.is_none_or(|newest| f.smallest_seqno > newest))
     }
 
     /// Returns the record of the column family without the missing files.

@@ -126,7 +126,7 @@ impl Builder {
                 Some(file) if file.level == level => {}
                 _ => {
                     return Err(Error::corruption(format!(
-                        "file {number:06} is deleted from L{level}, where it is not"
+                        "file {number:06} is deleted from {level}, where it is not"
                     )));
                 }
             }

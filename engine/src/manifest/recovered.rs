@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use base::map::HashMap;
-use base::{Error, FamilyId, FileNumber, SequenceNumber};
+use base::{Error, FamilyId, FileNumber, Level, SequenceNumber};
 use format::edit::{BlobFileAddition, NewFile};
 use format::wal::Digest;
 
@@ -22,7 +22,7 @@ pub struct FamilyRecord {
     /// File number to SST file, with its level.
     pub files: HashMap<FileNumber, NewFile>,
     /// Level to internal key: the round-robin cursor, where the next compaction of the level starts.
-    pub cursors: BTreeMap<u32, Vec<u8>>,
+    pub cursors: BTreeMap<Level, Vec<u8>>,
     /// All blob files that were ever added, by number. The version drops the files that no SST file needs.
     pub blobs: BTreeMap<FileNumber, BlobFileAddition>,
     /// Garbage of a blob file, by number: blobs and bytes.

@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 
 use base::key::MAX_SEQUENCE;
-use base::{Arrange, Error, FileNumber, Level, Result};
+use base::{Arrange, Error, FileNumber, Result};
 use format::edit::{BlobFileAddition, NewFile};
 use format::names::FileName;
 use table::any::AnyReader;
@@ -129,7 +129,7 @@ impl Present for Opening {
         let options = OpenOptions {
             order: descriptor.options.comparator.clone(),
             file_number: file.number,
-            level: Level::from_index(file.level as usize),
+            level: file.level,
             largest_seqno: Some(file.largest_seqno.min(MAX_SEQUENCE)),
             unique_id: verify.then_some(file.unique_id),
             timestamps_persisted: file.user_defined_timestamps_persisted,

@@ -209,9 +209,9 @@ fn tree(
     earlier: &EarlierFiles,
 ) -> Result<Version> {
     let num_levels = parts.pick.num_levels;
-    if let Some(file) = record.files.values().find(|f| f.level as usize >= num_levels) {
+    if let Some(file) = record.files.values().find(|f| f.level.index() >= num_levels) {
         return Err(Error::invalid_argument(format!(
-            "column family {} has file {:06} on L{}, but num_levels is {num_levels}",
+            "column family {} has file {:06} on {}, but num_levels is {num_levels}",
             record.name, file.number, file.level
         )));
     }
@@ -224,17 +224,17 @@ fn tree(
             if stored == StoredTimestamps::AsRecorded
                 && let Some(file) = earlier.unchanged(f)
             {
-                return (f.level as usize, file);
+                return (f.level.index(), file);
             }
             let persisted = f.user_defined_timestamps_persisted && stored != StoredTimestamps::None;
             let record = NewFile { user_defined_timestamps_persisted: persisted, ..f.clone() };
-            (f.level as usize, Arc::new(TableFile::new(FileMetaData::from_record(&record, timestamp_size))))
+            (f.level.index(), Arc::new(TableFile::new(FileMetaData::from_record(&record, timestamp_size))))
         })
         .collect();
     // A compaction cursor without a timestamp is not a valid key now. Compaction starts at the first key again.
     let keeps_cursors = |_: &_| stored != StoredTimestamps::None;
     let cursors = record.cursors.iter().filter(keeps_cursors);
-    let cursors = cursors.map(|(level, key)| (*level as usize, key.clone())).collect();
+    let cursors = cursors.map(|(level, key)| (level.index(), key.clone())).collect();
     let edit = Edit {
         blobs_added: record.blobs.values().map(BlobFile::from_record).collect(),
         blob_garbage: record

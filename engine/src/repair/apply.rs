@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use base::{Arrange, EpochNumber, FamilyId, FileNumber, Result};
+use base::{Arrange, EpochNumber, FamilyId, FileNumber, Level, Result};
 use compress::Compression;
 use env::rate::IoPriority;
 use env::{AppendHints, Env, ReadHints};
@@ -45,7 +45,7 @@ pub fn run(scope: &Scope) -> Result<Report> {
 /// Returns the record of the SST file that replaces `old`. The old bounds stay: they limit range tombstones that
 /// reach beyond the file.
 pub(super) fn rewritten(old: &NewFile, new: &OutputFile) -> NewFile {
-    let fresh = new.meta.to_record(old.level as usize, 0);
+    let fresh = new.meta.to_record(old.level, 0);
     NewFile {
         number: fresh.number,
         path_id: 0,
@@ -224,8 +224,8 @@ impl<'a> Repair<'a> {
             db_session_id: self.session.clone(),
             db_host_id: String::new(),
             path_id: 0,
-            level: table.record.level as usize,
-            to_level: table.record.level as usize,
+            level: table.record.level.index(),
+            to_level: table.record.level.index(),
             times: None,
             purpose: Purpose::Open,
             is_flush: false,
@@ -266,7 +266,7 @@ impl<'a> Repair<'a> {
             let mut own = self.with_one_order(family, own)?;
             own.arrange_by_key(|t| (t.record.largest_seqno, t.record.number));
             for (epoch, table) in (1..).zip(&mut own) {
-                table.record.level = 0;
+                table.record.level = Level::ZERO;
                 table.record.epoch_number = EpochNumber::new(epoch);
             }
             out.extend(own);
@@ -487,7 +487,7 @@ fn with_epochs(mut files: Vec<NewFile>) -> Vec<NewFile> {
         let mut newest = EpochNumber::FIRST;
         for file in &mut files {
             file.epoch_number = EpochNumber::FIRST;
-            if file.level == 0 {
+            if file.level == Level::ZERO {
                 newest = newest.next();
                 file.epoch_number = newest;
             }

@@ -10,7 +10,7 @@
 
 use base::iter::InternalIterator;
 use base::key::{InternalOrder, user_key};
-use base::{Arrange, EpochNumber, FamilyId, Order, Result, SequenceNumber, key};
+use base::{Arrange, EpochNumber, FamilyId, Level, Order, Result, SequenceNumber, key};
 use env::ReadHints;
 use format::edit::NewFile;
 use lsm::merging::Merging;
@@ -162,7 +162,7 @@ fn merged_record(family: FamilyId, group: &Group) -> Table {
     base::invariant!(group.members.len() > 1, "a group of {} SST files is merged", group.members.len());
     let records = || group.members.iter().map(|t| &t.record);
     let record = NewFile {
-        level: 0,
+        level: Level::ZERO,
         file_size: records().map(|r| r.file_size).sum(),
         smallest: group.smallest.clone(),
         largest: group.largest.clone(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use base::{Error, Level, Order, Result};
+use base::{Error, Order, Result};
 use format::edit::NewFile;
 use format::names::FileName;
 use lsm::file_meta::FileMetaData;
@@ -19,7 +19,7 @@ pub(super) fn table_options(order: &Order, record: &NewFile) -> OpenOptions {
     OpenOptions {
         order: order.clone(),
         file_number: record.number,
-        level: Level::from_index(record.level as usize),
+        level: record.level,
         largest_seqno: Some(record.largest_seqno),
         timestamps_persisted: record.user_defined_timestamps_persisted,
         ..OpenOptions::default()

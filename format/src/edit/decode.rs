@@ -1,7 +1,7 @@
 //! Decodes version edits from untrusted bytes.
 
 use base::coding::Cursor;
-use base::{EpochNumber, Error, FamilyId, FileNumber, Result, SequenceNumber, key};
+use base::{EpochNumber, Error, FamilyId, FileNumber, Level, Result, SequenceNumber, key};
 
 use super::encode::wal_tag;
 use super::{
@@ -11,6 +11,9 @@ use super::{
 
 /// The largest known temperature byte. A larger byte is read as unknown.
 const TEMPERATURE_MAX: u8 = 0x10;
+
+/// The name of tag 103 in messages.
+const NEW_FILE4: &str = "new-file4 entry";
 
 impl VersionEdit {
     /// Reads one MANIFEST record.
@@ -47,11 +50,11 @@ impl VersionEdit {
                 self.last_sequence = Some(SequenceNumber::new(need("last sequence number", c.varint64())?))
             }
             tag::COMPACT_CURSOR => {
-                let level = need("compaction cursor", c.varint32())?;
+                let level = level("compaction cursor", c)?;
                 self.compact_cursors.push((level, internal_key("compaction cursor", c)?));
             }
             tag::DELETED_FILE => {
-                let level = need("deleted file", c.varint32())?;
+                let level = level("deleted file", c)?;
                 self.deleted_files.push((level, file_number("deleted file", c)?));
             }
             tag::NEW_FILE | tag::NEW_FILE2 | tag::NEW_FILE3 => {
@@ -127,10 +130,21 @@ impl VersionEdit {
 
 impl NewFile {
     /// Decodes the payload of tag 103, and the copy of `min_log_number_to_keep` if there is one.
-    pub(super) fn decode(c: &mut Cursor<'_>) -> Result<(NewFile, Option<FileNumber>)> {
-        const WHAT: &str = "new-file4 entry";
+    fn decode(c: &mut Cursor<'_>) -> Result<(NewFile, Option<FileNumber>)> {
+        let level = level(NEW_FILE4, c)?;
+        NewFile::decode_after_level(level, c)
+    }
+
+    /// Decodes a file of a progress record. The number at the place of the level has no meaning there.
+    pub(super) fn decode_without_level(c: &mut Cursor<'_>) -> Result<NewFile> {
+        need(NEW_FILE4, c.varint32())?;
+        NewFile::decode_after_level(Level::ZERO, c).map(|(file, _)| file)
+    }
+
+    fn decode_after_level(level: Level, c: &mut Cursor<'_>) -> Result<(NewFile, Option<FileNumber>)> {
+        const WHAT: &str = NEW_FILE4;
         let mut file = NewFile {
-            level: need(WHAT, c.varint32())?,
+            level,
             number: file_number(WHAT, c)?,
             file_size: need(WHAT, c.varint64())?,
             smallest: internal_key(WHAT, c)?,
@@ -218,7 +232,7 @@ impl NewFile {
             _ => "new-file3 entry",
         };
         let mut file =
-            NewFile { level: need(what, c.varint32())?, number: file_number(what, c)?, ..NewFile::default() };
+            NewFile { level: level(what, c)?, number: file_number(what, c)?, ..NewFile::default() };
         if tag == tag::NEW_FILE3 {
             file.path_id = need(what, c.varint32())?;
         }
@@ -297,6 +311,12 @@ pub(super) fn bad(what: impl std::fmt::Display) -> Error {
 
 pub(super) fn need<T>(what: &str, value: Option<T>) -> Result<T> {
     value.ok_or_else(|| bad(what))
+}
+
+/// Reads a level, a varint32. No database has a level above 255.
+fn level(what: &str, c: &mut Cursor<'_>) -> Result<Level> {
+    let number = need(what, c.varint32())?;
+    u8::try_from(number).map(Level::new).map_err(|_| bad(format!("{what}: invalid level {number}")))
 }
 
 /// Reads a file number, a varint64.

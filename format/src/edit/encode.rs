@@ -8,6 +8,9 @@ use super::{
     file_tag, tag,
 };
 
+/// The number in the place of the level of a file in a progress record.
+const NO_LEVEL: u32 = u32::MAX;
+
 impl VersionEdit {
     /// Appends the record's bytes to `out`.
     ///
@@ -33,7 +36,7 @@ impl VersionEdit {
         number(out, tag::LAST_SEQUENCE, self.last_sequence.map(SequenceNumber::get));
         for (level, cursor) in &self.compact_cursors {
             put_varint32(out, tag::COMPACT_CURSOR);
-            put_varint32(out, *level);
+            put_varint32(out, u32::from(level.get()));
             put_slice(out, cursor);
         }
         self.encode_files(timestamp_size, out)?;
@@ -84,7 +87,7 @@ impl VersionEdit {
         deleted.dedup();
         for (level, file) in deleted {
             put_varint32(out, tag::DELETED_FILE);
-            put_varint32(out, level);
+            put_varint32(out, u32::from(level.get()));
             put_varint64(out, file.get());
         }
         for (i, file) in self.new_files.iter().enumerate() {
@@ -112,6 +115,22 @@ impl NewFile {
         min_log_number_to_keep: Option<FileNumber>,
         out: &mut Vec<u8>,
     ) -> Result<()> {
+        self.check()?;
+        put_varint32(out, tag::NEW_FILE4);
+        put_varint32(out, u32::from(self.level.get()));
+        self.encode_after_level(timestamp_size, min_log_number_to_keep, out)
+    }
+
+    /// Encodes the file for a record of progress, in which the number 2^32-1 stands for the level.
+    pub(super) fn encode_without_level(&self, out: &mut Vec<u8>) -> Result<()> {
+        self.check()?;
+        put_varint32(out, tag::NEW_FILE4);
+        put_varint32(out, NO_LEVEL);
+        self.encode_after_level(0, None, out)
+    }
+
+    /// Rejects a file that no reader accepts.
+    fn check(&self) -> Result<()> {
         key::check_boundary(&self.smallest)?;
         key::check_boundary(&self.largest)?;
         if !self.epoch_number.is_known() || self.path_id > super::PATH_ID_MAX {
@@ -120,8 +139,15 @@ impl NewFile {
                 self.number, self.epoch_number, self.path_id
             )));
         }
-        put_varint32(out, tag::NEW_FILE4);
-        put_varint32(out, self.level);
+        Ok(())
+    }
+
+    fn encode_after_level(
+        &self,
+        timestamp_size: usize,
+        min_log_number_to_keep: Option<FileNumber>,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
         put_varint64(out, self.number.get());
         put_varint64(out, self.file_size);
         let strip = if self.user_defined_timestamps_persisted { 0 } else { timestamp_size };

@@ -22,7 +22,7 @@ pub use progress::{LevelProgress, SubcompactionProgress};
 pub use show::external_unique_id;
 
 use base::key::{MAX_SEQUENCE, SequenceNumber};
-use base::{EpochNumber, FamilyId, FileNumber};
+use base::{EpochNumber, FamilyId, FileNumber, Level};
 
 /// The tags of a version edit.
 pub mod tag {
@@ -171,9 +171,9 @@ pub struct VersionEdit {
     /// The newest sequence number of the database when the edit was written.
     pub last_sequence: Option<SequenceNumber>,
     /// Level and internal key at which round-robin compaction continues.
-    pub compact_cursors: Vec<(u32, Vec<u8>)>,
+    pub compact_cursors: Vec<(Level, Vec<u8>)>,
     /// Level and file number. Written sorted and without duplicates, as RocksDB does.
-    pub deleted_files: Vec<(u32, FileNumber)>,
+    pub deleted_files: Vec<(Level, FileNumber)>,
     /// The SST files that the edit adds. A trivial move adds a file here and to `deleted_files`.
     pub new_files: Vec<NewFile>,
     /// The blob files that the edit adds.
@@ -239,7 +239,7 @@ impl VersionEdit {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewFile {
     /// The level that gets the file.
-    pub level: u32,
+    pub level: Level,
     /// The number in the name of the file.
     pub number: FileNumber,
     /// Index into the paths of the column family; at most [`PATH_ID_MAX`].
@@ -290,7 +290,7 @@ pub struct NewFile {
 impl Default for NewFile {
     fn default() -> Self {
         NewFile {
-            level: 0,
+            level: Level::ZERO,
             number: FileNumber::default(),
             path_id: 0,
             file_size: 0,

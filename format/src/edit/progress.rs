@@ -35,7 +35,7 @@ pub struct SubcompactionProgress {
 pub struct LevelProgress {
     /// The number of output records in the level.
     pub num_processed_output_records: u64,
-    /// The files that were written since the last progress record.
+    /// The files that were written since the last progress record. A record of progress has no levels: the level of each file is 0.
     pub output_files: Vec<NewFile>,
 }
 
@@ -57,9 +57,6 @@ mod tag {
     /// Readers skip unknown tags with this bit, and reject all other unknown tags.
     pub const SAFE_TO_IGNORE: u32 = 1 << 16;
 }
-
-/// The level number of a file in a progress record.
-const NO_LEVEL: u32 = u32::MAX;
 
 impl SubcompactionProgress {
     pub(super) fn encode(&self, out: &mut Vec<u8>) -> Result<()> {
@@ -109,7 +106,7 @@ impl LevelProgress {
             put_varint32(&mut inner, self.output_files.len() as u32);
             for file in &self.output_files {
                 let mut bytes = Vec::new();
-                NewFile { level: NO_LEVEL, ..file.clone() }.encode(0, None, &mut bytes)?;
+                file.encode_without_level(&mut bytes)?;
                 put_slice(&mut inner, &bytes);
             }
             text(out, tag::OUTPUT_FILES, &inner);
@@ -143,7 +140,7 @@ fn decode_files(bytes: &[u8]) -> Result<Vec<NewFile>> {
         if file.varint32() != Some(edit_tag::NEW_FILE4) {
             return Err(bad("expected kNewFile4 tag"));
         }
-        files.push(NewFile::decode(&mut file)?.0);
+        files.push(NewFile::decode_without_level(&mut file)?);
     }
     Ok(files)
 }

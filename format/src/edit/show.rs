@@ -35,10 +35,10 @@ impl VersionEdit {
         line("MinLogNumberToKeep: ", number(&self.min_log_number_to_keep));
         line("LastSeq: ", self.last_sequence.map(|n| n.to_string()));
         for (level, cursor) in &self.compact_cursors {
-            line("CompactCursor: ", Some(format!("{level} {}", internal_key(cursor, hex_keys))));
+            line("CompactCursor: ", Some(format!("{} {}", level.get(), internal_key(cursor, hex_keys))));
         }
         for (level, file) in &self.deleted_files {
-            line("DeleteFile: ", Some(format!("{level} {file}")));
+            line("DeleteFile: ", Some(format!("{} {file}", level.get())));
         }
         for file in &self.new_files {
             line("AddFile: ", Some(file.describe(hex_keys)));
@@ -95,7 +95,7 @@ impl NewFile {
     fn describe(&self, hex_keys: bool) -> String {
         let mut out = format!(
             "{} {} {} {} .. {}",
-            self.level,
+            self.level.get(),
             self.number,
             self.file_size,
             internal_key(&self.smallest, hex_keys),

@@ -41,7 +41,7 @@ fn file(f: &NewFile, min_wal: Option<FileNumber>) -> Value {
     add(!f.max_timestamp.is_empty(), json!(["max_timestamp", to_hex(&f.max_timestamp)]));
     add(!f.file_open_metadata.is_empty(), json!(["file_open_metadata", to_hex(&f.file_open_metadata)]));
     json!({
-        "level": f.level, "number": f.number.get(), "file_size": f.file_size,
+        "level": f.level.get(), "number": f.number.get(), "file_size": f.file_size,
         "smallest": ikey(&f.smallest), "largest": ikey(&f.largest),
         "smallest_seqno": f.smallest_seqno.get(), "largest_seqno": f.largest_seqno.get(), "custom": custom,
     })
@@ -60,10 +60,10 @@ fn shown(e: &VersionEdit) -> Vec<Value> {
     add("min_log_number_to_keep", e.min_log_number_to_keep.map(|v| json!(v.get())));
     add("last_sequence", e.last_sequence.map(|v| json!(v.get())));
     for (level, key) in &e.compact_cursors {
-        add("compact_cursor", Some(json!({"level": level, "key": ikey(key)})));
+        add("compact_cursor", Some(json!({"level": level.get(), "key": ikey(key)})));
     }
     for (level, number) in &e.deleted_files {
-        add("deleted_file", Some(json!({"level": level, "number": number.get()})));
+        add("deleted_file", Some(json!({"level": level.get(), "number": number.get()})));
     }
     for (i, f) in e.new_files.iter().enumerate() {
         let min_wal = if i == 0 { e.min_log_number_to_keep } else { None };
@@ -142,7 +142,11 @@ fn progress_of_subcompactions_is_read() {
     assert_eq!(to_hex(&progress.next_internal_key), fields[0][1]);
     assert_eq!(json!(progress.num_processed_input_records), fields[1][1]);
     assert_eq!(json!(progress.output_level.num_processed_output_records), fields[2][1][0][1]);
-    assert_eq!(file(&progress.output_level.output_files[0], None), fields[2][1][1][1][0]);
+    let mut written = fields[2][1][1][1][0].clone();
+    assert_eq!(written["level"].take(), json!(u32::MAX), "the number that stands for the level");
+    let mut read = file(&progress.output_level.output_files[0], None);
+    assert_eq!(read["level"].take(), json!(0));
+    assert_eq!(read, written);
     assert_eq!(progress.proximal_output_level.output_files.len(), 1);
 }
 
@@ -160,7 +164,7 @@ fn old_tags_and_future_tags_read_as_rocksdb_reads_them() {
         match name {
             "new_file tag7" => {
                 let f = &edit.new_files[0];
-                assert_eq!((f.level, f.number, f.file_size), (1, FileNumber::new(5), 100));
+                assert_eq!((f.level, f.number, f.file_size), (Level::new(1), FileNumber::new(5), 100));
                 assert_eq!((f.smallest_seqno, f.largest_seqno), (MAX_SEQUENCE, SequenceNumber::ZERO));
             }
             "new_file2" | "new_file3" => {
@@ -197,6 +201,24 @@ fn damaged_edits_give_a_value_or_an_error() {
             }
         }
     }
+}
+
+/// RocksDB reads such an edit, and rejects the database because of the number of its levels.
+#[test]
+fn a_level_above_255_is_an_error_with_its_offset() {
+    let edit = VersionEdit {
+        last_sequence: Some(SequenceNumber::new(9)),
+        deleted_files: vec![(Level::new(u8::MAX), FileNumber::new(7))],
+        ..VersionEdit::default()
+    };
+    let mut bytes = Vec::new();
+    edit.encode(0, &mut bytes).unwrap();
+    assert_eq!(VersionEdit::decode(&bytes).unwrap(), edit);
+    assert_eq!(bytes[2..], [6, 0xff, 0x01, 7]);
+    bytes[3..5].copy_from_slice(&[0x80, 0x02]);
+    let error = VersionEdit::decode(&bytes).unwrap_err();
+    assert!(error.is_corruption());
+    assert_eq!(error.to_string(), "Corruption: VersionEdit: deleted file: invalid level 256 at offset 2");
 }
 
 #[test]
@@ -259,7 +281,7 @@ fn a_file_without_epoch_is_not_written() {
 fn deleted_files_are_written_sorted_and_once() {
     let edit = VersionEdit {
         deleted_files: [(1, 9), (0, 7), (1, 9), (1, 2)]
-            .map(|(level, n)| (level, FileNumber::new(n)))
+            .map(|(level, n)| (Level::new(level), FileNumber::new(n)))
             .to_vec(),
         ..VersionEdit::default()
     };
@@ -267,7 +289,7 @@ fn deleted_files_are_written_sorted_and_once() {
     edit.encode(0, &mut out).unwrap();
     assert_eq!(
         VersionEdit::decode(&out).unwrap().deleted_files,
-        [(0, 7), (1, 2), (1, 9)].map(|(level, n)| (level, FileNumber::new(n)))
+        [(0, 7), (1, 2), (1, 9)].map(|(level, n)| (Level::new(level), FileNumber::new(n)))
     );
 }
 
@@ -281,7 +303,7 @@ proptest! {
     fn files_come_back(
         numbers in prop::array::uniform12(any::<u64>()),
         user_key in prop::collection::vec(any::<u8>(), 0..30),
-        level in 0u32..64, path_id in 0u32..4, marked: bool, persisted: bool,
+        level in 0u8..64, path_id in 0u32..4, marked: bool, persisted: bool,
         temperature in prop::sample::select(vec![0u8, 4, 8, 10, 12, 16]),
         bytes in prop::collection::vec(any::<u8>(), 0..20),
     ) {
@@ -289,7 +311,7 @@ proptest! {
         key::append_internal(&mut key.clone(), b"", SequenceNumber::ZERO, base::ValueType::Value);
         key.extend_from_slice(&key::pack(SequenceNumber::new(numbers[0] >> 8), 1).to_le_bytes());
         let file = NewFile {
-            level, number: FileNumber::new(numbers[1]), path_id, file_size: numbers[2], smallest: key.clone(), largest: key,
+            level: Level::new(level), number: FileNumber::new(numbers[1]), path_id, file_size: numbers[2], smallest: key.clone(), largest: key,
             smallest_seqno: SequenceNumber::new(numbers[3]), largest_seqno: SequenceNumber::new(numbers[4]), marked_for_compaction: marked,
             oldest_blob_file_number: Some(FileNumber::new(numbers[5].max(1))), oldest_ancester_time: numbers[6],
             file_creation_time: numbers[7], epoch_number: EpochNumber::new(numbers[8].max(1)),
@@ -301,7 +323,7 @@ proptest! {
         let edit = VersionEdit {
             new_files: vec![file.clone(), file], wal_number: Some(FileNumber::new(numbers[0])),
             min_log_number_to_keep: Some(FileNumber::new(numbers[1])), last_sequence: Some(SequenceNumber::new(numbers[2])),
-            column_family: FamilyId::new(level), remaining_entries: Some(path_id), ..VersionEdit::default()
+            column_family: FamilyId::new(u32::from(level)), remaining_entries: Some(path_id), ..VersionEdit::default()
         };
         let mut out = Vec::new();
         edit.encode(0, &mut out).unwrap();

@@ -242,7 +242,7 @@ fn fill(record: &FamilyRecord, order: &Order, family: &mut Family) {
         let (smallest, largest) = (user(&file.smallest), user(&file.largest));
         family.files.push(SstFile {
             number: file.number.get(),
-            level: file.level,
+            level: u32::from(file.level.get()),
             size: file.file_size,
             span: (rank(&smallest), rank(&largest)),
             smallest: Some(shown(&smallest)),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use base::SequenceNumber;
-use base::{EpochNumber, FileNumber};
+use base::{EpochNumber, FileNumber, Level};
 use env::Env;
 use ironstone_inspect::model::{Budget, Weight, load, load_after};
 use ironstone_inspect::walk::{LogKind, Sst, record_tree, records};
@@ -286,7 +286,7 @@ fn write_manifest(dir: &Path, count: u64, file_size: u64) {
     };
     for n in 0..count {
         edit.new_files.push(NewFile {
-            level: 6,
+            level: Level::new(6),
             number: FileNumber::new(n + 10),
             file_size,
             smallest: key(2 * n),

@@ -1,5 +1,5 @@
 use base::key::ValueType;
-use base::{EpochNumber, SequenceNumber};
+use base::{EpochNumber, Level, SequenceNumber};
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn internal(user: &[u8], seq: u64) -> Vec<u8> {
 #[test]
 fn a_record_and_back_is_the_same_record() {
     let record = format::edit::NewFile {
-        level: 3,
+        level: Level::new(3),
         number: FileNumber::new(12),
         path_id: 1,
         file_size: 4096,
@@ -35,8 +35,8 @@ fn a_record_and_back_is_the_same_record() {
         ..format::edit::NewFile::default()
     };
     let file = FileMetaData::from_record(&record, 0);
-    assert_eq!(file.to_record(3, 0), record);
-    let moved = format::edit::NewFile { level: 5, ..record.clone() };
+    assert_eq!(file.to_record(Level::new(3), 0), record);
+    let moved = format::edit::NewFile { level: Level::new(5), ..record.clone() };
     assert!(file.is_from_record(&record) && file.is_from_record(&moved));
     let changed = format::edit::NewFile { epoch_number: EpochNumber::new(5), ..record.clone() };
     assert!(!file.is_from_record(&changed));
@@ -57,7 +57,7 @@ fn boundaries_stored_without_timestamps_are_widened_and_stripped_again() {
     assert_eq!(file.smallest_user_key(), b"a\0\0\0\0\0\0\0\0");
     assert_eq!(file.largest_user_key(), b"z\xff\xff\xff\xff\xff\xff\xff\xff");
     assert!(file.largest_is_exclusive());
-    let back = file.to_record(0, 8);
+    let back = file.to_record(Level::ZERO, 8);
     assert_eq!((back.smallest, back.largest), (record.smallest, record.largest));
 }
 

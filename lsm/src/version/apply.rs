@@ -12,7 +12,7 @@ use std::sync::Arc;
 use base::error::{Error, Result};
 use base::key::InternalOrder;
 use base::map::{HashMap, HashSet};
-use base::{Arrange, EpochNumber, FileNumber};
+use base::{Arrange, EpochNumber, FileNumber, Level};
 
 use super::{BlobFile, BlobFiles, BlobGarbage, LevelFiles, MAX_LEVELS, Version};
 use crate::table_file::TableFile;
@@ -38,9 +38,11 @@ impl Edit {
     pub fn into_record(&self, record: &mut format::edit::VersionEdit) {
         record.blob_file_additions.extend(self.blobs_added.iter().map(BlobFile::to_record));
         record.blob_file_garbages.extend(self.blob_garbage.iter().map(BlobGarbage::to_record));
-        record.deleted_files.extend(self.deleted.iter().map(|&(l, n)| (l as u32, n)));
-        record.new_files.extend(self.added.iter().map(|(l, f)| f.to_record(*l, 0)));
-        record.compact_cursors.extend(self.cursors.iter().map(|(l, key)| (*l as u32, key.clone())));
+        record.deleted_files.extend(self.deleted.iter().map(|&(l, n)| (Level::from_index(l), n)));
+        record.new_files.extend(self.added.iter().map(|(l, f)| f.to_record(Level::from_index(*l), 0)));
+        record
+            .compact_cursors
+            .extend(self.cursors.iter().map(|(l, key)| (Level::from_index(*l), key.clone())));
     }
 }
 

@@ -252,7 +252,9 @@ pub(crate) fn remove_sst_file(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     writeln!(
         io.err,
         "SST file {parsed} of column family [{}], level {}, {} bytes, is not in the MANIFEST any more",
-        removed.family, removed.level, removed.size
+        removed.family,
+        removed.level.get(),
+        removed.size
     )?;
     Ok(writeln!(io.err, "unsafely removed SST file")?)
 }

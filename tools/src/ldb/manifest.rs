@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use base::{FamilyId, FileNumber, Order};
+use base::{FamilyId, FileNumber, Level, Order};
 use engine::manifest::{FileSource, Recovered, read_current, recover, recover_file};
 use engine::options::FamilyOptions;
 use env::{Env, ReadHints};
@@ -226,8 +226,8 @@ fn json(e: &VersionEdit, count: usize, hex: bool) -> String {
         .maybe("MinLogNumberToKeep", e.min_log_number_to_keep)
         .maybe("LastSeq", e.last_sequence);
     if !e.deleted_files.is_empty() {
-        let deleted = |(level, number): &(u32, FileNumber)| {
-            numbers(&[("Level", u64::from(*level)), ("FileNumber", number.get())])
+        let deleted = |(level, number): &(Level, FileNumber)| {
+            numbers(&[("Level", u64::from(level.get())), ("FileNumber", number.get())])
         };
         out.list("DeletedFiles", e.deleted_files.iter().map(deleted));
     }
@@ -268,8 +268,11 @@ fn json(e: &VersionEdit, count: usize, hex: bool) -> String {
 /// Formats the record of a new SST file.
 fn added(f: &NewFile, hex: bool) -> Object {
     let key = |bytes: &[u8]| String::from_utf8_lossy(&tree::internal_key(bytes, hex)).into_owned();
-    let mut file =
-        numbers(&[("Level", u64::from(f.level)), ("FileNumber", f.number.get()), ("FileSize", f.file_size)]);
+    let mut file = numbers(&[
+        ("Level", u64::from(f.level.get())),
+        ("FileNumber", f.number.get()),
+        ("FileSize", f.file_size),
+    ]);
     file.text("SmallestIKey", &key(&f.smallest))
         .text("LargestIKey", &key(&f.largest))
         .raw("OldestAncesterTime", f.oldest_ancester_time)

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use base::key::{InternalOrder, parse};
-use base::{EpochNumber, FileNumber, Order};
+use base::{EpochNumber, FileNumber, Level, Order};
 use engine::manifest::FamilyRecord;
 use lsm::file_meta::FileMetaData;
 use lsm::table_file::TableFile;
@@ -25,20 +25,20 @@ pub(crate) fn levels(
     number: usize,
     hex: bool,
 ) -> Result<Vec<u8>, Failure> {
-    let deepest = record.files.values().map(|f| f.level as usize + 1).max().unwrap_or(0);
+    let deepest = record.files.values().map(|f| f.level.index() + 1).max().unwrap_or(0);
     let mut files: Vec<_> = record.files.values().collect();
     files.sort_by_key(|f| f.number);
     let size = order.timestamp_size();
     let added = files
         .iter()
-        .map(|f| (f.level as usize, Arc::new(TableFile::new(FileMetaData::from_record(f, size)))))
+        .map(|f| (f.level.index(), Arc::new(TableFile::new(FileMetaData::from_record(f, size)))))
         .collect();
     let empty = Version::empty(InternalOrder::new(order.clone()), num_levels.max(deepest));
     let version = empty.apply(&[Edit { added, ..Edit::default() }])?;
     let version = version.infer_epochs(EpochNumber::FIRST).unwrap_or(version);
     let mut out = Vec::new();
     for level in 0..num_levels.max(deepest) {
-        let cursor = record.cursors.get(&(level as u32)).map(|key| internal_key(key, hex));
+        let cursor = record.cursors.get(&Level::from_index(level)).map(|key| internal_key(key, hex));
         let cursor = cursor.map_or(Vec::new(), |key| [b" --- compact_cursor: ", &key[..]].concat());
         out.extend(format!("--- level {level} --- version# {number}").into_bytes());
         out.extend(cursor);

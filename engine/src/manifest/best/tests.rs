@@ -1,7 +1,7 @@
 //! Compares the links between SST files and missing blob files with a plain model.
 
 use base::map::{HashMap, HashSet};
-use base::{FamilyId, FileNumber, SequenceNumber};
+use base::{FamilyId, FileNumber, Level, SequenceNumber};
 use format::edit::{BlobFileAddition, BlobFileGarbage, NewFile, VersionEdit};
 use proptest::prelude::*;
 
@@ -41,7 +41,8 @@ fn needed_by_model(whole: &Whole, record: &FamilyRecord) -> Vec<FileNumber> {
             record.files.values().filter(|file| file.oldest_blob_file_number == Some(blob)).collect();
         let total = record.blobs.get(&blob).map_or(0, |blob| blob.total_blob_count);
         let garbage = record.blob_garbage.get(&blob).map_or(0, |(count, _)| *count);
-        let is_newest = |file: &&NewFile| file.level == 0 && whole.missing.contains_key(&file.number);
+        let is_newest =
+            |file: &&NewFile| file.level == Level::ZERO && whole.missing.contains_key(&file.number);
         let is_unused = if linked.is_empty() { garbage >= total } else { linked.iter().all(is_newest) };
         let mut existing = record.files.values().filter(|file| !whole.missing.contains_key(&file.number));
         !is_unused
@@ -60,8 +61,8 @@ fn edit(best: &Best<'_>, number: u64, (what, a, b): (u8, u8, u8)) -> VersionEdit
     let mut files: Vec<_> = record.files.values().collect();
     files.sort_by_key(|file| file.number);
     let link = |at: u8| blobs.get(usize::from(at) % (blobs.len() + 1)).copied();
-    let added = |level: u8| NewFile {
-        level: u32::from(level % 3),
+    let added = |number_of_level: u8| NewFile {
+        level: Level::new(number_of_level % 3),
         number: FileNumber::new(number),
         oldest_blob_file_number: link(a),
         smallest_seqno: SequenceNumber::new(number),
@@ -109,7 +110,7 @@ proptest! {
             let record = &best.state.families()[&FamilyId::DEFAULT];
             let whole = &best.families[&FamilyId::DEFAULT];
             prop_assert_eq!(whole.needed_blobs(record).collect::<Vec<_>>(), needed_by_model(whole, record));
-            let below = |(number, level): (&FileNumber, &u32)| *level > 0 && record.files.contains_key(number);
+            let below = |(number, level): (&FileNumber, &Level)| *level > Level::ZERO && record.files.contains_key(number);
             prop_assert_eq!(whole.missing_below, whole.missing.iter().filter(|file| below(*file)).count());
         }
     }
@@ -122,7 +123,7 @@ fn a_long_history_with_many_missing_blob_files_is_read_in_one_pass() {
     for number in 1..1_000u64 {
         let (blob, table) = (FileNumber::new(2 * number + 1), FileNumber::new(3 * number + 10_001));
         let added = NewFile {
-            level: 1,
+            level: Level::new(1),
             number: if table.get().is_multiple_of(3) { table.next() } else { table },
             oldest_blob_file_number: Some(blob),
             ..NewFile::default()
