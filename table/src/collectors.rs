@@ -130,6 +130,11 @@ impl DeletionCollector {
             self.bucket = (self.bucket + 1) % BUCKETS;
             self.deletions -= std::mem::take(&mut self.buckets[self.bucket]);
             self.entries_in_bucket = 0;
+            base::invariant!(
+                self.deletions == self.buckets.iter().sum::<usize>(),
+                "the window has {} deletions, and its buckets have another number",
+                self.deletions
+            );
         }
         self.entries_in_bucket += 1;
         if is_deletion {

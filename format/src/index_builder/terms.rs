@@ -97,6 +97,13 @@ pub struct PreparedEntry {
     pub(super) last_key: Vec<u8>,
 }
 
+impl PreparedEntry {
+    /// Returns the internal key that separates the block from the next block.
+    pub fn separator(&self) -> &[u8] {
+        &self.separator
+    }
+}
+
 /// Encodes both forms of an index value.
 #[derive(Debug, Default)]
 pub(crate) struct ValueForms {

@@ -9,6 +9,7 @@
 use std::sync::Arc;
 
 use base::Result;
+use base::key::{InternalOrder, user_key};
 use compress::{Compression, Dictionary};
 use env::writer::FileWriter;
 use format::filter::FilterBuilder;
@@ -41,6 +42,7 @@ pub(super) struct Blocks {
     /// The last key that was released to the filter.
     released_key: Vec<u8>,
     block_size: usize,
+    order: InternalOrder,
 }
 
 /// The facts about data blocks for the properties.
@@ -83,6 +85,7 @@ impl Blocks {
             held,
             released_key: Vec::new(),
             block_size: table.block_size.min(1 << 20) as usize,
+            order: options.order.clone(),
         };
         if blocks.held.is_none() {
             blocks.start_batching(options, coupled_filter)?;
@@ -138,11 +141,13 @@ impl Blocks {
         if let Some(held) = &mut self.held {
             let mut entry = PreparedEntry::default();
             self.index.prepare(last_key, next_key, &mut entry);
+            check_separator(&self.order, &entry, last_key, next_key);
             held.hold(std::mem::replace(payload, Vec::with_capacity(self.block_size + 1024)), entry);
             return Ok(());
         }
         let mut entry = std::mem::take(&mut self.entry);
         self.index.prepare(last_key, next_key, &mut entry);
+        check_separator(&self.order, &entry, last_key, next_key);
         let done = self.block(payload, &mut entry);
         self.entry = entry;
         done
@@ -268,6 +273,21 @@ impl Blocks {
     pub(super) fn for_index(&mut self) -> (&mut IndexBuilder, &mut Sink, Option<&mut Packer>, &mut Vec<u8>) {
         (&mut self.index, &mut self.sink, self.index_packer.as_mut(), &mut self.packed)
     }
+}
+
+/// A key of the index that is not between two blocks hides entries of one of the blocks from look-ups.
+fn check_separator(order: &InternalOrder, entry: &PreparedEntry, last_key: &[u8], next_key: Option<&[u8]>) {
+    let compare = |a, b| order.user.compare_without_timestamp(user_key(a), user_key(b));
+    base::invariant!(
+        compare(last_key, entry.separator()).is_le(),
+        "the index key {:02x?} is before the last key {last_key:02x?} of its block",
+        entry.separator()
+    );
+    base::invariant!(
+        next_key.is_none_or(|next| compare(entry.separator(), next).is_le()),
+        "the index key {:02x?} is after the first key {next_key:02x?} of the next block",
+        entry.separator()
+    );
 }
 
 fn packer(options: &WriterOptions, dictionary: Option<Arc<Dictionary>>) -> Result<Packer> {

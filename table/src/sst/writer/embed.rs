@@ -23,6 +23,8 @@ pub(super) struct Embedder {
     /// The number of blobs, and the sum of their sizes in bytes.
     count: u64,
     bytes: u64,
+    /// The end of the last embedded blob in the file.
+    end: u64,
     /// The current entry, if it was changed.
     key: Vec<u8>,
     value: Vec<u8>,
@@ -31,7 +33,7 @@ pub(super) struct Embedder {
 impl Embedder {
     /// Makes the embedder of values from `size_min` bytes on.
     pub(super) fn new(size_min: u64) -> Self {
-        Embedder { size_min, count: 0, bytes: 0, key: Vec::new(), value: Vec::new() }
+        Embedder { size_min, count: 0, bytes: 0, end: 0, key: Vec::new(), value: Vec::new() }
     }
 
     /// Returns the stored form of a point entry whose value or columns are large, after it has written the blobs. Returns `None`
@@ -95,6 +97,11 @@ impl Embedder {
         self.key.extend_from_slice(key);
         let at = self.key.len() - TRAILER_LEN;
         self.key[at..].copy_from_slice(&pack(key::sequence(key), value_type as u8).to_le_bytes());
+        base::invariant!(
+            key::user_key(&self.key) == key::user_key(key) && key::sequence(&self.key) == key::sequence(key),
+            "the entry {:02x?} refers to the blob of the entry {key:02x?}",
+            self.key
+        );
     }
 
     fn blob(&mut self, sink: &mut Sink, payload: &[u8]) -> Result<BlobRef> {
@@ -102,6 +109,13 @@ impl Embedder {
             return Err(Error::invalid_argument("Embedded blob value is too large"));
         }
         let offset = sink.write_blob(payload)?;
+        base::invariant!(
+            offset >= self.end && offset + payload.len() as u64 <= sink.offset(),
+            "an embedded blob of {} bytes is at {offset}, and the blob before ends at {}",
+            payload.len(),
+            self.end
+        );
+        self.end = offset + payload.len() as u64;
         self.count += 1;
         self.bytes += payload.len() as u64;
         Ok(BlobRef {

@@ -26,6 +26,7 @@ mod tail;
 use base::key::{MAX_SEQUENCE, TRAILER_LEN, append_internal, pack, trailer, user_key};
 use base::{Error, Result, SequenceNumber, ValueType};
 use env::writer::FileWriter;
+use format::block::{Block, BlockIter, KeyRewrite};
 use format::block_builder::{BlockBuilder, BlockConfig, CutPolicy};
 use format::filter::FilterBuilder;
 use format::properties::Properties;
@@ -245,6 +246,12 @@ impl Writer {
             "the next block starts before the end of this block"
         );
         let payload = self.data.finish();
+        let stripped = if self.options.persist_timestamps { 0 } else { self.timestamp_size };
+        base::invariant!(
+            reads_back(payload, &self.last_key, stripped),
+            "the last key of a finished data block is not {:02x?}",
+            self.last_key
+        );
         let (fast, slow) = self.blocks.sampler.see(payload)?;
         if !self.collectors.is_empty() {
             self.collectors.block_added(payload.len() as u64, fast, slow);
@@ -317,6 +324,19 @@ impl Writer {
     pub fn abandon(self) -> FileWriter {
         self.blocks.sink.into_file()
     }
+}
+
+/// Returns true if the last entry of a finished data block, found by its last restart point, has this key. The block does not store
+/// the last `stripped` bytes of user keys.
+fn reads_back(payload: &[u8], last_key: &[u8], stripped: usize) -> bool {
+    let Ok(block) = Block::parse(payload) else { return false };
+    let mut entries =
+        BlockIter::rewriting(block, KeyRewrite { timestamp_pad: stripped, ..KeyRewrite::default() });
+    entries.seek_to_last();
+    let stored = |key| without_timestamp(user_key(key), stripped);
+    entries.valid()
+        && stored(entries.key()) == stored(last_key)
+        && trailer(entries.key()) == trailer(last_key)
 }
 
 /// Returns the facts about a finished table without blocks, from the size of the file and the first and last

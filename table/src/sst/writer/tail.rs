@@ -150,6 +150,12 @@ fn put_block_facts(writer: &Writer, properties: &mut Properties) {
         stats.rejected + stats.bypassed,
         stats.blocks
     );
+    base::invariant!(
+        (stats.blocks == 0) == writer.last_key.is_empty(),
+        "a table has {} data blocks, and its last point key has {} bytes",
+        stats.blocks,
+        writer.last_key.len()
+    );
     properties.num_data_blocks = stats.blocks;
     properties.num_data_blocks_compression_rejected = stats.rejected;
     properties.num_data_blocks_compression_bypassed = stats.bypassed;
