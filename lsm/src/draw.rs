@@ -62,8 +62,6 @@ pub fn file(file: &TableFile) -> String {
     number("epoch", file.epoch_number.get());
     number("time", file.oldest_ancester_time);
     number("created", file.file_creation_time);
-    number("newest", file.stats().and_then(|stats| stats.newest_key_time).unwrap_or(0));
-    number("creation-time", file.stats().and_then(|stats| stats.creation_time).unwrap_or(0));
     number("path", u64::from(file.path_id));
     number("blob", file.oldest_blob_file.map_or(0, |n| n.get()));
     number("temperature", u64::from(file.temperature));
@@ -89,7 +87,7 @@ fn seqs_of_keys(smallest: &[u8], largest: &[u8]) -> (SequenceNumber, SequenceNum
     }
 }
 
-/// Parses the output of [`file`].
+/// Parses the output of [`file`], and the times of table properties, which [`file`] leaves out: `newest` and `creation-time`.
 ///
 /// # Errors
 /// InvalidArgument if the text is not a file.
