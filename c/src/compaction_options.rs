@@ -135,13 +135,13 @@ c_api! {
 
     /// Sets the flag. 1 cancels the compactions of the options that use the flag.
     fn rocksdb_compaction_options_canceled_set(canceled: raw(*mut u8), value: flag) {
-        // SAFETY: the header requires null or a live flag.
+        // SAFETY: null, or a flag of the `create` function that is not destroyed during the call, by the doc of the function in the header.
         unsafe { cancel::set(canceled, value) };
     }
 
     /// Sets the flag that cancels the compaction. The flag is shared. Null: the compaction cannot be canceled.
     fn rocksdb_compaction_options_set_canceled(options: mut rocksdb_compaction_options_t, canceled: raw(*mut u8)) {
-        // SAFETY: the header requires null or a live flag.
+        // SAFETY: null, or a flag of the `create` function that is not destroyed during the call, by the doc of the function in the header.
         options.options.canceled = unsafe { cancel::share(canceled) };
     }
 }

@@ -230,7 +230,7 @@ c_api! {
     }
 
     fn rocksdb_open_and_compact_canceled_set(canceled: raw(*mut u8), value: flag) {
-        // SAFETY: the header requires null or a live flag.
+        // SAFETY: null, or a flag of the `create` function that is not destroyed during the call, by the doc of the function in the header.
         unsafe { cancel::set(canceled, value) };
     }
 
@@ -238,7 +238,7 @@ c_api! {
     fn rocksdb_open_and_compact_options_set_canceled(
         options: mut rocksdb_open_and_compact_options_t, canceled: raw(*mut u8)
     ) {
-        // SAFETY: the header requires null or a live flag.
+        // SAFETY: null, or a flag of the `create` function that is not destroyed during the call, by the doc of the function in the header.
         options.canceled = unsafe { cancel::share(canceled) };
     }
 

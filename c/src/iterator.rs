@@ -230,7 +230,7 @@ c_api! {
         column_families: raw(*mut *mut rocksdb_column_family_handle_t),
         iterators: raw(*mut *mut rocksdb_iterator_t), size: usize, err
     ) {
-        // SAFETY: the header requires `size` handles and `size` places.
+        // SAFETY: rule 11 of the header: aligned arrays of `size` live handles and of `size` writable places. Only this call uses the places.
         let (handles, places) = unsafe {
             (arguments::array(column_families.cast_const(), size)?, arguments::array_mut(iterators, size)?)
         };

@@ -142,7 +142,7 @@ c_api! {
         db: at rocksdb_t, file_list: raw(*const *const c_char), list_len: usize,
         options: in rocksdb_ingestexternalfileoptions_t, err
     ) {
-        // SAFETY: the header requires `list_len` paths.
+        // SAFETY: rule 11 of the header: an aligned array of `list_len` strings that end with NUL. No thread changes them during the call.
         let files = unsafe { paths(file_list, list_len)? };
         ingest(db, &*db.default_family()?, files, options)
     }
@@ -151,7 +151,7 @@ c_api! {
         db: at rocksdb_t, handle: at rocksdb_column_family_handle_t, file_list: raw(*const *const c_char),
         list_len: usize, options: in rocksdb_ingestexternalfileoptions_t, err
     ) {
-        // SAFETY: the header requires `list_len` paths.
+        // SAFETY: rule 11 of the header: an aligned array of `list_len` strings that end with NUL. No thread changes them during the call.
         let files = unsafe { paths(file_list, list_len)? };
         ingest(db, &*db.family(handle)?, files, options)
     }

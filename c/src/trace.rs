@@ -193,7 +193,8 @@ c_api! {
         trace_path: path, err
     ) -> Owned<rocksdb_replayer_t> {
         let _ = env_options;
-        // SAFETY: the header requires an array of `num_column_families` live handles.
+        // SAFETY: rule 11 of the header: an aligned array of `num_column_families` live handles. No thread changes the array or
+        // destroys a handle during the call.
         let families = unsafe { families_of(db, column_families.cast_const().cast(), num_column_families)? };
         let open = db.get()?;
         let families = families.into_iter().map(|family| open.front.family_from_engine(family));

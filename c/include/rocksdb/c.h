@@ -6,7 +6,8 @@
  * 1. Handles. A handle is a pointer to an opaque struct. A function whose name ends with `_destroy`, `_close` or
  *    `_release...` destroys the handle. Handles may be destroyed in any order: each handle holds a reference to the
  *    database. After `rocksdb_close`, calls with the other handles of the database report errors. An open iterator
- *    continues to return the entries that were visible when it was created.
+ *    continues to return the entries that were visible when it was created. If a function changes a handle, no other
+ *    argument of the call is the same handle.
  * 2. Null pointers. If a handle is null, a function with `errptr` reports an error. A function without `errptr` does
  *    nothing and returns 0 or NULL. All `_destroy` functions accept NULL.
  * 3. Errors. `errptr` points to NULL, or to an error string that `malloc` allocated. On success `*errptr` does not
@@ -29,6 +30,9 @@
  * 9. Options. A setter accepts every number. If the number is not a value of the option, the call that uses the handle
  *    reports InvalidArgument with the name of the option.
  * 10. Features that Ironstone does not have. The function reports `Not implemented: NAME`. Without `errptr` it returns 0 or NULL.
+ * 11. Buffers. A pointer with a length or a count points to as many initialized bytes or items, and a string ends with NUL. No
+ *    thread changes them during the call. The place for a result is writable, and nothing else uses the place during the call.
+ *    Arrays and places have the alignment of their type.
  *
  * What the library cannot catch: pointers that are neither NULL nor valid, lengths that do not match their buffers,
  * handles that are used after their destruction, and handles of the wrong type.

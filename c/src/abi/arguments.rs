@@ -16,7 +16,8 @@ use base::{Error, Result};
 /// InvalidArgument if the pointer is null and the length is not 0, or if the length is above the address space.
 ///
 /// # Safety
-/// `data` is null, or points to `len` readable bytes that do not change during the call.
+/// `data` is null, or points to `len` initialized bytes that do not change during the call. The caller uses the result only during the
+/// call.
 pub unsafe fn bytes<'a>(data: *const c_char, len: usize) -> Result<&'a [u8]> {
     if len == 0 {
         return Ok(&[]);
@@ -27,8 +28,8 @@ pub unsafe fn bytes<'a>(data: *const c_char, len: usize) -> Result<&'a [u8]> {
     if len > isize::MAX as usize {
         return Err(Error::invalid_argument(format!("a length of {len} bytes is above the address space")));
     }
-    // SAFETY: `data` is not null and points to `len` readable, unchanging bytes by the contract; `len` is at most
-    // `isize::MAX`; bytes have no alignment.
+    // SAFETY: `data` is not null and points to `len` initialized, unchanging bytes by the contract, which ends the use of the result
+    // with the call; `len` is at most `isize::MAX`; bytes have no alignment.
     Ok(unsafe { std::slice::from_raw_parts(data.cast(), len) })
 }
 
@@ -38,12 +39,13 @@ pub unsafe fn bytes<'a>(data: *const c_char, len: usize) -> Result<&'a [u8]> {
 /// InvalidArgument if the pointer is null or the text is not UTF-8.
 ///
 /// # Safety
-/// `text` is null, or points to a string that ends with NUL and does not change during the call.
+/// `text` is null, or points to a string that ends with NUL and does not change during the call. The caller uses the result only
+/// during the call.
 pub unsafe fn text<'a>(text: *const c_char) -> Result<&'a str> {
     if text.is_null() {
         return Err(Error::invalid_argument("a null pointer was given for a string"));
     }
-    // SAFETY: `text` is not null and ends with NUL by the contract.
+    // SAFETY: `text` is not null, ends with NUL, does not change, and the result is used only during the call, by the contract.
     let text = unsafe { CStr::from_ptr(text) };
     text.to_str().map_err(|_| Error::invalid_argument(format!("the string {text:?} is not UTF-8")))
 }
@@ -59,7 +61,7 @@ pub unsafe fn path<'a>(path: *const c_char) -> Result<&'a Path> {
     if path.is_null() {
         return Err(Error::invalid_argument("a null pointer was given for a path"));
     }
-    // SAFETY: `path` is not null and ends with NUL by the contract.
+    // SAFETY: `path` is not null, ends with NUL, does not change, and the result is used only during the call, by the contract.
     let path = unsafe { CStr::from_ptr(path) };
     Ok(Path::new(OsStr::from_bytes(path.to_bytes())))
 }
@@ -71,14 +73,15 @@ pub unsafe fn path<'a>(path: *const c_char) -> Result<&'a Path> {
 /// space.
 ///
 /// # Safety
-/// `data` is null, or points to `count` initialized values that do not change during the call.
+/// `data` is null, or points to `count` initialized values that do not change during the call. The caller uses the result only during
+/// the call.
 pub unsafe fn array<'a, T>(data: *const T, count: usize) -> Result<&'a [T]> {
     if count == 0 {
         return Ok(&[]);
     }
     check_array(data, count)?;
-    // SAFETY: `data` is aligned, not null, and points to `count` initialized, unchanging values by the contract; the
-    // size is at most `isize::MAX`.
+    // SAFETY: `data` is aligned, not null, and points to `count` initialized, unchanging values by the contract, which
+    // ends the use of the result with the call; the size is at most `isize::MAX`.
     Ok(unsafe { std::slice::from_raw_parts(data, count) })
 }
 
@@ -88,14 +91,14 @@ pub unsafe fn array<'a, T>(data: *const T, count: usize) -> Result<&'a [T]> {
 /// The errors of [`array`].
 ///
 /// # Safety
-/// `data` is null, or points to `count` writable places that only this call uses.
+/// `data` is null, or points to `count` writable places that only this call uses. The caller uses the result only during the call.
 pub unsafe fn array_mut<'a, T>(data: *mut T, count: usize) -> Result<&'a mut [MaybeUninit<T>]> {
     if count == 0 {
         return Ok(&mut []);
     }
     check_array(data, count)?;
     // SAFETY: `data` is aligned, not null, and points to `count` places that only this call uses by the contract;
-    // `MaybeUninit` needs no initialized memory; the size is at most `isize::MAX`.
+    // the result is used only during the call; `MaybeUninit` needs no initialized memory; the size is at most `isize::MAX`.
     Ok(unsafe { std::slice::from_raw_parts_mut(data.cast(), count) })
 }
 
@@ -158,12 +161,12 @@ impl Slices<'_> {
     /// InvalidArgument for a null array or a null item of a length above 0.
     ///
     /// # Safety
-    /// Both arrays have `count` items. Each pointer points to as many readable bytes as its length says. Nothing changes
-    /// during the call.
+    /// Both arrays have `count` items. Each pointer points to as many initialized bytes as its length says. Nothing changes
+    /// during the call, and the caller uses the result only during the call.
     pub unsafe fn new(count: usize, data: *const *const c_char, lens: *const usize) -> Result<Self> {
         // SAFETY: both arrays have `count` unchanging items by the contract.
         let (data, lens) = unsafe { (array(data, count)?, array(lens, count)?) };
-        // SAFETY: each pointer has as many readable bytes as its length says, by the contract.
+        // SAFETY: each pointer has as many initialized, unchanging bytes as its length says, by the contract.
         let slices = data.iter().zip(lens).map(|(&data, &len)| unsafe { bytes(data, len) });
         Ok(Slices { items: slices.collect::<Result<_>>()? })
     }
@@ -185,7 +188,7 @@ impl Keys<'_> {
     /// # Safety
     /// As for [`Slices::new`].
     pub unsafe fn new(count: usize, data: *const *const c_char, lens: *const usize) -> Self {
-        // SAFETY: the contract is the same.
+        // SAFETY: the contract of this function has each obligation of the called function.
         Keys { count, slices: unsafe { Slices::new(count, data, lens) } }
     }
 }

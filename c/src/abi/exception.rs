@@ -112,7 +112,8 @@ mod frame {
     /// # Safety
     /// `slot` points to a live `Slot<F, R>` whose call was not taken, and nothing else uses the slot.
     unsafe extern "C-unwind" fn run<F: FnOnce() -> R, R>(slot: *mut c_void) {
-        // SAFETY: by the contract.
+        // SAFETY: by the contract, `slot` points to a live, aligned, initialized `Slot<F, R>`, and `enter` uses the slot again only
+        // after this function returns.
         let slot = unsafe { &mut *slot.cast::<Slot<F, R>>() };
         // SAFETY: the call was not taken before, and nothing takes the call afterwards.
         let call = unsafe { ManuallyDrop::take(&mut slot.call) };
@@ -159,7 +160,7 @@ mod frame {
     unsafe fn catch_functions(exception: *mut c_void) -> Option<(Begin, End)> {
         // SAFETY: after its class, an exception has the pointer of its function for deletions.
         let delete = unsafe { exception.cast::<*const c_void>().add(1).read() };
-        // SAFETY: both names end with NUL.
+        // SAFETY: both names are literals that end with NUL. `dlsym` may be called on each thread.
         let [begin, end] = [c"__cxa_begin_catch", c"__cxa_end_catch"]
             .map(|name| unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) });
         if begin.is_null() || end.is_null() || library_of(begin)? != library_of(delete)? {

@@ -111,7 +111,7 @@ pub(crate) fn text_of(function: &str, error: &Error) -> String {
 /// # Safety
 /// `errptr` is null, or points to a null pointer, or points to a string that `malloc` allocated.
 pub unsafe fn report(errptr: *mut *mut c_char, error: &Error) {
-    // SAFETY: the contract is the same.
+    // SAFETY: the contract of this function has each obligation of the called function.
     unsafe { report_text(errptr, &status_text(error)) };
 }
 

@@ -116,7 +116,8 @@ macro_rules! c_fn {
         [$x:ident: bytes, $($rest:tt)*]) => {
         $crate::abi::macros::c_fn! {
             $m $name $ret $body [$($c)* $x: *const std::ffi::c_char, len: usize,]
-            // SAFETY: the header requires `len` readable bytes.
+            // SAFETY: rule 11 of the header: `len` initialized bytes. No thread changes the bytes during the call. The slice is used only until
+            // the call returns.
             [$($let)* let $x: &[u8] = unsafe { $crate::abi::arguments::bytes($x, len)? };]
             [$err] $mode [$($rest)*]
         }
@@ -125,7 +126,8 @@ macro_rules! c_fn {
         [$x:ident: mbytes, $($rest:tt)*]) => {
         $crate::abi::macros::c_fn! {
             $m $name $ret $body [$($c)* $x: *mut std::ffi::c_char, len: usize,]
-            // SAFETY: the header requires `len` readable bytes.
+            // SAFETY: rule 11 of the header: `len` initialized bytes. No thread changes the bytes during the call. The slice is used only until
+            // the call returns.
             [$($let)* let $x: &[u8] = unsafe { $crate::abi::arguments::bytes($x, len)? };]
             [$err] $mode [$($rest)*]
         }
@@ -136,7 +138,7 @@ macro_rules! c_fn {
             $m $name $ret $body [$($c)* $x: *const std::ffi::c_char, len: usize,]
             [$($let)* let $x: Option<&[u8]> = match $x.is_null() {
                 true => None,
-                // SAFETY: the header requires `len` readable bytes of a pointer that is not null.
+                // SAFETY: the pointer is not null. Rule 11 of the header: `len` initialized bytes that no thread changes during the call.
                 false => Some(unsafe { $crate::abi::arguments::bytes($x, len)? }),
             };]
             [$err] $mode [$($rest)*]
@@ -146,7 +148,7 @@ macro_rules! c_fn {
         [$x:ident: text, $($rest:tt)*]) => {
         $crate::abi::macros::c_fn! {
             $m $name $ret $body [$($c)* $x: *const std::ffi::c_char,]
-            // SAFETY: the header requires a string that ends with NUL.
+            // SAFETY: rule 11 of the header: null, or a string with a NUL at its end. No thread changes the string during the call.
             [$($let)* let $x: &str = unsafe { $crate::abi::arguments::text($x)? };]
             [$err] $mode [$($rest)*]
         }
@@ -155,7 +157,7 @@ macro_rules! c_fn {
         [$x:ident: path, $($rest:tt)*]) => {
         $crate::abi::macros::c_fn! {
             $m $name $ret $body [$($c)* $x: *const std::ffi::c_char,]
-            // SAFETY: the header requires a string that ends with NUL.
+            // SAFETY: rule 11 of the header: null, or a string with a NUL at its end. No thread changes the string during the call.
             [$($let)* let $x: &std::path::Path = unsafe { $crate::abi::arguments::path($x)? };]
             [$err] $mode [$($rest)*]
         }
@@ -178,7 +180,8 @@ macro_rules! c_fn {
         $crate::abi::macros::c_fn! {
             $m $name $ret $body
             [$($c)* count: usize, $x: *const *const std::ffi::c_char, lens: *const usize,]
-            // SAFETY: the header requires `count` pointers and `count` lengths of readable bytes.
+            // SAFETY: rule 11 of the header: `count` initialized pointers and lengths, and each pointer has as many initialized bytes as its length
+            // says. No thread changes them during the call.
             [$($let)* let $x = unsafe { $crate::abi::Slices::new(count, $x, lens)? };]
             [$err] $mode [$($rest)*]
         }
@@ -188,7 +191,8 @@ macro_rules! c_fn {
         $crate::abi::macros::c_fn! {
             $m $name $ret $body
             [$($c)* count: usize, $x: *const *const std::ffi::c_char, lens: *const usize,]
-            // SAFETY: the header requires `count` pointers and `count` lengths of readable bytes.
+            // SAFETY: rule 11 of the header: `count` initialized pointers and lengths, and each pointer has as many initialized bytes as its length
+            // says. No thread changes them during the call.
             [$($let)* let $x = unsafe { $crate::abi::Keys::new(count, $x, lens) };]
             [$err] $mode [$($rest)*]
         }
@@ -200,7 +204,8 @@ macro_rules! c_fn {
             [$($c)* count: i32, $x: *const *const std::ffi::c_char, lens: *const usize,]
             [$($let)*
                 let count = $crate::abi::arguments::count(count)?;
-                // SAFETY: the header requires `count` pointers and `count` lengths of readable bytes.
+                // SAFETY: rule 11 of the header: `count` initialized pointers and lengths, and each pointer has as many initialized bytes as its length
+                // says. No thread changes them during the call.
                 let $x = unsafe { $crate::abi::Slices::new(count, $x, lens)? };]
             [$err] $mode [$($rest)*]
         }
@@ -214,7 +219,8 @@ macro_rules! c_fn {
                 limits: *const *const std::ffi::c_char, limit_lens: *const usize,]
             [$($let)*
                 let count = $crate::abi::arguments::count(count)?;
-                // SAFETY: the header requires four arrays of `count` items; lengths are of readable bytes.
+                // SAFETY: rule 11 of the header: four arrays of `count` initialized items, and each pointer has as many initialized bytes as
+                // its length says. No thread changes them during the call.
                 let $x = unsafe {
                     $crate::abi::Ranges {
                         starts: $crate::abi::Slices::new(count, starts, start_lens)?,
@@ -263,7 +269,8 @@ macro_rules! c_type {
 /// The value that the body gets for a parameter that is declared with two words.
 macro_rules! c_value {
     (shared $t:ident $x:ident $function:ident) => {{
-        // SAFETY: the header requires null, or a live handle that no other thread changes.
+        // SAFETY: null, or a live handle (rule 1 of the header). The library made the handle, so the handle is aligned and initialized. No
+        // other thread changes or destroys the handle during the call (rule 6).
         let reference: Option<&$t> = unsafe { $x.as_ref() };
         reference.ok_or_else(|| $crate::abi::guard::null_argument($function, stringify!($x)))?
     }};
@@ -277,17 +284,20 @@ macro_rules! c_value {
         $crate::abi::macros::c_value!(shared $t $x $function)
     };
     (exclusive $t:ident $x:ident $function:ident) => {{
-        // SAFETY: the header requires null, or a live handle that no other thread uses.
+        // SAFETY: null, or a live handle. The library made the handle, so the handle is aligned and initialized. No other argument is
+        // the same handle (rule 1 of the header), and no other thread uses the handle during the call (rule 6).
         let reference: Option<&mut $t> = unsafe { $x.as_mut() };
         reference.ok_or_else(|| $crate::abi::guard::null_argument($function, stringify!($x)))?
     }};
     (cmut $t:ident $x:ident $function:ident) => {{
-        // SAFETY: the header requires null, or a live handle that no other thread uses.
+        // SAFETY: null, or a live handle. The library made the handle, so the handle is aligned and initialized. No other argument is
+        // the same handle (rule 1 of the header), and no other thread uses the handle during the call (rule 6).
         let reference: Option<&mut $t> = unsafe { $x.cast_mut().as_mut() };
         reference.ok_or_else(|| $crate::abi::guard::null_argument($function, stringify!($x)))?
     }};
     (maybe $t:ident $x:ident $function:ident) => {{
-        // SAFETY: the header requires null, or a live handle that no other thread changes.
+        // SAFETY: null, or a live handle (rule 1 of the header). The library made the handle, so the handle is aligned and initialized. No
+        // other thread changes or destroys the handle during the call (rule 6).
         let reference: Option<&$t> = unsafe { $x.as_ref() };
         reference
     }};
@@ -308,7 +318,7 @@ macro_rules! c_value {
         handle
     }};
     (out $t:ident $x:ident $function:ident) => {
-        // SAFETY: the header requires null, or a writable place that only this call uses.
+        // SAFETY: rule 11 of the header: null, or an aligned, writable place, live until the call returns. Only this call uses the place.
         unsafe { $crate::abi::Out::new($x) }
     };
     (call $t:ident $x:ident $function:ident) => {
@@ -376,7 +386,7 @@ macro_rules! setter {
                     }
                     Ok(())
                 };
-                // SAFETY: a null error place is allowed.
+                // SAFETY: the error place is null, which the contract of `guard` allows: it writes no error.
                 unsafe { $crate::abi::guard::<()>(FUNCTION, $crate::abi::Report::default(), body) }
             }
         };
@@ -401,7 +411,7 @@ macro_rules! getter {
                         None => $crate::abi::Place::<$crate::abi::macros::word!($get)>::load(&$place),
                     })
                 };
-                // SAFETY: a null error place is allowed.
+                // SAFETY: the error place is null, which the contract of `guard` allows: it writes no error.
                 unsafe { $crate::abi::guard(FUNCTION, $crate::abi::Report::default(), body) }
             }
         };
@@ -513,7 +523,7 @@ macro_rules! facts {
                         let $o = $crate::abi::macros::c_value!(shared $t handle FUNCTION);
                         Ok($value)
                     };
-                    // SAFETY: a null error place is allowed.
+                    // SAFETY: the error place is null, which the contract of `guard` allows: it writes no error.
                     unsafe { $crate::abi::guard::<$ret>(FUNCTION, $crate::abi::Report::default(), body) }
                 }
             };
@@ -537,7 +547,7 @@ macro_rules! byte_facts {
                         len.set(bytes.len());
                         Ok($crate::abi::Text::bytes(bytes))
                     };
-                    // SAFETY: a null error place is allowed.
+                    // SAFETY: the error place is null, which the contract of `guard` allows: it writes no error.
                     unsafe { $crate::abi::guard::<$crate::abi::Text>(FUNCTION, $crate::abi::Report::default(), body) }
                 }
             };

@@ -71,7 +71,8 @@ c_api! {
     ) -> *mut *mut rocksdb_column_family_handle_t {
         lencfs.set(0);
         let count = arguments::count(num_column_families)?;
-        // SAFETY: the header requires `num_column_families` names.
+        // SAFETY: rule 11 of the header: an aligned array of `num_column_families` strings that end with NUL. No thread changes them during the
+        // call.
         let names = unsafe { names(column_family_names, count)? };
         let mut created = Vec::new();
         let outcome = create_families(db, column_family_options, &names, &mut created);
@@ -122,7 +123,7 @@ c_api! {
     fn rocksdb_set_options(
         db: at rocksdb_t, count: i32, keys: raw(*const *const c_char), values: raw(*const *const c_char), err
     ) {
-        // SAFETY: the header requires two arrays of `count` strings.
+        // SAFETY: rule 11 of the header: two aligned arrays of `count` strings that end with NUL. No thread changes them during the call.
         let changes = unsafe { pairs(count, keys, values)? };
         not_empty(&changes)?;
         db.db()?.set_options(&*db.default_family()?, &borrowed(&changes))
@@ -133,7 +134,7 @@ c_api! {
         db: at rocksdb_t, handle: at rocksdb_column_family_handle_t, count: i32, keys: raw(*const *const c_char),
         values: raw(*const *const c_char), err
     ) {
-        // SAFETY: the header requires two arrays of `count` strings.
+        // SAFETY: rule 11 of the header: two aligned arrays of `count` strings that end with NUL. No thread changes them during the call.
         let changes = unsafe { pairs(count, keys, values)? };
         not_empty(&changes)?;
         db.db()?.set_options(&*db.family(handle)?, &borrowed(&changes))
@@ -143,7 +144,7 @@ c_api! {
     fn rocksdb_set_db_options(
         db: at rocksdb_t, count: i32, keys: raw(*const *const c_char), values: raw(*const *const c_char), err
     ) {
-        // SAFETY: the header requires two arrays of `count` strings.
+        // SAFETY: rule 11 of the header: two aligned arrays of `count` strings that end with NUL. No thread changes them during the call.
         let changes = unsafe { pairs(count, keys, values)? };
         not_empty(&changes)?;
         db.db()?.set_db_options(&borrowed(&changes))

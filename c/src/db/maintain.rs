@@ -52,7 +52,8 @@ impl Files<'_> {
             .map_err(|_| Error::invalid_argument("Output level cannot be negative."))?;
         let path_id = u32::try_from(self.output_path_id).ok();
         let done = db.db()?.compact_files_reported(self.family, &numbers, level, path_id, &options)?;
-        // SAFETY: the header requires null or a live handle that no other thread uses.
+        // SAFETY: null, or a live handle. The library made the handle, so the handle is aligned and initialized. No other argument is
+        // the same handle (rule 1 of the header), and no other thread uses the handle during the call (rule 6).
         if let (Some(info), Some(report)) = (unsafe { info.as_mut() }, &done.report) {
             *info = compaction_finished(report, Vec::new());
             info.compressions.1 = u32::from(self.family.options().blob_compression_type.number());
@@ -115,7 +116,8 @@ c_api! {
         column_family: raw(*mut *mut rocksdb_column_family_handle_t), num_column_families: i32, err
     ) {
         options.rejected().check()?;
-        // SAFETY: the header requires `num_column_families` handles.
+        // SAFETY: rule 11 of the header: an aligned array of `num_column_families` live handles. No thread changes the array or destroys a handle
+        // during the call.
         let families = unsafe { families(db, column_family, num_column_families)? };
         db.db()?.flush(&families, &options.options)
     }

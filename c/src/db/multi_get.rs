@@ -244,7 +244,7 @@ c_api! {
             get_keys(db, db.default_family(), &keys_list.slices?.items, options)
         };
         let places = Places { function: FUNCTION, values: values_list, lens: values_list_sizes, errors: errs };
-        // SAFETY: the header requires a place for each key in each array.
+        // SAFETY: rule 11 of the header: each array is aligned, and each key has a writable place. Only this call uses the places.
         unsafe { places.write(count, read())? };
     }
 
@@ -257,12 +257,13 @@ c_api! {
         let count = keys_list.count;
         let read = || {
             let (db, options) = (needed(FUNCTION, "db", db)?, needed(FUNCTION, "options", options)?);
-            // SAFETY: the header requires a handle for each key.
+            // SAFETY: rule 11 of the header: an aligned array with a live handle for each key. No thread changes the array or destroys a handle
+            // during the call.
             let families = unsafe { families(db, column_families, count)? };
             get_families(db, &families, &keys_list.slices?.items, &*options.get()?)
         };
         let places = Places { function: FUNCTION, values: values_list, lens: values_list_sizes, errors: errs };
-        // SAFETY: the header requires a place for each key in each array.
+        // SAFETY: rule 11 of the header: each array is aligned, and each key has a writable place. Only this call uses the places.
         unsafe { places.write(count, read())? };
     }
 
@@ -282,7 +283,7 @@ c_api! {
         };
         let places = Places { function: FUNCTION, values: values_list, lens: values_list_sizes, errors: errs };
         let timestamps = (timestamp_list, timestamp_list_sizes);
-        // SAFETY: the header requires a place for each key in each array.
+        // SAFETY: rule 11 of the header: each array is aligned, and each key has a writable place. Only this call uses the places.
         unsafe { multi_get_with_ts(count, read, (&places, timestamps))? };
     }
 
@@ -296,13 +297,14 @@ c_api! {
         let count = keys_list.count;
         let read = || {
             let (db, options) = (needed(FUNCTION, "db", db)?, needed(FUNCTION, "options", options)?);
-            // SAFETY: the header requires a handle for each key.
+            // SAFETY: rule 11 of the header: an aligned array with a live handle for each key. No thread changes the array or destroys a handle
+            // during the call.
             let families = unsafe { families(db, column_families, count)? };
             get_families_with_ts(db, &families, &keys_list.slices?.items, &*options.get()?)
         };
         let places = Places { function: FUNCTION, values: values_list, lens: values_list_sizes, errors: errs };
         let timestamps = (timestamps_list, timestamps_list_sizes);
-        // SAFETY: the header requires a place for each key in each array.
+        // SAFETY: rule 11 of the header: each array is aligned, and each key has a writable place. Only this call uses the places.
         unsafe { multi_get_with_ts(count, read, (&places, timestamps))? };
     }
 
@@ -321,7 +323,7 @@ c_api! {
             let family = needed(FUNCTION, "column_family", column_family)?;
             get_keys(db, db.family(family), &keys_list.slices?.items, options)
         };
-        // SAFETY: the header requires a place for each key in each array.
+        // SAFETY: rule 11 of the header: each array is aligned, and each key has a writable place. Only this call uses the places.
         unsafe { write_pinned(FUNCTION, count, read(), values, errs)? };
     }
 
@@ -335,11 +337,12 @@ c_api! {
         let read = || {
             let (db, options) = (needed(FUNCTION, "db", db)?, needed(FUNCTION, "options", options)?);
             let family = needed(FUNCTION, "column_family", column_family)?;
-            // SAFETY: the header requires `num_keys` slices of readable bytes.
+            // SAFETY: rule 11 of the header: an aligned array of `num_keys` slices, each with as many initialized bytes as its length says. No thread
+            // changes them during the call.
             let keys = unsafe { slices(keys_list, num_keys)? };
             get_keys(db, db.family(family), &keys.items, options)
         };
-        // SAFETY: the header requires a place for each key in each array.
+        // SAFETY: rule 11 of the header: each array is aligned, and each key has a writable place. Only this call uses the places.
         unsafe { write_pinned(FUNCTION, num_keys, read(), values, errs)? };
     }
 }

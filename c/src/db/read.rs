@@ -138,7 +138,7 @@ c_api! {
     ) -> Option<Buffer> {
         vallen.set(0);
         tslen.set(0);
-        // SAFETY: the header requires null or a writable place.
+        // SAFETY: rule 11 of the header: null, or an aligned, writable place that only this call uses.
         let ts = unsafe { Out::new(ts) };
         let found = get_with_ts(db, &*db.default_family()?, key, &*options.get()?)?;
         Ok(copied_with_ts(found, &vallen, &ts, &tslen))
@@ -150,7 +150,7 @@ c_api! {
     ) -> Option<Buffer> {
         vallen.set(0);
         tslen.set(0);
-        // SAFETY: the header requires null or a writable place.
+        // SAFETY: rule 11 of the header: null, or an aligned, writable place that only this call uses.
         let ts = unsafe { Out::new(ts) };
         let found = get_with_ts(db, &*db.family(column_family)?, key, &*options.get()?)?;
         Ok(copied_with_ts(found, &vallen, &ts, &tslen))
@@ -220,7 +220,7 @@ c_api! {
         found.set(0);
         let open = db.get()?;
         let value = open.get(&open.default, key, &*options.get()?)?;
-        // SAFETY: the header requires `buffer_size` writable bytes.
+        // SAFETY: rule 11 of the header: `buffer_size` writable bytes that only this call uses.
         unsafe { copied_into(value, (buffer, buffer_size), &vallen, &found) }
     }
 
@@ -231,7 +231,7 @@ c_api! {
         vallen.set(0);
         found.set(0);
         let value = db.get()?.get(&*db.family(column_family)?, key, &*options.get()?)?;
-        // SAFETY: the header requires `buffer_size` writable bytes.
+        // SAFETY: rule 11 of the header: `buffer_size` writable bytes that only this call uses.
         unsafe { copied_into(value, (buffer, buffer_size), &vallen, &found) }
     }
 
@@ -241,7 +241,7 @@ c_api! {
         db: at rocksdb_t, options: in rocksdb_readoptions_t, key: bytes, value: raw(*mut *mut c_char),
         val_len: out usize, timestamp: bytes, value_found: out u8
     ) -> Flag {
-        // SAFETY: the header requires null or a writable place.
+        // SAFETY: rule 11 of the header: null, or an aligned, writable place that only this call uses.
         let value = unsafe { Out::new(value) };
         may_exist(db, &*db.default_family()?, options, (key, timestamp), (&value, &val_len, &value_found))?
     }
@@ -250,7 +250,7 @@ c_api! {
         db: at rocksdb_t, options: in rocksdb_readoptions_t, column_family: at rocksdb_column_family_handle_t,
         key: bytes, value: raw(*mut *mut c_char), val_len: out usize, timestamp: bytes, value_found: out u8
     ) -> Flag {
-        // SAFETY: the header requires null or a writable place.
+        // SAFETY: rule 11 of the header: null, or an aligned, writable place that only this call uses.
         let value = unsafe { Out::new(value) };
         may_exist(db, &*db.family(column_family)?, options, (key, timestamp), (&value, &val_len, &value_found))?
     }

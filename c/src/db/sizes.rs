@@ -84,7 +84,7 @@ c_api! {
     /// Estimates the size of each range in SST files, in bytes. `sizes` has a place for each range.
     fn rocksdb_approximate_sizes(db: at rocksdb_t, ranges: ranges, sizes: raw(*mut u64), err) {
         let options = SizeApproximationOptions::default();
-        // SAFETY: the header requires a place for each range.
+        // SAFETY: rule 11 of the header: an aligned array with a writable place for each range. Only this call uses the places.
         unsafe { approximate_sizes(db, &*db.default_family()?, &options, &ranges, sizes) }
     }
 
@@ -92,7 +92,7 @@ c_api! {
         db: at rocksdb_t, column_family: at rocksdb_column_family_handle_t, ranges: ranges, sizes: raw(*mut u64), err
     ) {
         let options = SizeApproximationOptions::default();
-        // SAFETY: the header requires a place for each range.
+        // SAFETY: rule 11 of the header: an aligned array with a writable place for each range. Only this call uses the places.
         unsafe { approximate_sizes(db, &*db.family(column_family)?, &options, &ranges, sizes) }
     }
 
@@ -102,7 +102,7 @@ c_api! {
         sizes: raw(*mut u64), err
     ) {
         let options = options_of(include_flags);
-        // SAFETY: the header requires a place for each range.
+        // SAFETY: rule 11 of the header: an aligned array with a writable place for each range. Only this call uses the places.
         unsafe { approximate_sizes(db, &*db.family(column_family)?, &options, &ranges, sizes) }
     }
 
@@ -110,7 +110,7 @@ c_api! {
     fn rocksdb_approximate_sizes_with_options(
         db: at rocksdb_t, options: inmaybe rocksdb_size_approximation_options_t, ranges: ranges, sizes: raw(*mut u64), err
     ) {
-        // SAFETY: the header requires a place for each range.
+        // SAFETY: rule 11 of the header: an aligned array with a writable place for each range. Only this call uses the places.
         unsafe { approximate_sizes(db, &*db.default_family()?, &given(options), &ranges, sizes) }
     }
 
@@ -118,7 +118,7 @@ c_api! {
         db: at rocksdb_t, column_family: at rocksdb_column_family_handle_t,
         options: inmaybe rocksdb_size_approximation_options_t, ranges: ranges, sizes: raw(*mut u64), err
     ) {
-        // SAFETY: the header requires a place for each range.
+        // SAFETY: rule 11 of the header: an aligned array with a writable place for each range. Only this call uses the places.
         unsafe { approximate_sizes(db, &*db.family(column_family)?, &given(options), &ranges, sizes) }
     }
 

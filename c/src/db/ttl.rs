@@ -166,7 +166,7 @@ c_api! {
         column_family_options: raw(*const *const rocksdb_options_t),
         column_family_handles: raw(*mut *mut rocksdb_column_family_handle_t), ttls: raw(*const i32), err
     ) -> Owned<rocksdb_t> {
-        // SAFETY: the header requires arrays of `num_column_families` items.
+        // SAFETY: rule 11 of the header: aligned arrays of `num_column_families` initialized items that no thread changes during the call.
         let (request, ttls) = unsafe {
             let count = arguments::count(num_column_families)?;
             let request =

@@ -160,7 +160,8 @@ c_api! {
     fn rocksdb_options_set_db_paths(
         options: mut rocksdb_options_t, path_values: raw(*mut *const rocksdb_dbpath_t), num_paths: usize
     ) {
-        // SAFETY: the header requires `num_paths` handles.
+        // SAFETY: rule 11 of the header: an aligned array of `num_paths` live handles. No thread changes the array or destroys a handle during
+        // the call.
         options.db.db_paths = unsafe { paths(path_values, num_paths)? };
     }
 
@@ -168,7 +169,8 @@ c_api! {
     fn rocksdb_options_set_cf_paths(
         options: mut rocksdb_options_t, path_values: raw(*mut *const rocksdb_dbpath_t), num_paths: usize
     ) {
-        // SAFETY: the header requires `num_paths` handles.
+        // SAFETY: rule 11 of the header: an aligned array of `num_paths` live handles. No thread changes the array or destroys a handle during
+        // the call.
         options.family.cf_paths = unsafe { paths(path_values, num_paths)? };
     }
 

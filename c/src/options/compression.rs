@@ -50,7 +50,7 @@ c_api! {
     fn rocksdb_options_set_compression_per_level(
         options: mut rocksdb_options_t, level_values: raw(*const i32), num_levels: usize
     ) {
-        // SAFETY: the header requires `num_levels` readable numbers.
+        // SAFETY: rule 11 of the header: an aligned array of `num_levels` initialized numbers that no thread changes during the call.
         let values = unsafe { arguments::array(level_values, num_levels)? };
         let mut levels = vec![CompressionType::NONE; values.len()];
         options.rejected_mut().remove("compression_per_level");
@@ -76,7 +76,7 @@ c_api! {
     fn rocksdb_options_set_max_bytes_for_level_multiplier_additional(
         options: mut rocksdb_options_t, level_values: raw(*mut i32), num_levels: usize
     ) {
-        // SAFETY: the header requires `num_levels` readable numbers.
+        // SAFETY: rule 11 of the header: an aligned array of `num_levels` initialized numbers that no thread changes during the call.
         let values = unsafe { arguments::array(level_values.cast_const(), num_levels)? };
         options.family.max_bytes_for_level_multiplier_additional = values.to_vec();
     }

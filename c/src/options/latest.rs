@@ -29,7 +29,7 @@ c_api! {
         column_family_names: raw(*mut *mut *mut c_char),
         column_family_options: raw(*mut *mut *mut rocksdb_options_t), err
     ) {
-        // SAFETY: the header requires null or writable places.
+        // SAFETY: rule 11 of the header: null, or aligned, writable places that only this call uses.
         let (db_place, names, options) = unsafe {
             (Out::new(db_options), Out::new(column_family_names), Out::new(column_family_options))
         };

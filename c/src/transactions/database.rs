@@ -67,7 +67,7 @@ c_api! {
         column_family_options: raw(*const *const rocksdb_options_t),
         column_family_handles: raw(*mut *mut rocksdb_column_family_handle_t), err
     ) -> Owned<rocksdb_transactiondb_t> {
-        // SAFETY: the header requires arrays of `num_column_families` items.
+        // SAFETY: rule 11 of the header: aligned arrays of `num_column_families` initialized items that no thread changes during the call.
         let families = unsafe {
             Families::new(num_column_families, column_family_names, column_family_options, column_family_handles)?
         };
@@ -202,7 +202,7 @@ c_api! {
             get_keys(db, db.default_family(), &keys_list.slices?.items, options)
         };
         let places = Places { function: FUNCTION, values: values_list, lens: values_list_sizes, errors: errs };
-        // SAFETY: the header requires a place for each key in each array.
+        // SAFETY: rule 11 of the header: each array is aligned, and each key has a writable place. Only this call uses the places.
         unsafe { places.write(count, read())? };
     }
 
@@ -215,12 +215,13 @@ c_api! {
         let count = keys_list.count;
         let read = || {
             let (db, options) = (&needed(FUNCTION, "txn_db", txn_db)?.base, needed(FUNCTION, "options", options)?);
-            // SAFETY: the header requires a handle for each key.
+            // SAFETY: rule 11 of the header: an aligned array with a live handle for each key. No thread changes the array or destroys a handle
+            // during the call.
             let families = unsafe { families_of(db, column_families, count)? };
             get_families(db, &families, &keys_list.slices?.items, &*options.get()?)
         };
         let places = Places { function: FUNCTION, values: values_list, lens: values_list_sizes, errors: errs };
-        // SAFETY: the header requires a place for each key in each array.
+        // SAFETY: rule 11 of the header: each array is aligned, and each key has a writable place. Only this call uses the places.
         unsafe { places.write(count, read())? };
     }
 
@@ -302,7 +303,8 @@ c_api! {
     ) {
         options.rejected().check()?;
         let count = arguments::count(num_column_families)?;
-        // SAFETY: the header requires `num_column_families` handles.
+        // SAFETY: rule 11 of the header: an aligned array of `num_column_families` live handles. No thread changes the array or destroys a handle
+        // during the call.
         let families = unsafe { families_of(&txn_db.base, column_families.cast_const().cast(), count)? };
         txn_db.engine()?.flush(&families, &options.options)
     }

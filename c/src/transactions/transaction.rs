@@ -39,7 +39,7 @@ impl rocksdb_transaction_t {
     /// # Safety
     /// `old` is null or a live transaction that no other thread uses.
     pub(super) unsafe fn replace(self, old: *mut rocksdb_transaction_t) -> *mut rocksdb_transaction_t {
-        // SAFETY: the contract of this function.
+        // SAFETY: the contract of this function has each obligation of the called function.
         match unsafe { old.as_mut() } {
             None => Box::into_raw(Box::new(self)),
             Some(place) => {
@@ -295,7 +295,7 @@ c_api! {
             Ok(txn.txn.multi_get_in(&txn.default, &keys.items, read))
         };
         let places = Places { function: FUNCTION, values: values_list, lens: values_list_sizes, errors: errs };
-        // SAFETY: the header requires a place for each key in each array.
+        // SAFETY: rule 11 of the header: each array is aligned, and each key has a writable place. Only this call uses the places.
         unsafe { places.write(count, read())? };
     }
 
@@ -313,7 +313,7 @@ c_api! {
             txn.txn.multi_get_for_update_in(&txn.default, &keys.items, read)
         };
         let places = Places { function: FUNCTION, values: values_list, lens: values_list_sizes, errors: errs };
-        // SAFETY: the header requires a place for each key in each array.
+        // SAFETY: rule 11 of the header: each array is aligned, and each key has a writable place. Only this call uses the places.
         unsafe { places.write(count, read())? };
     }
 
@@ -328,13 +328,14 @@ c_api! {
         let read = || {
             let (txn, options) = (needed(FUNCTION, "txn", txn)?, needed(FUNCTION, "options", options)?);
             let (keys, read) = (keys_list.slices?, &*options.get()?);
-            // SAFETY: the header requires a handle for each key.
+            // SAFETY: rule 11 of the header: an aligned array with a live handle for each key. No thread changes the array or destroys a handle
+            // during the call.
             let families = unsafe { families(column_families, count)? };
             let pairs: Vec<_> = families.iter().zip(&keys.items).map(|(family, key)| (family, *key)).collect();
             Ok(txn.txn.multi_get_families(&pairs, read))
         };
         let places = Places { function: FUNCTION, values: values_list, lens: values_list_sizes, errors: errs };
-        // SAFETY: the header requires a place for each key in each array.
+        // SAFETY: rule 11 of the header: each array is aligned, and each key has a writable place. Only this call uses the places.
         unsafe { places.write(count, read())? };
     }
 
@@ -348,7 +349,8 @@ c_api! {
         let read = || {
             let (txn, options) = (needed(FUNCTION, "txn", txn)?, needed(FUNCTION, "options", options)?);
             let (keys, read) = (keys_list.slices?, &*options.get()?);
-            // SAFETY: the header requires a handle for each key.
+            // SAFETY: rule 11 of the header: an aligned array with a live handle for each key. No thread changes the array or destroys a handle
+            // during the call.
             let families = unsafe { families(column_families, count)? };
             let pairs: Vec<_> = families.iter().zip(&keys.items).map(|(family, key)| (family, *key)).collect();
             for (family, key) in &pairs {
@@ -357,7 +359,7 @@ c_api! {
             Ok(txn.txn.multi_get_families(&pairs, read))
         };
         let places = Places { function: FUNCTION, values: values_list, lens: values_list_sizes, errors: errs };
-        // SAFETY: the header requires a place for each key in each array.
+        // SAFETY: rule 11 of the header: each array is aligned, and each key has a writable place. Only this call uses the places.
         unsafe { places.write(count, read())? };
     }
 
