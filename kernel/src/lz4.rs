@@ -21,12 +21,16 @@ pub use encode::{Encoder, encoded_len_max};
 const MATCH_MIN: usize = 4;
 /// The number of bytes that a literal copy of the fast path reads and writes.
 const LITERALS: usize = 16;
-/// The largest number of bytes that a sequence of the fast path reads or writes: 14 literals, and a match of 18 bytes.
+/// The longest match of the fast path: the number 14 in the token.
+const SHORT: usize = 14 + MATCH_MIN;
+/// The largest number of bytes that a sequence of the fast path writes: 14 literals, and a match of 18 bytes.
 const FAST: usize = 32;
 /// The number of bytes of one copy of a long match.
 const WIDE: usize = 16;
 /// The number of bytes of one step of a long copy.
 const STEP: usize = 32;
+/// The room after a long copy that is copied in whole steps.
+const LONG: usize = 2 * STEP;
 
 /// Decodes `stream` into the front of `output`. Returns the length; `None` if the stream is damaged, or if `output` is too
 /// short.
@@ -34,21 +38,20 @@ pub fn decode(stream: &[u8], output: &mut [u8]) -> Option<usize> {
     let (mut at, mut end) = (0, 0);
     // The compiler would add a known 3 last. The place of the next token would then be known one step later.
     let token_and_offset = std::hint::black_box(3usize);
-    loop {
-        let (mut token, mut offset);
-        // A sequence of the inner loop reads at most `FAST` bytes, and writes at most `FAST` bytes. So this number of sequences needs no
-        // check of the ends. Sequences with short literals and a short match stay in the inner loop.
-        let mut sequences = (stream.len() - at).min(output.len() - end) / FAST;
-        loop {
-            if sequences > 0 {
-                sequences -= 1;
-                // SAFETY: `stream` has `FAST` bytes from `at` on.
-                token = usize::from(unsafe { *stream.as_ptr().add(at) });
-                if token < 0xf0 {
-                    let literals = token >> 4;
-                    // SAFETY: `stream` has `FAST` bytes from `at` on: the token, at most 14 literals and the offset are 17 of them, and the
-                    // copy reads 17. `output` has `FAST` bytes from `end` on. The slices do not overlap, because `output` is borrowed
-                    // mutably.
+    'rounds: loop {
+        // A sequence with short literals and a short match reads at most 17 bytes, and writes at most `FAST` bytes. So this number of
+        // such sequences needs no check of the ends: a number `n` above 0 takes at most `17 * n` of at least `32 * n - 15` bytes.
+        // No sequence is fast before the eighth byte, so that one comparison checks both ends of an offset.
+        let mut sequences = if end < 8 { 0 } else { (stream.len() - at + 15).min(output.len() - end) / FAST };
+        if sequences > 0 {
+            'fast: loop {
+                // SAFETY: `stream` has 17 bytes from `at` on.
+                let token = usize::from(unsafe { *stream.as_ptr().add(at) });
+                let mut literals = token >> 4;
+                let offset;
+                if literals < 15 {
+                    // SAFETY: `stream` has 17 bytes from `at` on: the token, at most 14 literals and the offset, and the copy reads 17.
+                    // `output` has `FAST` bytes from `end` on. The slices do not overlap, because `output` is borrowed mutably.
                     unsafe {
                         let from = stream.as_ptr().add(at + 1);
                         copy::<LITERALS>(from, output.as_mut_ptr().add(end));
@@ -57,39 +60,68 @@ pub fn decode(stream: &[u8], output: &mut [u8]) -> Option<usize> {
                     at = at + token_and_offset + literals;
                     end += literals;
                     let match_len = token & 15;
-                    if match_len == 15 || offset < 8 || offset > end {
-                        break;
+                    if match_len < 15 && offset.wrapping_sub(8) <= end - 8 {
+                        // SAFETY: `8 <= offset <= end`, because `end - 8` does not wrap. `output` has at least 18 bytes from `end` on:
+                        // `FAST` less at most 14 literals.
+                        unsafe { copy_short(output, end, offset) };
+                        end += match_len + MATCH_MIN;
+                        sequences -= 1;
+                        if sequences > 0 {
+                            continue 'fast;
+                        }
+                        continue 'rounds;
                     }
-                    // SAFETY: `output` has at least 18 bytes from `end` on: `FAST` less at most 14 literals. `from` is inside of
-                    // `output`, because `offset <= end`. Each copy of 8 bytes ends at its target at the latest, because
-                    // `offset >= 8`; the copy of 2 bytes too.
+                } else {
+                    let mut begin = at + 1;
+                    literals += more(stream, &mut begin)?;
+                    if literals + LONG > stream.len() - begin || literals + LONG > output.len() - end {
+                        break 'fast;
+                    }
+                    // SAFETY: the condition: both slices have `literals + LONG` bytes, so also the offset after the literals. They do not
+                    // overlap, because `output` is borrowed mutably.
                     unsafe {
-                        let to = output.as_mut_ptr().add(end);
-                        let from = to.sub(offset).cast_const();
-                        copy::<8>(from, to);
-                        copy::<8>(from.add(8), to.add(8));
-                        copy::<2>(from.add(16), to.add(16));
+                        let from = stream.as_ptr().add(begin);
+                        copy_long(from, output.as_mut_ptr().add(end), literals);
+                        offset = usize::from(u16::from_le_bytes(from.add(literals).cast::<[u8; 2]>().read()));
                     }
-                    end += match_len + MATCH_MIN;
-                    continue;
+                    at = begin + literals + 2;
+                    end += literals;
                 }
+                end += copy_checked(stream, &mut at, output, end, token & 15, offset)?;
+                continue 'rounds;
             }
-            token = usize::from(*stream.get(at)?);
-            at += 1;
-            copy_literals(stream, &mut at, output, &mut end, token >> 4)?;
-            if at == stream.len() {
-                return Some(end);
-            }
-            offset = usize::from(u16::from_le_bytes(*stream.get(at..)?.first_chunk()?));
-            at += 2;
-            break;
         }
+        let token = usize::from(*stream.get(at)?);
+        at += 1;
+        copy_literals(stream, &mut at, output, &mut end, token >> 4)?;
+        if at == stream.len() {
+            return Some(end);
+        }
+        let offset = usize::from(u16::from_le_bytes(*stream.get(at..)?.first_chunk()?));
+        at += 2;
         end += copy_checked(stream, &mut at, output, end, token & 15, offset)?;
     }
 }
 
-/// Copies the match of a sequence that left the fast path, after all checks. `match_len` is the number in the token; 15 means that
-/// further bytes state the number. Returns the length of the match.
+/// Copies a match of at most 18 bytes, with writes past its end.
+///
+/// # Safety
+/// `8 <= offset <= end`, and `output` has 18 bytes from `end` on.
+#[inline(always)]
+unsafe fn copy_short(output: &mut [u8], end: usize, offset: usize) {
+    // SAFETY: the contract: the 18 bytes are inside of `output`, and the source begins inside of `output`, because `offset <= end`. Each
+    // copy of 8 bytes ends at its target at the latest, because `offset >= 8`; the copy of 2 bytes too.
+    unsafe {
+        let to = output.as_mut_ptr().add(end);
+        let from = to.sub(offset).cast_const();
+        copy::<8>(from, to);
+        copy::<8>(from.add(8), to.add(8));
+        copy::<2>(from.add(16), to.add(16));
+    }
+}
+
+/// Copies a match after all checks. `match_len` is the number in the token; 15 means that further bytes state the number.
+/// Returns the length of the match.
 #[inline(always)]
 fn copy_checked(
     stream: &[u8],
@@ -99,50 +131,46 @@ fn copy_checked(
     match_len: usize,
     offset: usize,
 ) -> Option<usize> {
-    if offset == 0 || offset > end {
-        return None;
-    }
     let mut len = match_len + MATCH_MIN;
     if match_len == 15 {
-        len = len.checked_add(more(stream, at)?)?;
+        len += more(stream, at)?;
     }
     let room = output.len() - end;
-    if len > room {
+    if offset >= WIDE && offset <= end && len + LONG <= room {
+        // SAFETY: the condition: `output` has `len + LONG` bytes from `end` on, and the source begins inside of `output`. Each copy of
+        // `WIDE` bytes ends at its target at the latest, because `offset >= WIDE`.
+        unsafe {
+            let to = output.as_mut_ptr().add(end);
+            copy_long(to.sub(offset).cast_const(), to, len);
+        }
+    } else if offset == 0 || offset > end || len > room {
         return None;
-    }
-    if offset < WIDE || room - len < 2 * STEP {
-        copy_match(output, end, offset, len);
-    } else if match_len == 15 {
-        // SAFETY: the conditions: `WIDE <= offset <= end`, and `output` has two steps after the match. Most long matches have at
-        // most two steps, so the condition of a third step is seldom true.
-        unsafe { copy_wide::<2>(output, end, offset, len) };
+    } else if offset >= 8 && len <= SHORT && room >= SHORT {
+        // SAFETY: the conditions: `8 <= offset <= end`, and `output` has 18 bytes from `end` on.
+        unsafe { copy_short(output, end, offset) };
     } else {
-        // SAFETY: as above.
-        unsafe { copy_wide::<1>(output, end, offset, len) };
+        copy_match(output, end, offset, len);
     }
     Some(len)
 }
 
-/// Copies a match with writes past its end. The first `FIRST` steps have no condition.
+/// Copies `len` bytes in steps of `STEP` bytes, with writes past their end. `len` is not 0.
 ///
 /// # Safety
-/// `WIDE <= offset <= end`. `FIRST` is 1 or 2. `output` has `len` bytes and two steps from `end` on.
+/// `from` is valid for reads and `to` for writes of `len + STEP` bytes. Either the ranges do not overlap, or `from` is at least `WIDE`
+/// bytes before `to`.
 #[inline(always)]
-unsafe fn copy_wide<const FIRST: usize>(output: &mut [u8], end: usize, offset: usize, len: usize) {
-    // SAFETY: the contract: `output` has two steps from `end` on, and each later step begins inside of the match. Each copy reads
-    // bytes that begin `offset` bytes before its target, inside of `output`. It ends at the target at the latest: `offset >= WIDE`.
-    unsafe {
-        let to = output.as_mut_ptr().add(end);
-        let from = to.sub(offset).cast_const();
-        let step = |done: usize| {
+unsafe fn copy_long(from: *const u8, to: *mut u8, len: usize) {
+    let mut done = 0;
+    loop {
+        // SAFETY: the contract. `done` is below `len`, and each copy reads `WIDE` bytes that end at its target at the latest.
+        unsafe {
             copy::<WIDE>(from.add(done), to.add(done));
             copy::<WIDE>(from.add(done + WIDE), to.add(done + WIDE));
-        };
-        (0..FIRST).for_each(|at| step(at * STEP));
-        let mut done = FIRST * STEP;
-        while done < len {
-            step(done);
-            done += STEP;
+        }
+        done += STEP;
+        if done >= len {
+            return;
         }
     }
 }
@@ -158,12 +186,18 @@ fn copy_literals(
 ) -> Option<()> {
     let mut len = literals;
     if literals == 15 {
-        len = len.checked_add(more(stream, at)?)?;
+        len += more(stream, at)?;
     }
-    if len > stream.len() - *at || len > output.len() - *end {
+    let (from, to) = (&stream[*at..], &mut output[*end..]);
+    if len > from.len() || len > to.len() {
         return None;
     }
-    copy_steps(&stream[*at..], &mut output[*end..], len);
+    if len <= LITERALS && from.len() >= LITERALS && to.len() >= LITERALS {
+        // SAFETY: the condition. The slices do not overlap, because `to` is borrowed mutably.
+        unsafe { copy::<LITERALS>(from.as_ptr(), to.as_mut_ptr()) };
+    } else {
+        to[..len].copy_from_slice(&from[..len]);
+    }
     *at += len;
     *end += len;
     Some(())
@@ -181,22 +215,6 @@ fn more(stream: &[u8], at: &mut usize) -> Option<usize> {
         if byte < 255 {
             return Some(sum);
         }
-    }
-}
-
-/// Copies `len` bytes. Both slices have at least `len` bytes.
-#[inline(always)]
-fn copy_steps(from: &[u8], to: &mut [u8], len: usize) {
-    if from.len() - len < STEP || to.len() - len < STEP {
-        to[..len].copy_from_slice(&from[..len]);
-        return;
-    }
-    let mut done = 0;
-    while done < len {
-        // SAFETY: `done` is below `len`, and both slices have at least 32 bytes after `len`. The slices do not overlap,
-        // because `to` is borrowed mutably.
-        unsafe { copy::<STEP>(from.as_ptr().add(done), to.as_mut_ptr().add(done)) };
-        done += STEP;
     }
 }
 
