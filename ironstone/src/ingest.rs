@@ -3,11 +3,13 @@
 //! Not here: how the files are written (`sst_file`), placed and committed (`engine::ingest`).
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use base::Result;
 use engine::db::PreparedIngestion;
 use engine::ingest::{IngestRequest, ReplaceRange};
 use engine::options::{IngestExternalFileOptions, Temperature};
+pub use table::sst_file::PreparedFileInfo;
 
 use crate::{Db, Family};
 
@@ -35,6 +37,10 @@ pub struct IngestExternalFileArg {
     pub options: IngestExternalFileOptions,
     /// For each file its checksum and the name of the checksum function. Empty, the default: unknown.
     pub checksums: Vec<(Vec<u8>, String)>,
+    /// What [`SstFileWriter::finish`](crate::SstFileWriter::finish) or
+    /// [`Family::prepared_file_info_for_external_sst_ingestion`] says of each file. The ingestion then does not open the files. Empty,
+    /// the default: the ingestion opens and reads the files. Not allowed with `write_global_seqno`.
+    pub file_infos: Vec<Arc<PreparedFileInfo>>,
     /// The temperature of the files. Default: unknown.
     pub temperature: Temperature,
     /// Replaces all entries in the range by the files, in the same commit. Default: nothing is replaced. Requires
@@ -66,6 +72,7 @@ impl IngestExternalFileArg {
             files: files.into_iter().map(|file| file.as_ref().to_path_buf()).collect(),
             options: options.clone(),
             checksums: Vec::new(),
+            file_infos: Vec::new(),
             temperature: Temperature::Unknown,
             atomic_replace_range: None,
         }
@@ -79,6 +86,7 @@ impl From<IngestExternalFileArg> for IngestRequest {
             files: from.files,
             options: from.options,
             checksums: from.checksums,
+            infos: from.file_infos,
             temperature: from.temperature,
             replace: from.atomic_replace_range,
         }
@@ -188,6 +196,42 @@ impl Family {
     ) -> Result<()> {
         let arg = IngestExternalFileArg::new(self, files, options);
         self.db.ingest(vec![arg.into()])
+    }
+
+    /// Returns what an ingestion needs to know of a live SST file of the database: see
+    /// [`IngestExternalFileArg::file_infos`]. `path` is the path of the file as [`Family::live_files`] has it. Cost: the open of the
+    /// file, if the file is not open. RocksDB's `GetPreparedFileInfoForExternalSstIngestion`.
+    ///
+    /// # Errors
+    /// InvalidArgument if `path` is not the path of a live SST file of any column family. NotFound if no column family has a
+    /// file of this number. Errors of opening the file.
+    ///
+    /// ```
+    /// use ironstone::{Db, IngestExternalFileArg, IngestExternalFileOptions, Options};
+    ///
+    /// let options = Options::in_memory();
+    /// let from = Db::open("from", options.clone())?;
+    /// from.put(b"k", b"v")?;
+    /// from.flush()?;
+    /// let path = &from.live_files()[0].path;
+    /// let info = from.prepared_file_info_for_external_sst_ingestion(path)?;
+    ///
+    /// let to = Db::open("to", options)?;
+    /// let how = IngestExternalFileOptions {
+    ///     allow_db_generated_files: true,
+    ///     ..IngestExternalFileOptions::default()
+    /// };
+    /// let mut files = IngestExternalFileArg::new(&to, [path], &how);
+    /// files.file_infos = vec![info];
+    /// to.ingest_external_files_with(vec![files])?;
+    /// assert_eq!(to.get(b"k")?.as_deref(), Some(&b"v"[..]));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn prepared_file_info_for_external_sst_ingestion(
+        &self,
+        path: impl AsRef<Path>,
+    ) -> Result<Arc<PreparedFileInfo>> {
+        engine::db::prepared_file_info(&self.db, path.as_ref()).map(Arc::new)
     }
 }
 

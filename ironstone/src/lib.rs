@@ -109,7 +109,7 @@ pub use family::Family;
 pub use follower::Follower;
 pub use groups::{AttributeGroup, FamiliesIter};
 pub use holders::{DataAge, DiskShare, KeptFiles, KeptVersion, MemoryHolder, VersionReaders};
-pub use ingest::{FileIngestionHandle, IngestExternalFileArg};
+pub use ingest::{FileIngestionHandle, IngestExternalFileArg, PreparedFileInfo};
 pub use iter::{Iter, Range};
 pub use metadata::{FamilyMetadata, LevelMetadata, LiveFile, MemoryUsage, memory_usage};
 pub use open::{destroy, destroy_with, list_column_families};

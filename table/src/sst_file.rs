@@ -7,9 +7,12 @@
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use base::key::append_internal;
 use base::{Error, Result, SequenceNumber, ValueType};
 use env::writer::FileWriter;
+use format::properties::Properties;
 
 use crate::any::AnyWriter;
 use crate::sst::{FinishedTable, WriterOptions};
@@ -49,6 +52,60 @@ pub struct ExternalFileInfo {
     pub num_range_del_entries: u64,
     /// The version of the file. Always 2.
     pub version: i32,
+    /// The facts that an ingestion otherwise reads from the file. `finish` sets the field.
+    pub prepared_file_info: Option<Arc<PreparedFileInfo>>,
+}
+
+/// The facts about an SST file that an ingestion needs. With these facts, an ingestion does not open the file. RocksDB's
+/// `PreparedFileInfo`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PreparedFileInfo {
+    file_size: u64,
+    /// The smallest and the largest internal key, range tombstones included.
+    bounds: (Vec<u8>, Vec<u8>),
+    properties: Arc<Properties>,
+    blobs: BlobReferences,
+}
+
+/// Whether entries of an SST file refer to blob files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlobReferences {
+    /// No entry refers to a blob file.
+    None,
+    /// An entry may refer to a blob file.
+    Some,
+}
+
+impl PreparedFileInfo {
+    /// Makes a description of a file of `file_size` bytes. `bounds` are the smallest and the largest internal key.
+    pub fn new(
+        file_size: u64,
+        bounds: (Vec<u8>, Vec<u8>),
+        properties: Arc<Properties>,
+        blobs: BlobReferences,
+    ) -> PreparedFileInfo {
+        PreparedFileInfo { file_size, bounds, properties, blobs }
+    }
+
+    /// Returns the size of the file in bytes.
+    pub fn file_size(&self) -> u64 {
+        self.file_size
+    }
+
+    /// Returns the smallest and the largest internal key. The largest key may be the exclusive end of a range tombstone.
+    pub fn bounds(&self) -> (&[u8], &[u8]) {
+        (&self.bounds.0, &self.bounds.1)
+    }
+
+    /// Returns the table properties. For a file of a database, the sequence numbers are those of the MANIFEST.
+    pub fn properties(&self) -> &Arc<Properties> {
+        &self.properties
+    }
+
+    /// Returns whether entries refer to blob files.
+    pub fn blobs(&self) -> BlobReferences {
+        self.blobs
+    }
 }
 
 impl SstFileWriter {
@@ -205,6 +262,10 @@ impl SstFileWriter {
         }
         let (table, file) = self.writer.finish()?;
         info.file_size = table.file_size;
+        info.prepared_file_info = table.bounds.clone().map(|bounds| {
+            let properties = Arc::new(table.properties.clone());
+            Arc::new(PreparedFileInfo::new(table.file_size, bounds, properties, BlobReferences::None))
+        });
         Ok((info, table, file))
     }
 

@@ -1,7 +1,13 @@
 //! Ingestion of external files, in one call or in two phases.
 
+use std::path::Path;
+
 use base::stats::{PerfCounter, PerfTimer};
 use base::{Error, Result};
+use format::names::FileName;
+use format::properties::Properties;
+use lsm::table_file::TableFile;
+use table::sst_file::{BlobReferences, PreparedFileInfo};
 
 use super::Db;
 use crate::ingest::{IngestRequest, Prepared, check_requests, prepare};
@@ -36,6 +42,43 @@ impl Db {
         let jobs = requests.into_iter().map(|request| prepare(tools, request)).collect::<Result<_>>()?;
         Ok(PreparedIngestion { db: self.clone(), jobs })
     }
+}
+
+/// Returns what an ingestion into another database must know of a live SST file of `db`. `path` is the path of the file, as the lists
+/// of live files have it. RocksDB: `DBImpl::GetPreparedFileInfoForExternalSstIngestion`.
+///
+/// # Errors
+/// InvalidArgument if `path` is not the path of an SST file, or if the file of this number has another path. NotFound if no
+/// column family has the file. Errors of opening the SST file.
+pub fn prepared_file_info(db: &Db, path: &Path) -> Result<PreparedFileInfo> {
+    let shown = path.display();
+    let name = path.file_name().and_then(|name| name.to_str()).and_then(FileName::parse);
+    let Some(FileName::Table(number) | FileName::LegacyTable(number)) = name else {
+        return Err(Error::invalid_argument(format!("Invalid table file name: {shown}")));
+    };
+    for family in db.inner.families.all() {
+        let pinned = family.pin_owned();
+        let Some((level, file)) = pinned.version.files().find(|(_, file)| file.number == number) else {
+            continue;
+        };
+        if path != pinned.parts.table_path(number, file.path_id) {
+            return Err(Error::invalid_argument(format!("Path does not match live table file: {shown}")));
+        }
+        let table = db.inner.tables.get(&pinned.parts, level, file)?;
+        return Ok(info_of(file, table.properties()));
+    }
+    Err(Error::not_found("File not present in any level").file(path))
+}
+
+fn info_of(file: &TableFile, properties: &Properties) -> PreparedFileInfo {
+    let properties = Properties {
+        key_smallest_seqno: file.smallest_seq.get(),
+        key_largest_seqno: file.largest_seq.get(),
+        ..properties.clone()
+    };
+    let bounds = (file.smallest.to_vec(), file.largest.to_vec());
+    let blobs = if file.oldest_blob_file.is_some() { BlobReferences::Some } else { BlobReferences::None };
+    PreparedFileInfo::new(file.size, bounds, Arc::new(properties), blobs)
 }
 
 impl PreparedIngestion {

@@ -36,7 +36,7 @@ pub use families::list_families;
 pub use filled::LargeBatches;
 pub use follow::{catch_up, is_up_to_date, open_to_follow};
 pub use history::{Slice, StatsHistory};
-pub use ingest::PreparedIngestion;
+pub use ingest::{PreparedIngestion, prepared_file_info};
 pub use iterator::DbIterator;
 pub use live_files::{LiveFileKind, LiveFileStorageInfo, LiveFiles, LiveFilesStorageInfoOptions};
 pub use memory::{MemoryHolder, memory};

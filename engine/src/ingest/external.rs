@@ -14,6 +14,7 @@ use lsm::blob_flow::references;
 use lsm::file_meta::FileMetaData;
 use table::any::AnyReader;
 use table::sst::{OpenOptions, ReadCtx, stores_timestamps};
+use table::sst_file::{BlobReferences, PreparedFileInfo};
 
 use crate::family::{Family, Parts};
 use crate::options::IngestExternalFileOptions;
@@ -56,6 +57,108 @@ impl ExternalFile {
         read(tools, family, path, number, options)
             .map_err(|error| error.doing("reading an external file to ingest").file(path))
     }
+
+    /// Takes the facts about an external file from `info`, and checks that `family` can hold the file. The file is opened only to
+    /// verify its checksums. RocksDB: `ExternalSstFileIngestionJob::GetIngestedFileInfoFromFileInfo`.
+    ///
+    /// # Errors
+    /// The errors of [`ExternalFile::read`]. InvalidArgument if the file has another size than `info` says. Corruption if a database
+    /// wrote the file and `info` has no sequence numbers.
+    pub fn from_info(
+        tools: &JobTools,
+        family: &Family,
+        (path, info): (&Path, &PreparedFileInfo),
+        number: FileNumber,
+        options: &IngestExternalFileOptions,
+    ) -> Result<ExternalFile> {
+        from_info(tools, family, (path, info), number, options)
+            .map_err(|error| error.doing("preparing an external file to ingest").file(path))
+    }
+}
+
+fn from_info(
+    tools: &JobTools,
+    family: &Family,
+    (path, info): (&Path, &PreparedFileInfo),
+    number: FileNumber,
+    options: &IngestExternalFileOptions,
+) -> Result<ExternalFile> {
+    let parts = family.parts();
+    let properties = info.properties().clone();
+    let size = tools.env.fs.file_size(path)?;
+    if size != info.file_size() {
+        return Err(Error::invalid_argument(format!(
+            "the file has {size} bytes, and its file info says {} bytes: the info describes another file",
+            info.file_size()
+        )));
+    }
+    let (stored_seq, stored_seq_offset) = check_properties(&properties, family, &parts, options)?;
+    let (smallest, largest) = info.bounds();
+    key::parse(smallest)?;
+    key::parse(largest)?;
+    let (smallest_seq, largest_seq) = match options.allow_db_generated_files {
+        true => stored_sequence_numbers(&properties)?.ok_or_else(|| {
+            let bound = if properties.key_largest_seqno == u64::MAX { "largest" } else { "smallest" };
+            Error::corruption(format!("Unknown {bound} seqno for db generated file."))
+        })?,
+        false => no_sequence_numbers(&properties)?,
+    };
+    if options.allow_db_generated_files && info.blobs() == BlobReferences::Some {
+        return Err(Error::not_supported(
+            "entries of the file have their values in blob files, and an ingestion takes no blob files",
+        ));
+    }
+    if options.verify_checksums_before_ingest {
+        let handle = tools.env.fs.open_random(path, &ReadHints::default())?;
+        let reader = AnyReader::open(handle, size, &open_options(tools, &parts, number, options))?;
+        reader.verify_checksums(&reading(options))?;
+    }
+    Ok(ExternalFile {
+        path: path.to_path_buf(),
+        size,
+        smallest: smallest.to_vec(),
+        largest: largest.to_vec(),
+        smallest_seq,
+        largest_seq,
+        properties,
+        stored_seq,
+        stored_seq_offset,
+    })
+}
+
+fn reading(options: &IngestExternalFileOptions) -> ReadCtx {
+    ReadCtx {
+        fill_cache: options.fill_cache,
+        total_order_seek: true,
+        readahead_size: options.verify_checksums_readahead_size,
+        ..ReadCtx::default()
+    }
+}
+
+/// Checks that a file has only the sequence number 0, and returns the number twice.
+fn no_sequence_numbers(properties: &Properties) -> Result<(SequenceNumber, SequenceNumber)> {
+    let largest = properties.key_largest_seqno;
+    if largest != u64::MAX && largest > 0 {
+        return Err(Error::corruption(format!(
+            "External file has non zero largest sequence number {largest}: a database wrote the file; ingest the file \
+             with allow_db_generated_files"
+        )));
+    }
+    Ok((SequenceNumber::ZERO, SequenceNumber::ZERO))
+}
+
+/// Returns the smallest and the largest sequence number that the properties have. `None`: the properties have none.
+fn stored_sequence_numbers(properties: &Properties) -> Result<Option<(SequenceNumber, SequenceNumber)>> {
+    match (properties.key_smallest_seqno, properties.key_largest_seqno) {
+        (_, 0) => Ok(Some((SequenceNumber::ZERO, SequenceNumber::ZERO))),
+        (smallest, largest) if smallest == u64::MAX || largest == u64::MAX => Ok(None),
+        (smallest, largest) if smallest <= largest && largest <= MAX_SEQUENCE.get() => {
+            Ok(Some((SequenceNumber::new(smallest), SequenceNumber::new(largest))))
+        }
+        (smallest, largest) => {
+            Err(Error::corruption(format!("the properties say sequence numbers {smallest} to {largest}")))
+        }
+    }
 }
 
 fn read(
@@ -71,12 +174,7 @@ fn read(
     let reader = AnyReader::open(handle, size, &open_options(tools, &parts, number, options))?;
     let properties = reader.properties().clone();
     let (stored_seq, stored_seq_offset) = check_properties(&properties, family, &parts, options)?;
-    let ctx = ReadCtx {
-        fill_cache: options.fill_cache,
-        total_order_seek: true,
-        readahead_size: options.verify_checksums_readahead_size,
-        ..ReadCtx::default()
-    };
+    let ctx = reading(options);
     let mut bounds = Bounds::new(&parts, options.allow_db_generated_files);
     bounds.points(&reader, &ctx)?;
     bounds.tombstones(&reader)?;
@@ -85,14 +183,7 @@ fn read(
     };
     let (smallest_seq, largest_seq) = match options.allow_db_generated_files {
         true => sequence_numbers(&reader, &ctx, &properties)?,
-        false if properties.key_largest_seqno != u64::MAX && properties.key_largest_seqno > 0 => {
-            return Err(Error::corruption(format!(
-                "External file has non zero largest sequence number {}: a database wrote the file; ingest the file \
-                 with allow_db_generated_files",
-                properties.key_largest_seqno
-            )));
-        }
-        false => (SequenceNumber::ZERO, SequenceNumber::ZERO),
+        false => no_sequence_numbers(&properties)?,
     };
     if options.allow_db_generated_files {
         let is_copied = !options.move_files && !options.link_files;
@@ -318,16 +409,8 @@ fn sequence_numbers(
     ctx: &ReadCtx,
     properties: &Properties,
 ) -> Result<(SequenceNumber, SequenceNumber)> {
-    match (properties.key_smallest_seqno, properties.key_largest_seqno) {
-        (_, 0) => return Ok((SequenceNumber::ZERO, SequenceNumber::ZERO)),
-        (smallest, largest) if smallest != u64::MAX && largest != u64::MAX => {
-            return if smallest <= largest && largest <= MAX_SEQUENCE.get() {
-                Ok((SequenceNumber::new(smallest), SequenceNumber::new(largest)))
-            } else {
-                Err(Error::corruption(format!("the properties say sequence numbers {smallest} to {largest}")))
-            };
-        }
-        _ => {}
+    if let Some(stored) = stored_sequence_numbers(properties)? {
+        return Ok(stored);
     }
     let (mut smallest, mut largest) = (MAX_SEQUENCE, SequenceNumber::ZERO);
     let mut take = |seq: SequenceNumber| {

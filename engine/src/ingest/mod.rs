@@ -26,6 +26,8 @@ pub use write::ExternalWriter;
 
 use std::path::PathBuf;
 
+use table::sst_file::PreparedFileInfo;
+
 use crate::family::Family;
 use crate::options::{IngestExternalFileOptions, Temperature};
 use crate::sync::Arc;
@@ -39,6 +41,8 @@ pub struct IngestRequest {
     pub options: IngestExternalFileOptions,
     /// For each file its checksum and the name of the checksum function. Empty: unknown.
     pub checksums: Vec<(Vec<u8>, String)>,
+    /// The facts about each file. Empty: the ingestion reads the facts from the files.
+    pub infos: Vec<Arc<PreparedFileInfo>>,
     /// The temperature of the files. `Unknown`, the default, if the file system knows none.
     pub temperature: Temperature,
     /// Replaces all entries in the range by the files, in the same commit.
@@ -53,6 +57,7 @@ impl IngestRequest {
             files,
             options,
             checksums: Vec::new(),
+            infos: Vec::new(),
             temperature: Temperature::Unknown,
             replace: None,
         }

@@ -14,6 +14,7 @@ use env::{AppendHints, FileSystem};
 use format::edit::CRC32C_CHECKSUM_FUNC_NAME;
 use kernel::checksum::crc32c;
 use lsm::file_meta::UNKNOWN_CHECKSUM;
+use table::sst_file::PreparedFileInfo;
 
 use super::{ExternalFile, IngestRequest, ReplaceRange};
 use crate::family::Family;
@@ -110,8 +111,8 @@ impl Drop for Prepared {
 /// before.
 pub fn prepare(tools: &Arc<JobTools>, request: IngestRequest) -> Result<Prepared> {
     let began = tools.stats.begin();
-    let IngestRequest { family, files, options, checksums, temperature, replace } = request;
-    let read = read_all(tools, &family, &files, &options)?;
+    let IngestRequest { family, files, options, checksums, infos, temperature, replace } = request;
+    let read = read_all(tools, &family, (&files, &infos), &options)?;
     let ranges: Vec<_> = read.iter().map(|(file, _)| file).collect();
     let overlapping = ranges_overlap(&family, &ranges);
     check_ranges(&family, &options, replace.as_ref(), &ranges, overlapping)?;
@@ -140,14 +141,15 @@ pub fn prepare(tools: &Arc<JobTools>, request: IngestRequest) -> Result<Prepared
     Ok(prepared)
 }
 
-/// Opens and checks the external files in `file_opening_threads` threads. Returns the files in the order of the request.
+/// Opens and checks the external files in `file_opening_threads` threads. Returns the files in the order of the request. A file
+/// with a [`PreparedFileInfo`] is not opened.
 ///
 /// # Errors
 /// The error of the first file, in the order of the request, that does not open.
 fn read_all(
     tools: &Arc<JobTools>,
     family: &Arc<Family>,
-    files: &[PathBuf],
+    (files, infos): (&[PathBuf], &[Arc<PreparedFileInfo>]),
     options: &IngestExternalFileOptions,
 ) -> Result<Vec<(ExternalFile, Pending)>> {
     let threads = usize::try_from(options.file_opening_threads).unwrap_or(1).clamp(1, files.len().max(1));
@@ -158,7 +160,10 @@ fn read_all(
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let (Some(path), Some(number)) = (files.get(at), numbers.get(at)) else { return };
-            let external = ExternalFile::read(tools, family, path, *number, options);
+            let external = match infos.get(at) {
+                Some(info) => ExternalFile::from_info(tools, family, (path, info), *number, options),
+                None => ExternalFile::read(tools, family, path, *number, options),
+            };
             let failed = external.is_err();
             found.lock().insert(at, external);
             if failed {
@@ -205,6 +210,16 @@ pub fn check_requests(tools: &JobTools, requests: &[IngestRequest]) -> Result<()
     for (at, request) in requests.iter().enumerate() {
         if request.files.is_empty() {
             return Err(Error::invalid_argument(format!("external_files[{at}] is empty")));
+        }
+        if !request.infos.is_empty() && request.infos.len() != request.files.len() {
+            return Err(Error::invalid_argument(format!(
+                "file_infos[{at}] size must match external_files[{at}] size"
+            )));
+        }
+        if !request.infos.is_empty() && request.options.write_global_seqno {
+            return Err(Error::invalid_argument(
+                "write_global_seqno is not supported when file_infos is set",
+            ));
         }
         if request.options.fill_cache != first.options.fill_cache {
             return Err(Error::invalid_argument("fill_cache should be the same across ingestion options."));

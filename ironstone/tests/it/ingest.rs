@@ -10,6 +10,7 @@ use ironstone::{
 
 mod families;
 mod formats;
+mod infos;
 
 fn options() -> Options {
     let mut options = Options::default();
