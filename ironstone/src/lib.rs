@@ -180,8 +180,9 @@ pub use txn::{
     BaseDeltaIter, DeadlockInfo, DeadlockPath, KeyLockInfo, LockMode, OccLockBuckets, OccValidationPolicy,
     OptimisticTransactionDb, OptimisticTransactionDbOptions, OptimisticTransactionOptions, RecordIter,
     RollbackDeletionType, TimestampedSnapshot, TrackedWrite, Transaction, TransactionDb,
-    TransactionDbOptions, TransactionId, TransactionNotifier, TransactionOptions, TransactionState,
-    TxnDbWritePolicy, Validation, WaitingFor, WriteBatchWithIndex, WriteBatchWithIndexOptions, WriteType,
+    TransactionDbOptions, TransactionDbWriteOptimizations, TransactionId, TransactionNotifier,
+    TransactionOptions, TransactionState, TxnDbWritePolicy, Validation, WaitingFor, WriteBatchWithIndex,
+    WriteBatchWithIndexOptions, WriteType,
 };
 
 /// The outside world of a database: files, clock, random numbers, threads, the info log and the rate limiter.

@@ -46,7 +46,9 @@ pub use remove_table::{RemovedTable, remove_table};
 pub use repair::{fsck, repair};
 pub use sections::{SectionOwner, SectionWriter, WrittenSection};
 pub use tree::{delete_file, delete_older_files_in_ranges, running_compactions};
-pub use two_phase::{BeforeVisible, PreparedName, WriteGuard, snapshot_for_conflicts, unguarded};
+pub use two_phase::{
+    BeforeVisible, PreparedName, WriteGuard, snapshot_for_conflicts, unguarded, write_without_conflicts,
+};
 pub use verify::{verify_checksum, verify_file_checksums};
 pub use wal_files::{Update, Updates, WalFile, WalFileType};
 pub use weak::{WeakDb, listeners, warn};

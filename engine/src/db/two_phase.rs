@@ -16,7 +16,7 @@ use crate::options::WriteOptions;
 use crate::prepared::{self, Numbering, PreparedSections, Section};
 use crate::sequence::{OwnRanges, Snapshot, Snapshots};
 use crate::sync::{Arc, AtomicFileNumber};
-use crate::write::{Parts, WriteHook};
+use crate::write::{Parts, RangeDeletions, WriteHook};
 
 /// A prepared transaction.
 #[derive(Clone, Copy, Debug)]
@@ -280,6 +280,24 @@ pub trait WriteGuard: Send + Sync {
     /// # Errors
     /// The errors of [`Db::write`]; TimedOut if a key is locked.
     fn write(&self, db: &Db, batch: &mut WriteBatch, options: &WriteOptions) -> Result<()>;
+}
+
+/// Writes a batch without the write guard. The batch may have range deletions with every write policy: the application guarantees
+/// that no transaction uses a key of the batch.
+///
+/// # Errors
+/// The errors of [`Db::write`].
+pub fn write_without_conflicts(db: &Db, batch: &mut WriteBatch, options: &WriteOptions) -> Result<()> {
+    db.write_with_hook(batch, options, &WithoutConflicts)
+}
+
+/// A write whose keys no transaction uses.
+struct WithoutConflicts;
+
+impl WriteHook for WithoutConflicts {
+    fn range_deletions(&self) -> RangeDeletions {
+        RangeDeletions::Allowed
+    }
 }
 
 /// Takes a snapshot at the visible sequence number for the conflict checks of a transaction. A flush or a compaction then keeps an

@@ -15,6 +15,13 @@ pub trait WriteHook: Send + Sync {
         Parts::All
     }
 
+    /// Returns whether the batch may have range deletions if the numbering is [`Numbering::PerBatch`].
+    ///
+    /// [`Numbering::PerBatch`]: crate::prepared::Numbering::PerBatch
+    fn range_deletions(&self) -> RangeDeletions {
+        RangeDeletions::Refused
+    }
+
     /// Returns the memtables that the leader installs instead of an insertion of the batch. Only for [`Filler::write`].
     ///
     /// [`Filler::write`]: super::Filler::write
@@ -50,6 +57,14 @@ pub trait WriteHook: Send + Sync {
     fn before_visible(&self, _last_seq: SequenceNumber) -> Result<()> {
         Ok(())
     }
+}
+
+/// Whether a batch may have range deletions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RangeDeletions {
+    Refused,
+    /// The application guarantees that no transaction uses a key of the batch.
+    Allowed,
 }
 
 /// Which parts of a batch go to the WAL and to the memtables.

@@ -28,7 +28,7 @@ mod switch;
 mod unlocked;
 
 pub use filled::{FilledMemtables, Filler};
-pub use hook::{Parts, WriteHook};
+pub use hook::{Parts, RangeDeletions, WriteHook};
 pub use low_pri::LowPriLimit;
 pub use room::{FlushRequests, wal_bytes_max};
 pub use settings::WriteSettings;

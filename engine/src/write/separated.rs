@@ -8,7 +8,7 @@
 
 use base::{Error, Result};
 
-use super::{WriteHook, Writer};
+use super::{RangeDeletions, WriteHook, Writer};
 use crate::apply;
 use crate::batch::WriteBatch;
 use crate::options::WriteOptions;
@@ -17,15 +17,16 @@ impl Writer {
     /// Writes a copy of the batch in which each sub-batch ends with a marker.
     ///
     /// # Errors
-    /// The errors of [`Writer::write`]. InvalidArgument for range deletions. NotSupported for a batch with a WAL
-    /// termination point.
+    /// The errors of [`Writer::write`]. InvalidArgument for range deletions, unless the hook allows them. NotSupported for a batch
+    /// with a WAL termination point.
     pub(super) fn write_separated(
         &self,
         batch: &mut WriteBatch,
         options: &WriteOptions,
         hook: Option<&dyn WriteHook>,
     ) -> Result<()> {
-        if batch.contents().range_deletions {
+        let ranges = hook.map_or(RangeDeletions::Refused, WriteHook::range_deletions);
+        if ranges == RangeDeletions::Refused && batch.contents().range_deletions {
             return Err(Error::invalid_argument(
                 "range deletions with the write policies WritePrepared and WriteUnprepared",
             ));

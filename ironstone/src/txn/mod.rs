@@ -23,7 +23,7 @@ pub use locks::{
 pub use optimistic::{OccLockBuckets, OptimisticTransactionDb};
 pub use options::{
     OccValidationPolicy, OptimisticTransactionDbOptions, OptimisticTransactionOptions, RollbackDeletionType,
-    TransactionDbOptions, TransactionOptions, TxnDbWritePolicy,
+    TransactionDbOptions, TransactionDbWriteOptimizations, TransactionOptions, TxnDbWritePolicy,
 };
 pub use pessimistic::{TimestampedSnapshot, TransactionDb};
 pub use transaction::{TrackedWrite, Transaction, TransactionNotifier, Validation};

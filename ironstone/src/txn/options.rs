@@ -29,7 +29,8 @@ base::option_words! {
         #[default]
         WriteCommitted = 0, "WRITE_COMMITTED";
         /// At prepare. A commit then only writes a record to the WAL, and readers skip entries that are not committed.
-        /// Range deletions, keys with timestamps and tailing iterators are rejected.
+        /// Keys with timestamps and tailing iterators are rejected. Range deletions are rejected without
+        /// [`TransactionDbWriteOptimizations::skip_duplicate_key_check`].
         WritePrepared = 1, "WRITE_PREPARED";
         /// At prepare, as for `WritePrepared`. In addition, the batch of a named transaction is written before prepare, each
         /// time that it is larger than the threshold ([`TransactionDbOptions::default_write_batch_flush_threshold`]). So the memory of a transaction is
@@ -301,6 +302,33 @@ base::option_words! {
         #[default]
         ValidateParallel = 1, "kValidateParallel";
     }
+}
+
+base::options! {
+    calls;
+    /// What the application guarantees about a batch outside of a transaction: see
+    /// [`crate::TransactionDb::write_with_optimizations`]. RocksDB: `TransactionDBWriteOptimizations`.
+    ///
+    /// ```
+    /// use ironstone::{Options, TransactionDb, TransactionDbOptions, TransactionDbWriteOptimizations, WriteBatch, WriteOptions};
+    ///
+    /// let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// db.put(b"k", b"v")?;
+    /// let mut batch = WriteBatch::new();
+    /// batch.delete_range(b"a", b"z");
+    /// let alone = TransactionDbWriteOptimizations { skip_concurrency_control: true, ..Default::default() };
+    /// db.write_with_optimizations(&mut batch, &WriteOptions::default(), &alone)?;
+    /// assert!(db.get(b"k")?.is_none());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    #[derive(Debug)]
+    TransactionDbWriteOptimizations;
+    /// Takes no locks. The application guarantees that no concurrent transaction uses a key of the batch.
+    call skip_concurrency_control: bool = false, since: "5.18";
+    /// Lets a batch have range deletions with `WritePrepared` and `WriteUnprepared`. The application guarantees that no key occurs
+    /// twice in the batch. Acts with `skip_concurrency_control`. The search for repeated keys stays, as a part of every write.
+    call skip_duplicate_key_check: bool = false, since: "5.18";
+    components
 }
 
 base::options! {

@@ -10,7 +10,8 @@ use engine::options::{
     SizeApproximationOptions, TABLE_HINTS, WaitForCompactOptions, WriteOptions,
 };
 use ironstone::{
-    OptimisticTransactionDbOptions, OptimisticTransactionOptions, TransactionDbOptions, TransactionOptions,
+    OptimisticTransactionDbOptions, OptimisticTransactionOptions, TransactionDbOptions,
+    TransactionDbWriteOptimizations, TransactionOptions,
 };
 use table::options::{CUCKOO_OPTIONS, OPTIONS, PLAIN_OPTIONS};
 
@@ -121,6 +122,7 @@ macro_rules! all_calls {
             "Size estimates: `SizeApproximationOptions`" SizeApproximationOptions;
             "Transactional databases: `TransactionDbOptions`" TransactionDbOptions;
             "Transactions: `TransactionOptions`" TransactionOptions;
+            "Writes beside transactions: `TransactionDbWriteOptimizations`" TransactionDbWriteOptimizations;
             "Optimistic transactional databases: `OptimisticTransactionDbOptions`" OptimisticTransactionDbOptions;
             "Optimistic transactions: `OptimisticTransactionOptions`" OptimisticTransactionOptions;
         }

@@ -6,6 +6,7 @@
 
 mod guard;
 mod registry;
+mod writing;
 
 pub(super) use registry::Registry;
 pub use registry::TimestampedSnapshot;
@@ -26,7 +27,7 @@ use super::options::{TransactionDbOptions, TransactionOptions, TxnDbWritePolicy}
 use super::transaction::{Control, Pessimistic, Sections, Settings, Shared, Transaction};
 use crate::open::open_for_transactions;
 use crate::{Db, ExportImportFilesMetaData, Family, FamilyDescriptor, ImportColumnFamilyOptions, Options};
-use guard::{KeyGuard, check_timestamps};
+use guard::KeyGuard;
 
 /// A database with pessimistic transactions and two-phase commit.
 ///
@@ -532,28 +533,6 @@ impl TransactionDb {
         self.db.drop_family(family)?;
         self.locks.remove_family(family.id());
         Ok(())
-    }
-
-    /// Writes a batch without locks. The caller guarantees that concurrent writers do not change the keys of the batch.
-    /// RocksDB: `TransactionDBWriteOptimizations::skip_concurrency_control`.
-    ///
-    /// ```
-    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
-    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
-    /// use ironstone::{WriteBatch, WriteOptions};
-    ///
-    /// let mut batch = WriteBatch::new();
-    /// batch.put(b"k", b"1");
-    /// db.write_without_locks(&mut batch, &WriteOptions::default())?;
-    /// assert!(db.get(b"k")?.is_some());
-    /// # Ok::<(), ironstone::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// The errors of [`Db::write`]; NotSupported for a column family with timestamps.
-    pub fn write_without_locks(&self, batch: &mut WriteBatch, options: &WriteOptions) -> Result<()> {
-        check_timestamps(self.db.engine(), batch)?;
-        self.db.engine().write_unguarded(batch, options, None)
     }
 
     /// Returns the database without transactions. Its writes lock no keys and wait for no transaction, and it takes range

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ironstone::{
     Db, Kind, RollbackDeletionType, Snapshot, Transaction, TransactionDb, TransactionDbOptions,
-    TransactionState, TxnDbWritePolicy, WriteBatch, WriteOptions,
+    TransactionDbWriteOptimizations, TransactionState, TxnDbWritePolicy, WriteBatch, WriteOptions,
 };
 
 use super::{crash, impatient, options};
@@ -301,6 +301,56 @@ fn calls_that_the_policy_does_not_support_are_rejected() {
     assert_eq!(committed.unwrap_err().kind(), Kind::NotSupported, "the WAL is of another policy");
     assert_eq!(Db::open(scratch.path(), options()).unwrap_err().kind(), Kind::NotSupported);
     assert_eq!(names(&open(scratch.path())), ["x"]);
+}
+
+/// RocksDB's rules: `TransactionTest.DeleteRangeSupportTest`.
+#[test]
+fn a_range_deletion_needs_the_guarantees_of_its_policy() {
+    let policies = [
+        TxnDbWritePolicy::WriteCommitted,
+        TxnDbWritePolicy::WritePrepared,
+        TxnDbWritePolicy::WriteUnprepared,
+    ];
+    let flags = [(false, false), (false, true), (true, false), (true, true)];
+    for (policy, flags) in policies.into_iter().flat_map(|policy| flags.map(|flags| (policy, flags))) {
+        let scratch = tempfile::tempdir().unwrap();
+        let (skip_concurrency_control, skip_duplicate_key_check) = flags;
+        let guarantees =
+            TransactionDbWriteOptimizations { skip_concurrency_control, skip_duplicate_key_check };
+        let db = open_as(scratch.path(), policy);
+        for key in ["a", "b", "c"] {
+            db.put(key.as_bytes(), b"old").unwrap();
+        }
+        let snapshot = db.snapshot();
+        let mut batch = WriteBatch::new();
+        batch.put(b"b", b"new").delete_range(b"a", b"c").put(b"d", b"new");
+        let written = db.write_with_optimizations(&mut batch, &WriteOptions::default(), &guarantees);
+        let taken = flags.0 && (flags.1 || policy == TxnDbWritePolicy::WriteCommitted);
+        assert_eq!(
+            written.err().map(|e| e.kind()),
+            (!taken).then_some(Kind::InvalidArgument),
+            "{policy:?} {flags:?}"
+        );
+        let expected = if taken {
+            [None, None, Some("old"), Some("new")]
+        } else {
+            [Some("old"), Some("old"), Some("old"), None]
+        };
+        let found = |db: &TransactionDb| ["a", "b", "c", "d"].map(|key| value(db, key));
+        assert_eq!(found(&db).each_ref().map(Option::as_deref), expected, "{policy:?} {flags:?}");
+        assert_eq!(text(snapshot.get(b"b").unwrap()).as_deref(), Some("old"));
+        drop(snapshot);
+        // The copy has the writes only in its WAL.
+        let copy = crash(scratch.path());
+        let replayed = open_as(copy.path(), policy);
+        assert_eq!(
+            found(&replayed).each_ref().map(Option::as_deref),
+            expected,
+            "{policy:?} {flags:?}, replayed"
+        );
+        db.flush().unwrap();
+        assert_eq!(found(&db).each_ref().map(Option::as_deref), expected, "{policy:?} {flags:?}, flushed");
+    }
 }
 
 #[test]
