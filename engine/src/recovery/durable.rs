@@ -66,6 +66,26 @@ impl Progress {
     }
 }
 
+/// Where the read of a WAL ended, and why. The number is the offset of the fault; the text describes the fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ReadEnd<'a> {
+    /// At the end of the file.
+    EndOfFile,
+    /// At bytes that are not a record.
+    Unreadable(u64, &'a str),
+    /// At a valid record that replay does not take: for example, the record refers to a damaged blob file.
+    Refused(u64, &'a str),
+}
+
+impl<'a> ReadEnd<'a> {
+    fn fault(self) -> Option<(u64, &'a str)> {
+        match self {
+            ReadEnd::EndOfFile => None,
+            ReadEnd::Unreadable(at, what) | ReadEnd::Refused(at, what) => Some((at, what)),
+        }
+    }
+}
+
 /// The number of record ends that are kept. A mark that names an earlier offset is not compared.
 const ENDS_MAX: usize = 1024;
 
@@ -157,8 +177,7 @@ impl<'a> Durable<'a> {
         }
     }
 
-    /// Checks the WAL after the read ended. `fault` has the offset and the description of a fault; `None` means
-    /// that the read reached the end of the file. `later` are the newer WALs.
+    /// Checks the WAL after the read ended at `end`. `later` are the newer WALs.
     ///
     /// # Errors
     /// Corruption if the durable part of the WAL is longer than the part that was read.
@@ -167,12 +186,13 @@ impl<'a> Durable<'a> {
         wal: FileNumber,
         progress: &Progress,
         reader: &Reader<FileSource>,
-        fault: Option<(u64, &str)>,
+        end: ReadEnd<'_>,
         later: &[FileNumber],
     ) -> Result<()> {
         if self.reported.contains(&wal) {
             return Ok(());
         }
+        let fault = end.fault();
         let whole = reader.whole_end();
         // If the WAL has only records that the reader skips, such as the start of a compression, `read` was never
         // called.
@@ -205,7 +225,7 @@ impl<'a> Durable<'a> {
                 durable = durable.max(self.durable_size_in(*later, wal)?);
             }
         }
-        if durable <= at || (progress.met && self.written_since(wal, at)?) {
+        if durable <= at || (progress.met && self.is_settled_since(wal, at, end)?) {
             return Ok(());
         }
         let what = match fault {
@@ -214,6 +234,24 @@ impl<'a> Durable<'a> {
             None => "the WAL ends too early",
         };
         self.lost(wal, at, durable, records, what)
+    }
+
+    /// Returns true if a concurrent writer is the reason for the end of the read at `at`. A record that replay refused was complete:
+    /// only a flush that made the WAL obsolete is a reason.
+    fn is_settled_since(&self, wal: FileNumber, at: u64, end: ReadEnd<'_>) -> Result<bool> {
+        match end {
+            ReadEnd::Refused(..) => Ok(self.beside_writer && wal < self.oldest_wal_now()?),
+            ReadEnd::EndOfFile | ReadEnd::Unreadable(..) => self.written_since(wal, at),
+        }
+    }
+
+    /// Returns the oldest WAL that the MANIFEST on disk needs. If this open is read-only, another process may have flushed since the
+    /// MANIFEST was read.
+    fn oldest_wal_now(&self) -> Result<FileNumber> {
+        let dir = &self.tools.paths.db;
+        let now =
+            read_current(&self.tools.env, dir).and_then(|number| recover(&self.tools.env, dir, number))?;
+        Ok(now.oldest_wal(self.two_phase))
     }
 
     /// Returns true if the record at `at`, where reading ended, is valid by now. Then a concurrent writer
@@ -302,13 +340,8 @@ impl<'a> Durable<'a> {
     }
 
     fn missing(&mut self, wal: FileNumber, bytes: u64) -> Result<()> {
-        // Read the MANIFEST again: if this open is read-only, another process may have flushed, and then deleted
-        // the WAL.
-        let dir = &self.tools.paths.db;
-        let now =
-            read_current(&self.tools.env, dir).and_then(|number| recover(&self.tools.env, dir, number))?;
-        let needed = now.oldest_wal(self.two_phase);
-        if wal < needed {
+        // If this open is read-only, another process may have deleted the WAL after a flush.
+        if wal < self.oldest_wal_now()? {
             return Ok(());
         }
         self.lost(wal, 0, bytes, 0, "the WAL is missing")

@@ -42,7 +42,7 @@ use env::ReadHints;
 use format::proof::Extent;
 use format::wal::{HOLE, Item, Mark, Predecessor, Reader, marks_of};
 
-use super::durable::{self, Durable, Progress};
+use super::durable::{self, Durable, Progress, ReadEnd};
 use super::filter::Filtering;
 use super::inline_blobs::{InlineBlobs, Unread};
 use super::prepared::Sections;
@@ -257,7 +257,7 @@ impl<'a> Replay<'a> {
                 let verdict = match self.record(bytes, wal, &marks.written, &mut open.last_seq) {
                     Ok(verdict) => verdict,
                     Err(Fault::Report(finding, error)) => {
-                        self.check_durable_end(open, Some((offset, error.message())))?;
+                        self.check_durable_end(open, ReadEnd::Refused(offset, error.message()))?;
                         self.handle(wal, finding, error.at(offset))?
                     }
                     Err(Fault::Fatal(error)) => return Err(error.at(offset)),
@@ -283,7 +283,7 @@ impl<'a> Replay<'a> {
                 (self.handle(wal, Finding::OldRecord, Error::corruption(what).at(offset))?, offset)
             }
             Item::Hole { offset } => {
-                self.check_durable_end(open, Some((offset, HOLE)))?;
+                self.check_durable_end(open, ReadEnd::Unreadable(offset, HOLE))?;
                 let verdict = self.handle(wal, Finding::Hole, Error::corruption(HOLE).at(offset))?;
                 return Ok((verdict, None));
             }
@@ -293,7 +293,7 @@ impl<'a> Replay<'a> {
             }
             Item::Predecessor { info, offset } => (self.predecessor(open, &info, offset)?, offset),
             Item::EndOfLog => {
-                self.check_durable_end(open, None)?;
+                self.check_durable_end(open, ReadEnd::EndOfFile)?;
                 return Ok((Verdict::EndOfWal, None));
             }
         };
@@ -305,7 +305,7 @@ impl<'a> Replay<'a> {
         match self.predecessor_fault(recorded) {
             Some(error) if self.verifies_predecessors() => {
                 // The damage is in the older WAL. If replay stops here, the records of this WAL are lost. None of them may be durable.
-                self.check_durable_end(open, Some((open.reader.whole_end(), error.message())))?;
+                self.check_durable_end(open, ReadEnd::Unreadable(open.reader.whole_end(), error.message()))?;
                 self.handle(open.wal, Finding::Damage, error.at(offset))
             }
             fault => {
@@ -315,10 +315,9 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Checks that the durable part of a WAL does not continue after the read. `fault` has the offset and the text of the
-    /// fault that ended the read.
-    fn check_durable_end(&mut self, open: &OpenWal<'_>, fault: Option<(u64, &str)>) -> Result<()> {
-        self.durable.end(open.wal, &open.progress, &open.reader, fault, open.later)
+    /// Checks that the durable part of a WAL does not continue after the end of the read.
+    fn check_durable_end(&mut self, open: &OpenWal<'_>, end: ReadEnd<'_>) -> Result<()> {
+        self.durable.end(open.wal, &open.progress, &open.reader, end, open.later)
     }
 
     /// Keeps the facts about a WAL that the rest of the open needs: the end of the WAL and the proof of the WAL. A read-only open can

@@ -113,6 +113,27 @@ fn synced_writes_survive_each_crash() {
     }
 }
 
+/// The WAL record of the damaged value is complete, and a later record says that it was durable.
+#[test]
+fn damage_of_a_durable_value_fails_every_open() {
+    let world = World::new();
+    let db = open(&world.env, "");
+    ["a", "b", "c"].iter().for_each(|key| synced(&db, key, &large(key)));
+    world.crash(db, Survivors::Synced);
+    let blobs = world.file("", ".blob");
+    world.disk.damage(Path::new(&blobs), |bytes| bytes[700] ^= 1);
+    for is_read_only in [true, false] {
+        let opened = match is_read_only {
+            true => Db::open_read_only(request(&world.env, "")),
+            false => Db::open(request(&world.env, "")),
+        };
+        let error = opened.err().unwrap_or_else(|| panic!("read-only {is_read_only}: the open lost writes"));
+        assert_eq!(error.kind(), Kind::Corruption, "{error}");
+        assert!(error.to_string().contains("enable_blob_direct_write"), "{error}");
+        assert!(error.to_string().contains(".log"), "{error}");
+    }
+}
+
 /// A sync of a later write makes earlier values of other column families durable too.
 #[test]
 fn a_sync_covers_the_values_of_all_column_families_and_of_immutable_memtables() {

@@ -5,6 +5,7 @@
 use base::{Error, FileNumber, Result};
 use format::wal::{Diagnosis, diagnose};
 
+use super::super::durable::ReadEnd;
 use super::super::rules::{self, Decision, Finding};
 use super::{OpenWal, PASSED_OVER, Replay, Verdict};
 
@@ -66,7 +67,7 @@ impl Replay<'_> {
             Diagnosis::Length(length) => format!("the record's length should be {length}"),
         });
         let what = change.as_ref().map_or_else(|| reason.to_string(), |change| format!("{reason}: {change}"));
-        self.check_durable_end(open, Some((offset, &what)))?;
+        self.check_durable_end(open, ReadEnd::Unreadable(offset, &what))?;
         let strict = self.is_point_in_time() && self.settings.paranoid_checks && !self.settings.accept_lost;
         if strict && open.reader.damaged_not_torn().is_some() {
             let hint = format!(
