@@ -292,8 +292,9 @@ impl<'a> Repair<'a> {
             out.append(&framed)?;
         }
         let file = self.env.fs.open_random(&path, &ReadHints::default())?;
-        salvage_wal(&mut FileSource(file), &salvage_options(number), &mut |record, _, _| {
-            if sound_batch(record).is_err() {
+        let refused = &self.survey.wals[index].refused;
+        salvage_wal(&mut FileSource(file), &salvage_options(number), &mut |record, offset, _| {
+            if sound_batch(record).is_err() || refused.contains(&offset) {
                 return Ok(());
             }
             framed.clear();

@@ -4,14 +4,17 @@
 //! Repair never rewrites a damaged blob file: each record has its own checksum, and reads of the other records still
 //! succeed. Lost values are reported by the offset of the first damaged record.
 
-use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
-use base::{FamilyId, FileNumber, Result};
+use base::{Error, FamilyId, FileNumber, Result};
 use env::ReadHints;
+use format::batch::Batch;
+use format::blob::BlobRef;
 use format::edit::{BlobFileAddition, BlobFileGarbage};
 use format::names::{self, FileName};
-use table::blob::{BlobReader, scan};
+use lsm::blob_flow::references;
+use table::blob::{BlobAccess, BlobReader, scan};
 
 use super::found::Survey;
 use super::terms::{descriptor_of, problem, table_dirs};
@@ -43,6 +46,84 @@ pub(super) fn records_of(
     (additions.clone(), garbages.collect())
 }
 
+/// Reads the values of blob files that the records of WALs refer to (`enable_blob_direct_write`).
+pub(super) struct ReferredValues<'a> {
+    scope: &'a Scope,
+    /// The oldest WAL that each column family needs, and the directory of its blob files.
+    families: BTreeMap<FamilyId, (FileNumber, PathBuf)>,
+    /// The blob files that were opened, with their sizes. Or whether the file is missing, and why the file does not open.
+    open: BTreeMap<FileNumber, std::result::Result<(BlobReader, u64), (bool, String)>>,
+    /// True if the last value that was read is beyond the end of its file, or the file is missing.
+    is_cut_off: bool,
+}
+
+impl<'a> ReferredValues<'a> {
+    pub(super) fn new(scope: &'a Scope, families: impl Iterator<Item = &'a FamilyRecord>) -> Result<Self> {
+        let place = |family: &FamilyRecord| {
+            let descriptor = descriptor_of(scope, &family.name, family.comparator.as_deref())?;
+            let dir = table_dirs(scope, &descriptor).first().cloned().unwrap_or(scope.paths.db.clone());
+            Ok((family.id, (family.wal_number, dir)))
+        };
+        Ok(ReferredValues {
+            scope,
+            families: families.map(place).collect::<Result<_>>()?,
+            open: BTreeMap::new(),
+            is_cut_off: false,
+        })
+    }
+
+    /// Returns true if a crash can be the reason for the last error of [`ReferredValues::check`]: the blob file was not synced.
+    pub(super) fn is_cut_off(&self) -> bool {
+        self.is_cut_off
+    }
+
+    /// Checks that each value can be read that replay of this batch of the WAL `wal` needs.
+    ///
+    /// # Errors
+    /// Corruption that names the blob file.
+    pub(super) fn check(&mut self, wal: FileNumber, batch: &Batch<'_>) -> Result<()> {
+        for record in batch.records() {
+            let record = record?;
+            let Some((family, (value_type, key, value))) = record.family().zip(record.entry()) else {
+                continue;
+            };
+            let Some((_, dir)) = self.families.get(&family).filter(|(oldest, _)| wal >= *oldest) else {
+                continue;
+            };
+            let (dir, mut blobs) = (dir.clone(), Vec::new());
+            references(value_type as u8, value, &mut |blob| blobs.push(blob))?;
+            for blob in blobs {
+                self.read(family, &dir, key, &blob)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, family: FamilyId, dir: &Path, key: &[u8], blob: &BlobRef) -> Result<()> {
+        let path = dir.join(names::blob(blob.file_number));
+        let fs = &self.scope.options.env.fs;
+        let opened = self.open.entry(blob.file_number).or_insert_with(|| {
+            let file = fs.open_random(&path, &ReadHints::default());
+            let reader = file.and_then(|file| {
+                let size = file.size()?;
+                BlobReader::open_unfinished(file, family, None).map(|reader| (reader, size))
+            });
+            reader.map_err(|error| (error.is_not_found(), error.message().to_string()))
+        });
+        let access = BlobAccess { verify_checksums: true, limits: None };
+        let (is_cut_off, read) = match opened {
+            Ok((reader, size)) => {
+                let read = reader.get(key, blob, access).map_err(|error| error.message().to_string());
+                (blob.offset.checked_add(blob.size).is_some_and(|end| end > *size), read)
+            }
+            Err((is_missing, why)) => (*is_missing, Err(why.clone())),
+        };
+        self.is_cut_off = is_cut_off;
+        let lost = |why| format!("a value in blob file {:06} is lost: {why}", blob.file_number);
+        read.map(drop).map_err(|why| Error::corruption(lost(why)))
+    }
+}
+
 impl Survey {
     /// Adds records for the blob files that adopted SST files refer to and no MANIFEST names, then reads all blob files
     /// that the SST files need.
@@ -63,7 +144,7 @@ impl Survey {
             let Some(family) = self.manifest.recovered.families.get(&family.id).cloned() else { continue };
             let (additions, _) = records_of(&family, &self.linked(family.id));
             for record in additions {
-                self.blob_file(scope, &family.name, &dir, &record)?;
+                self.blob_file(scope, &family, &dir, &record)?;
             }
         }
         Ok(())
@@ -110,15 +191,20 @@ impl Survey {
     fn blob_file(
         &mut self,
         scope: &Scope,
-        family: &str,
-        dir: &std::path::Path,
+        family: &FamilyRecord,
+        dir: &Path,
         record: &BlobFileAddition,
     ) -> Result<()> {
         let path = dir.join(names::blob(record.blob_file_number));
         let checked = scope.options.env.fs.open_random(&path, &ReadHints::default()).and_then(|file| {
             self.report.num_files += 1;
             self.report.num_bytes += file.size()?;
-            scan(&file, |_| Ok(()))
+            let found = scan(&file, |_| Ok(()))?;
+            if found.footer.is_some() {
+                // The header has no checksum: reads of the values may refuse a file whose records are valid.
+                BlobReader::open(file, family.id, None)?;
+            }
+            Ok(found)
         });
         let (what, offset) = match checked {
             Ok(found) if found.footer.is_none() => ("the blob file has no valid footer".to_string(), None),
@@ -138,7 +224,7 @@ impl Survey {
             Err(error) => return Err(error),
         };
         let mut found = problem(Weight::Loss, path, offset, &what);
-        found.family = Some(family.to_string());
+        found.family = Some(family.name.clone());
         found.bytes = match offset {
             Some(offset) => record.total_blob_bytes.saturating_sub(offset),
             None => record.total_blob_bytes,

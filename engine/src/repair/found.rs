@@ -65,6 +65,8 @@ pub(super) struct FoundWal {
     pub path: PathBuf,
     /// True if repair replaces the WAL by a copy without the damage.
     pub rewrite: bool,
+    /// The offsets of records that are no batches, or refer to lost values of blob files. The copy leaves these records out.
+    pub refused: BTreeSet<u64>,
     pub(super) first_seq: Option<SequenceNumber>,
     pub(super) last_seq: SequenceNumber,
     /// The sequence numbers of its entries.

@@ -1,7 +1,7 @@
 //! Finds damage in WALs. Reports the lost writes by their sequence numbers, because the keys of an unreadable write
 //! are unknown.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use base::{Error, FileNumber, Result, SequenceNumber, key};
 use env::ReadHints;
@@ -9,6 +9,7 @@ use format::batch::{self, Batch, Record};
 use format::names::FileName;
 use format::wal::{ReaderOptions, SalvageFault, mark_end, marks_of, salvage as salvage_wal};
 
+use super::blobs::ReferredValues;
 use super::found::{FoundWal, Runs, Survey};
 use super::terms::problem;
 use super::{Report, Scope, Weight};
@@ -153,18 +154,20 @@ impl Survey {
             number,
             path,
             rewrite: false,
+            refused: BTreeSet::new(),
             first_seq: None,
             last_seq: SequenceNumber::ZERO,
             runs: Runs::default(),
             last_end: 0,
         };
         let (mut last_end, mut records, mut repeats) = (0, 0, false);
-        let mut bad = Vec::new();
+        let (mut bad, mut cut_off) = (Vec::new(), BTreeSet::new());
         let mut missing = Missing::default();
         let mut marks: BTreeMap<FileNumber, u64> = BTreeMap::new();
         let (manifest, mut manifest_bytes) = (self.number, 0);
         let options = salvage_options(number);
         let in_wals = &mut self.in_wals;
+        let mut values = ReferredValues::new(scope, self.manifest.recovered.families.values())?;
         let salvaged = salvage_wal(&mut FileSource(file), &options, &mut |record, offset, end| {
             last_end = end;
             let claimed = marks_of(record).unwrap_or_default();
@@ -177,7 +180,9 @@ impl Survey {
                 let claim = marks.entry(of).or_insert(0);
                 *claim = mark.bytes.max(*claim);
             }
-            match sound_batch(record) {
+            let sound = sound_batch(record)
+                .and_then(|range| values.check(number, &Batch::new(record)?).map(|()| range));
+            match sound {
                 Ok((seq, count)) => {
                     missing.record(seq, count, offset, end);
                     wal.first_seq.get_or_insert(seq);
@@ -186,7 +191,12 @@ impl Survey {
                     wal.runs.batch(&Batch::new(record)?);
                     in_wals.batch(number, record)?;
                 }
-                Err(error) => bad.push((offset, end - offset, error)),
+                Err(error) => {
+                    if sound_batch(record).is_ok() && values.is_cut_off() {
+                        cut_off.insert(offset);
+                    }
+                    bad.push((offset, end - offset, error));
+                }
             }
             Ok(())
         })?;
@@ -209,18 +219,21 @@ impl Survey {
         self.report.num_rows += records;
         let mut faults = salvaged.faults;
         mark_end(&mut faults, last_end);
-        report_faults(&mut self.report, &mut wal, faults, bad, &missing);
+        let durable = self.claims.get(&number).copied().unwrap_or(0);
+        cut_off.retain(|offset| *offset >= durable);
+        report_faults(&mut self.report, &mut wal, faults, (bad, cut_off), &missing);
         Ok(wal)
     }
 }
 
 /// Reports the faults of a WAL, and marks the WAL for a rewrite if a fault needs it. `bad` has the records that are no valid
-/// batches: offset, size and error.
+/// batches, or refer to lost values: offset, size and error. Some of them are the torn end that a crash leaves, and the open drops
+/// these records.
 fn report_faults(
     report: &mut Report,
     wal: &mut FoundWal,
     faults: Vec<SalvageFault>,
-    bad: Vec<(u64, u64, Error)>,
+    (bad, torn): (Vec<(u64, u64, Error)>, BTreeSet<u64>),
     missing: &Missing,
 ) {
     for fault in faults {
@@ -237,9 +250,13 @@ fn report_faults(
         report.problems.push(found);
     }
     for (offset, bytes, error) in bad {
-        wal.rewrite = true;
+        let weight = if torn.contains(&offset) { Weight::Note } else { Weight::Loss };
+        if weight == Weight::Loss {
+            wal.rewrite = true;
+            wal.refused.insert(offset);
+        }
         let what = format!("{}{}", error.message(), missing.at(offset));
-        let mut found = problem(Weight::Loss, wal.path.clone(), Some(offset), &what);
+        let mut found = problem(weight, wal.path.clone(), Some(offset), &what);
         found.bytes = bytes;
         report.problems.push(found);
     }

@@ -1,5 +1,6 @@
 //! `enable_blob_direct_write` on disks that fail, and in crashes.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use env::fault::FaultFs;
@@ -7,14 +8,15 @@ use env::hook::{Call, Hook, Hooked, Op, Verdict};
 use env::memory::Survivors;
 use ironstone_engine::batch::WriteBatch;
 use ironstone_engine::components::FamilyDescriptor;
-use ironstone_engine::db::{Db, OpenRequest};
+use ironstone_engine::db::{Db, OpenRequest, fsck, repair};
 use ironstone_engine::family::Family;
 use ironstone_engine::options::{FlushOptions, ReadOptions, WriteOptions};
+use ironstone_engine::repair::Weight;
 use parking_lot::Mutex;
 
-use crate::basic::put;
+use crate::basic::{put, scan};
 use crate::direct_writes::{family, request};
-use crate::durable::World;
+use crate::durable::{World, synced};
 
 const FAMILY: &str = "blob_direct_write_partitions=2;blob_file_size=1300";
 
@@ -262,4 +264,67 @@ fn a_wal_that_is_closed_during_a_sync_of_values_waits_for_its_own_values() {
         let all = [("a".to_string(), value(0)), ("b".into(), value(1)), ("c".into(), "small".into())];
         assert!(!found.is_empty() && found == all[..found.len()], "seed {seed}: {:?}", keys(&found));
     }
+}
+
+/// The writes of a database that was killed: each value is in the blob file, and the WAL refers to the value.
+fn killed(synced_writes: &[&str], later: &[&str], survivors: Survivors) -> World {
+    let world = World::new();
+    let db = Db::open(request(&world.env, "")).unwrap();
+    let value = |key: &str| format!("{key}-{}", "v".repeat(500));
+    synced_writes.iter().for_each(|key| synced(&db, key, &value(key)));
+    later.iter().for_each(|key| put(&db, key, &value(key)));
+    world.crash(db, survivors);
+    world
+}
+
+#[test]
+fn a_repair_reports_a_lost_value_and_keeps_the_other_values() {
+    let world = killed(&["a", "b", "c"], &[], Survivors::Synced);
+    let blobs = world.file("", ".blob");
+    // The second record of the blob file.
+    world.disk.damage(Path::new(&blobs), |bytes| bytes[700] ^= 1);
+    assert!(Db::open(request(&world.env, "")).is_err());
+    for report in [fsck(&request(&world.env, "")).unwrap(), repair(request(&world.env, "")).unwrap()] {
+        assert_eq!(report.weight(), Some(Weight::Loss));
+        let lost: Vec<_> = report.problems.iter().filter(|problem| problem.weight == Weight::Loss).collect();
+        assert_eq!(lost.len(), 1, "{lost:?}");
+        assert!(
+            lost[0].file.extension().is_some_and(|end| end == "log") && lost[0].offset.is_some(),
+            "{lost:?}"
+        );
+        assert!(lost[0].what.contains(".blob") || lost[0].what.contains("a value in blob file"), "{lost:?}");
+        assert!(lost[0].what.contains("sequence number"), "{lost:?}");
+    }
+    let db = Db::open(request(&world.env, "")).unwrap();
+    let keys: Vec<_> = scan(&db).into_iter().map(|(key, _)| key).collect();
+    assert_eq!(keys, ["a", "c"]);
+}
+
+/// A crash can keep the record of a WAL and lose the end of a blob file that was not synced.
+#[test]
+fn values_that_a_crash_lost_are_no_loss_in_a_check() {
+    let world = killed(&["a"], &["b"], Survivors::Everything);
+    let blobs = world.file("", ".blob");
+    world.disk.damage(Path::new(&blobs), |bytes| bytes.truncate(700));
+    let report = fsck(&request(&world.env, "")).unwrap();
+    assert!(report.weight().is_none_or(|weight| weight == Weight::Note), "{:?}", report.problems);
+    let db = Db::open(request(&world.env, "")).unwrap();
+    assert_eq!(scan(&db).len(), 1);
+}
+
+/// The header of a blob file has no checksum.
+#[test]
+fn a_repair_reports_a_blob_file_whose_header_is_wrong() {
+    let world = World::new();
+    let db = Db::open(request(&world.env, "")).unwrap();
+    put(&db, "a", &"v".repeat(500));
+    db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
+    db.close().unwrap();
+    drop(db);
+    let blobs = world.file("", ".blob");
+    // Bytes 8 to 11 are the column family.
+    world.disk.damage(Path::new(&blobs), |bytes| bytes[9] ^= 1);
+    let report = fsck(&request(&world.env, "")).unwrap();
+    assert_eq!(report.weight(), Some(Weight::Loss));
+    assert!(report.problems.iter().any(|problem| problem.file == Path::new(&blobs)), "{:?}", report.problems);
 }
