@@ -139,7 +139,13 @@ pub const FIXED: Fixed = Fixed { reverse: false, levels: 7, timestamps: Timestam
 pub fn options(seed: u64) -> String {
     let mut text = sample::draw(&mut Chance::new(seed), FIXED).text;
     text.push_str("create_if_missing=true;create_missing_column_families=true;keep_log_file_num=2;");
+    text.push_str(&sample::rare::direct_writes(seed, FIXED));
     text
+}
+
+/// Returns true if writes put values into blob files before the WAL.
+pub fn writes_directly(options: &str) -> bool {
+    options.contains("enable_blob_direct_write=true")
 }
 
 /// Returns true if WAL records stay in a buffer until a call flushes the WAL.
@@ -182,6 +188,10 @@ pub fn descriptors(
     options.update(text)?;
     let mut stamped = options.clone();
     stamped.update(timestamps.text())?;
+    if timestamps != Timestamps::None {
+        // Values of keys with timestamps stay in the WAL.
+        stamped.update("enable_blob_direct_write=false")?;
+    }
     // The second column family needs these database options for its timestamps.
     options.db = stamped.db.clone();
     options.db.env = env;

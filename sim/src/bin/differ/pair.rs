@@ -70,6 +70,9 @@ struct Family {
     /// their creation after they released this version: `DBIter` has `sv->current`, but `ForwardIterator` holds the
     /// reference.
     blobs: bool,
+    /// True if writes put values into blob files before the WAL. RocksDB's multi-get answers NotSupported if it merges an operand with
+    /// such a value of a memtable, so the column family gets no merges.
+    direct: bool,
 }
 
 /// The movement of a tailing iterator since the last seek in its SST files and immutable memtables. If a new seek has
@@ -200,6 +203,7 @@ impl Pair {
                 prefix: Prefix::None,
                 vector: false,
                 blobs: false,
+                direct: false,
             }],
             snapshots: 0,
             slots: [None, None, None],
@@ -294,7 +298,8 @@ impl Pair {
                 let at = self.at(*f);
                 // With timestamps a single merge is a batch, and `batch` says why such a merge is left out.
                 let stamped = self.fixed.timestamps.are_on();
-                if stamped && (!self.merges || rows::operator(&self.families[at].name).is_empty()) {
+                let family = &self.families[at];
+                if family.direct || stamped && (!self.merges || rows::operator(&family.name).is_empty()) {
                     return None;
                 }
                 Item::Merge(at, key.clone(), rows::operand(&self.families[at].name, *serial))

@@ -12,6 +12,8 @@ pub struct Opening {
     pub seed: u64,
     /// If set, no column family writes blob files.
     pub plain: bool,
+    /// More option text of column families whose writes put values into blob files before the WAL. Empty for most opens.
+    pub direct: String,
 }
 
 /// The prefix extractors that can be drawn, with their names in option text.
@@ -107,7 +109,9 @@ impl Opening {
             "create_if_missing=true;keep_log_file_num=1;info_log_level=FATAL_LEVEL;max_file_opening_threads=1;\
              stats_dump_period_sec=0;stats_persist_period_sec=0;",
         );
-        Opening { db, fixed, seed, plain: false }
+        let direct = sample::rare::direct_writes(seed, fixed);
+        db.push_str(&direct);
+        Opening { db, fixed, seed, plain: false, direct }
     }
 
     /// Returns true if obsolete WALs are recycled.
@@ -171,6 +175,9 @@ impl Opening {
             name => format!("merge_operator={name}"),
         };
         text = text.replace("merge_operator=stringappend", &merge);
+        if chance.percent(60) {
+            text.push_str(&self.direct);
+        }
         if operator == "max" || self.plain {
             // The operator "max" returns its base value, and RocksDB's iterators free a base value from a blob file before the
             // caller reads it: `DBIter::MergeWithBlobBaseValue`.

@@ -28,7 +28,7 @@ const HANG_S: u64 = 60;
 /// The number of turns in one directory.
 const TURNS: u64 = 12;
 
-/// The arguments of a turn: engine, directory, seeds of steps and options, number of steps.
+/// The arguments of a turn: engine, directory, seeds of steps and options, number of steps, and whether the turn flushes first.
 #[derive(Clone, Debug)]
 pub struct Turn {
     pub ours: bool,
@@ -36,10 +36,20 @@ pub struct Turn {
     pub seed: u64,
     pub options: u64,
     pub steps: usize,
+    pub first: First,
+}
+
+/// The first action of a turn after the open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum First {
+    Read,
+    /// Flushes all column families. The WALs of the turn before refer to blob files, and RocksDB's open does not read the values:
+    /// a flush there loses them.
+    Flush,
 }
 
 impl Turn {
-    /// Reads the five arguments in the order of the fields. Returns `None` if an argument is missing or is not
+    /// Reads the six arguments in the order of the fields. Returns `None` if an argument is missing or is not
     /// a number.
     pub fn parse(arguments: &mut lexopt::Parser) -> Result<Turn, lexopt::Error> {
         use lexopt::ValueExt;
@@ -49,6 +59,7 @@ impl Turn {
             seed: arguments.value()?.parse()?,
             options: arguments.value()?.parse()?,
             steps: arguments.value()?.parse()?,
+            first: if arguments.value()? == "flush" { First::Flush } else { First::Read },
         })
     }
 }
@@ -106,6 +117,9 @@ pub fn live(settings: &Settings, turn: &Turn) -> ExitCode {
     let families: Vec<_> = FAMILIES.iter().map(|name| ((*name).to_string(), text.clone())).collect();
     let done = (|| {
         let mut store = side.open(&turn.dir, &text, &families, false).map_err(|c| format!("refused: {c}"))?;
+        if turn.first == First::Flush {
+            store.flush(&[0, 1, 2])?;
+        }
         for at in 0..FAMILIES.len() {
             store.open_iter(0, at, None, &Spec::default());
             let mut stands = store.move_iter(0, &Move::First);
@@ -157,6 +171,7 @@ fn run(settings: &Settings, turn: &Turn, kill_after: Option<usize>) -> Result<Fa
     for number in [turn.seed, turn.options, turn.steps as u64] {
         command.arg(number.to_string());
     }
+    command.arg(if turn.first == First::Flush { "flush" } else { "read" });
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(told)?;
     let mut fate = Fate { found: World::default(), opened: false, done: 0, killed: false };
     let mut error = None;
@@ -241,7 +256,7 @@ fn directory(
     let chance = &mut Chance::new(seed);
     // The acknowledged content, and the steps that were in flight when the writer was killed.
     let (mut world, mut steps, mut durable, mut attempted) = (World::default(), Vec::new(), 0, 0);
-    let mut ours = chance.percent(50);
+    let (mut ours, mut first) = (chance.percent(50), First::Read);
     for round in 0..=TURNS {
         let last = round == TURNS || !more();
         let turn = Turn {
@@ -250,6 +265,7 @@ fn directory(
             seed: chance.next(),
             options: chance.next(),
             steps: if last { 0 } else { STEPS },
+            first,
         };
         let kill_after = (!last && chance.percent(50)).then(|| 1 + chance.below(STEPS as u64) as usize);
         let told = |words: String| format!("turn {round}, {turn:?}: {words}");
@@ -277,7 +293,9 @@ fn directory(
         if last {
             return Ok(());
         }
-        ours = if chance.percent(85) { !ours } else { ours };
+        let direct = life::writes_directly(&life::options(turn.options));
+        first = if direct { First::Flush } else { First::Read };
+        ours = if chance.percent(85) { !ours } else { ours } || direct;
     }
     Ok(())
 }

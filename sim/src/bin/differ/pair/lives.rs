@@ -21,6 +21,7 @@ impl Pair {
                 family.prefix = prefix;
                 family.vector = text.contains("memtable_factory=vector");
                 family.blobs |= blobs(&text);
+                family.direct = blobs(&text) && ironstone_sim::life::writes_directly(&text);
                 (family.name.clone(), text)
             })
             .collect()
@@ -62,7 +63,9 @@ impl Pair {
         let made = self.both(|| format!("create_family {name} with {text}"), |s| s.create(name, &text))?;
         if made.is_ok() {
             let vector = text.contains("memtable_factory=vector");
-            self.families.push(Family { name: name.to_string(), prefix, vector, blobs: blobs(&text) });
+            let blobs = blobs(&text);
+            let direct = blobs && ironstone_sim::life::writes_directly(&text);
+            self.families.push(Family { name: name.to_string(), prefix, vector, blobs, direct });
         }
         Ok(())
     }
@@ -78,6 +81,15 @@ impl Pair {
         Ok(())
     }
 
+    /// Flushes the column families if WALs can refer to blob files. RocksDB's open does not read these values: a flush loses them.
+    fn flush_direct(&mut self) -> Differs {
+        if self.opening.direct.is_empty() {
+            return Ok(());
+        }
+        let all: Vec<usize> = (0..self.families.len()).collect();
+        self.both(|| "flush before the close".to_string(), |s| s.flush(&all)).map(drop)
+    }
+
     fn close(&mut self) {
         self.slots = [None, None, None];
         self.snapshots = 0;
@@ -89,6 +101,7 @@ impl Pair {
         let chance = &mut Chance::new(seed);
         let [ours, _] = self.open.as_mut().ok_or("closed")?;
         let before = ours.sequence();
+        self.flush_direct()?;
         self.close();
         let lists = [self.sides[0].families(&self.dirs[0]), self.sides[1].families(&self.dirs[1])];
         let [mut ours, mut theirs] = lists;
