@@ -615,7 +615,7 @@ unsafe fn take_place<T>(place: Place) -> T {
 /// # Safety
 /// The contract of [`take_place`].
 unsafe fn drop_place<T>(place: Place) {
-    // SAFETY: the contract is the same.
+    // SAFETY: the caller promises what `take_place` asks: the place has an object of this type, and nothing uses the place again.
     drop(unsafe { take_place::<T>(place) });
 }
 

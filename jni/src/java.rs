@@ -131,14 +131,14 @@ impl<'j> Java<'j> {
     /// Returns true if an exception is pending.
     #[inline]
     pub fn has_exception(self) -> bool {
-        // SAFETY: `env` belongs to this thread. The function has no other condition.
+        // SAFETY: `env` belongs to this thread. The function may be called while an exception is pending.
         let answer = unsafe { jni!(self, ExceptionCheck) };
         answer != 0
     }
 
     /// Removes a pending exception.
     pub fn clear_exception(self) {
-        // SAFETY: `env` belongs to this thread. The function has no other condition.
+        // SAFETY: `env` belongs to this thread. The function may be called while an exception is pending.
         unsafe { jni!(self, ExceptionClear) };
     }
 

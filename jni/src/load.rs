@@ -155,7 +155,7 @@ fn register_one(java: Java<'_>, class: JClass<'_>, variant: &Variant) -> Outcome
     // the arguments of the descriptor.
     let answer = unsafe { jni!(java, RegisterNatives, class.raw(), &method, 1) };
     if answer != JNI_OK {
-        // SAFETY: the environment belongs to this thread.
+        // SAFETY: the environment belongs to this thread. The function may be called while an exception is pending.
         unsafe { jni!(java, ExceptionClear) };
     }
     Ok(answer == JNI_OK)
@@ -235,7 +235,7 @@ pub fn callback<R>(call: impl FnOnce(Java<'_>) -> Outcome<R>) -> Option<R> {
         if java.has_exception() || crate::throw::has_kept() {
             return None;
         }
-        // SAFETY: the environment belongs to this thread.
+        // SAFETY: the environment belongs to this thread. The number of references is not negative.
         let has_frame = unsafe { jni!(java, PushLocalFrame, 32) } == JNI_OK;
         let answer = in_callback(|| call(java)).map_err(|fault| crate::throw::keep(java, fault)).ok();
         if has_frame {

@@ -104,16 +104,16 @@ pub fn has_kept() -> bool {
 #[cold]
 pub fn keep(java: Java<'_>, fault: Fault) {
     throw(java, &fault);
-    // SAFETY: the environment belongs to this thread.
+    // SAFETY: the environment belongs to this thread. The function may be called while an exception is pending.
     let exception = unsafe { jni!(java, ExceptionOccurred) };
     if exception.is_null() {
         return;
     }
     if DEPTH.get() == 0 {
-        // SAFETY: the environment belongs to this thread.
+        // SAFETY: the environment belongs to this thread. The function may be called while an exception is pending.
         unsafe { jni!(java, ExceptionDescribe) };
     }
-    // SAFETY: the environment belongs to this thread.
+    // SAFETY: the environment belongs to this thread. The function may be called while an exception is pending.
     unsafe { jni!(java, ExceptionClear) };
     if DEPTH.get() > 0 {
         // SAFETY: the reference is new and belongs to this call.

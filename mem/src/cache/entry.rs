@@ -203,7 +203,8 @@ impl<V: Send + Sync + 'static, O: Owner<V>> Entry<V, O> {
         if before & (STATE | REFS) == INVISIBLE | REF {
             // Acquire: this thread sees all accesses of other handles to the value before the value is
             // dropped. A load is used instead of a fence, because ThreadSanitizer does not support fences.
-            // SAFETY: this thread owns the entry, see below.
+            // SAFETY: the entry was invisible and this reference was the last reference, so this thread owns the entry, and no other
+            // thread recycles the memory before `reclaim`.
             unsafe { this.as_ref().meta.load(Ordering::Acquire) };
             // SAFETY: the entry was invisible and this reference was the last reference. This thread owns the entry. An
             // owned entry counts as live, and a live entry keeps the memory of the shard alive.

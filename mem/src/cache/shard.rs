@@ -341,10 +341,10 @@ impl<V: Send + Sync + 'static> Shard<V> {
     pub(super) unsafe fn release(entry: NonNull<Entry<V>>) {
         // SAFETY: the reference of the caller keeps the entry alive during this read.
         if unsafe { entry.as_ref() }.is_lru() {
-            // SAFETY: the contract of this function is that of the called function.
+            // SAFETY: the caller holds a reference to the entry, and gives the reference to this call.
             unsafe { Self::release_lru(entry) }
         } else {
-            // SAFETY: the contract of this function is that of the called function.
+            // SAFETY: the caller holds a reference to the entry, and gives the reference to this call.
             unsafe { Entry::unpin(entry) }
         }
     }
@@ -534,7 +534,7 @@ impl<V: Send + Sync + 'static> Owner<V> for Shard<V> {
             s.free.push(e.number());
         }
         drop(value);
-        // SAFETY: this is the last use of the shard by this thread.
+        // SAFETY: `live` counts this entry until this call, so the shard is alive, and this is the last use of the shard by this thread.
         unsafe { Self::uncount(me) };
     }
 }

@@ -32,7 +32,7 @@ impl Checks<'_> {
         base::invariant!(self.are_on(), "a search is checked, and no option asks for it");
         let mut before: Option<Entry<'_>> = None;
         for (i, &place) in cursor.leaf().iter().enumerate() {
-            // SAFETY: the tree returned this place.
+            // SAFETY: the tree returned this place, so the entry was published with Release before the cursor read the place with Acquire.
             let entry = unsafe { self.entries.entry(place) };
             if self.options.verify_on_seek {
                 self.entries.verify(&entry)?;

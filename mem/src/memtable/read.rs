@@ -156,7 +156,7 @@ impl MemTable {
             }
         };
         if place != 0 {
-            // SAFETY: the rep returned this place.
+            // SAFETY: the rep returned this place. It was published with Release, or under the lock of the vector, before the search.
             let entry = unsafe { self.entries.entry(place) };
             self.entries.verify(&entry)?;
             visit(entry);
@@ -234,7 +234,7 @@ impl<'a, F: FnMut(FoundEntry<'_>) -> ControlFlow<()>> Answer<'a, '_, F> {
         self.result = self.table.checks().check_search(&cursor, target);
         let mut before: Option<Entry<'a>> = None;
         while self.result.is_ok() && cursor.place() != 0 {
-            // SAFETY: the tree returned this place.
+            // SAFETY: the tree returned this place, so the entry was published with Release before the cursor read the place with Acquire.
             let entry = unsafe { entries.entry(cursor.place()) };
             self.result = before.map_or(Ok(()), |before| self.table.checks().check_order(&before, &entry));
             if self.result.is_err() || !self.take(entry, u64::from(cursor.place())) {

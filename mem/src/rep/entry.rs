@@ -130,7 +130,8 @@ impl Entries {
     /// The contract of [`Entries::entry`].
     #[inline]
     pub(crate) unsafe fn target_of(&self, place: Ref) -> Target<'_> {
-        // SAFETY: the contract of this function.
+        // SAFETY: the caller promises that `store` of this object returned the place, and that the store happened before this call.
+        // The entry lives as long as the arena, so as long as self.
         let entry = unsafe { self.entry(place) };
         self.target(entry.user_key(), entry.trailer())
     }
@@ -220,7 +221,8 @@ impl Entries {
     /// # Safety
     /// The contract of [`Entries::entry`], unless `place` is 0.
     pub(crate) unsafe fn user_key_at(&self, place: Ref) -> &[u8] {
-        // SAFETY: the contract of this function.
+        // SAFETY: `place` is not 0, so the caller promises that `store` of this object returned the place, and that the store
+        // happened before this call. The entry lives as long as the arena, so as long as self.
         if place == 0 { &[] } else { unsafe { self.entry(place) }.user_key() }
     }
 
@@ -230,7 +232,8 @@ impl Entries {
     /// The contract of [`Entries::entry`].
     #[inline]
     pub(crate) unsafe fn compare(&self, place: Ref, target: &Target<'_>) -> Ordering {
-        // SAFETY: the contract of this function.
+        // SAFETY: the caller promises that `store` of this object returned the place, and that the store happened before this call.
+        // The entry lives as long as the arena, so as long as self.
         let entry = unsafe { self.entry(place) };
         self.order
             .user
@@ -295,7 +298,8 @@ fn checksum(user_key: &[u8], trailer: u64, value: &[u8]) -> u64 {
 /// `bytes.len()` bytes at `at` must be writable and not overlap `bytes`.
 #[inline]
 unsafe fn write_bytes(at: *mut u8, bytes: &[u8]) -> *mut u8 {
-    // SAFETY: the contract of this function.
+    // SAFETY: the caller promises that `bytes.len()` bytes at `at` are writable and do not overlap `bytes`, so the end is at most one
+    // byte after them. Bytes have no alignment.
     unsafe {
         std::ptr::copy_nonoverlapping(bytes.as_ptr(), at, bytes.len());
         at.add(bytes.len())
@@ -306,7 +310,8 @@ unsafe fn write_bytes(at: *mut u8, bytes: &[u8]) -> *mut u8 {
 /// The bytes of the encoded varint must be writable at `at`.
 #[inline]
 unsafe fn write_varint(mut at: *mut u8, mut value: u32) -> *mut u8 {
-    // SAFETY: the contract of this function.
+    // SAFETY: the caller promises that the bytes of the varint are writable. Each loop writes the next of these bytes, so `at` ends at
+    // most one byte after them. Bytes have no alignment.
     unsafe {
         while value >= 0x80 {
             at.write(value as u8 | 0x80);

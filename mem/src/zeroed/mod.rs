@@ -55,7 +55,7 @@ impl<T: Zeroed> ZeroedArray<T> {
         assert!(layout.size() > 0, "an array without bytes");
         let start = match layout.size() >= MAPPED {
             true => map(layout),
-            // SAFETY: the size is not zero.
+            // SAFETY: the assertion above says that the size is not zero.
             false => Some(unsafe { alloc_zeroed(layout) }),
         };
         let start = start.and_then(NonNull::new)?.cast();

@@ -118,7 +118,7 @@ impl Tree {
     /// `store` of `entries` must have returned `place` on this thread.
     pub(crate) unsafe fn insert(&self, entries: &Entries, place: Ref, hint: &mut Ref) -> Result<bool> {
         base::invariant!(place != 0, "the place that means no entry is inserted");
-        // SAFETY: the contract of this function.
+        // SAFETY: the caller promises that `store` returned the place on this thread, so the entry was written before this call.
         let target = unsafe { entries.target_of(place) };
         let mut path = [0; MAX_LEVELS];
         let start = match self.hinted(entries, *hint, &target) {
