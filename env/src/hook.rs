@@ -2,6 +2,8 @@
 //!
 //! [`crate::fault`], [`crate::meter`] and [`crate::timed`] are such hooks.
 
+mod op;
+
 use std::any::Any;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -14,120 +16,7 @@ use crate::fs::{
     SequentialRead, Syncer,
 };
 
-/// The kinds of calls, with the names in fault plans and reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum Op {
-    /// Opens a file for reading.
-    Open,
-    /// Makes a new file.
-    Create,
-    /// Opens an existing file to append to the file.
-    Reopen,
-    /// Renames an obsolete file and overwrites the file from its start.
-    Reuse,
-    /// Reads bytes.
-    Read,
-    /// Appends bytes.
-    Append,
-    /// Hands buffered bytes to the operating system.
-    Flush,
-    /// Makes the bytes of a file durable.
-    Sync,
-    /// Starts to write a range of a file back.
-    RangeSync,
-    /// Reserves space for a file.
-    Preallocate,
-    /// Changes the length of a file.
-    Truncate,
-    /// Closes a file.
-    Close,
-    /// Makes the names of a directory durable.
-    SyncDir,
-    /// Renames a file.
-    Rename,
-    /// Gives a file a second name.
-    Link,
-    /// Deletes a file.
-    Unlink,
-    /// Makes a directory.
-    CreateDir,
-    /// Deletes an empty directory.
-    RemoveDir,
-    /// Lists the names of a directory.
-    List,
-    /// Asks for existence, size, or times.
-    Status,
-    /// Locks a file against other processes.
-    Lock,
-}
-
-impl Op {
-    /// The number of operations.
-    pub const COUNT: usize = 21;
-
-    /// All operations, by number.
-    pub const ALL: [Op; Op::COUNT] = [
-        Op::Open,
-        Op::Create,
-        Op::Reopen,
-        Op::Reuse,
-        Op::Read,
-        Op::Append,
-        Op::Flush,
-        Op::Sync,
-        Op::RangeSync,
-        Op::Preallocate,
-        Op::Truncate,
-        Op::Close,
-        Op::SyncDir,
-        Op::Rename,
-        Op::Link,
-        Op::Unlink,
-        Op::CreateDir,
-        Op::RemoveDir,
-        Op::List,
-        Op::Status,
-        Op::Lock,
-    ];
-
-    /// Returns the name that scripts use, in lower case.
-    pub fn name(self) -> &'static str {
-        [
-            "open",
-            "create",
-            "reopen",
-            "reuse",
-            "read",
-            "append",
-            "flush",
-            "sync",
-            "range_sync",
-            "preallocate",
-            "truncate",
-            "close",
-            "sync_dir",
-            "rename",
-            "link",
-            "unlink",
-            "create_dir",
-            "remove_dir",
-            "list",
-            "status",
-            "lock",
-        ][self as usize]
-    }
-
-    /// Returns the operation with this name, or `None`.
-    pub fn from_name(name: &str) -> Option<Op> {
-        Op::ALL.into_iter().find(|op| op.name() == name)
-    }
-
-    /// Returns true if the call changes the disk.
-    pub fn is_write(self) -> bool {
-        !matches!(self, Op::Open | Op::Read | Op::Flush | Op::List | Op::Status | Op::Lock)
-    }
-}
+pub use op::Op;
 
 /// Distinguishes the calls of one operation, for times of single calls. Fault plans and meters do not use it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -145,6 +34,23 @@ pub enum Detail {
     Modified,
     /// [`Op::CreateDir`] that fails if the directory exists.
     NewDirectory,
+    /// [`Op::Sync`] of the bytes and of all metadata of a file.
+    Fsync,
+}
+
+/// The kind of a handle that a file system returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandleKind {
+    /// A file that is open for reads at any offset.
+    Random,
+    /// A file that is read from its start to its end.
+    Sequential,
+    /// A file that is written at its end.
+    Append,
+    /// A second handle of a file that is written, for syncs from another thread.
+    Syncer,
+    /// A directory.
+    Dir,
 }
 
 /// A call that a hook decides or observes.
@@ -199,6 +105,9 @@ pub trait Hook: Send + Sync + fmt::Debug + 'static {
 
     /// Learns the outcome of a call: its error, or `None` after success. Default: does nothing.
     fn after(&self, _call: &Call<'_>, _error: Option<&Error>) {}
+
+    /// Learns that a handle was dropped. Readers and directories have no call that closes them. Default: does nothing.
+    fn dropped(&self, _kind: HandleKind) {}
 }
 
 /// A file system with a hook.
@@ -237,12 +146,12 @@ impl<H: Hook> Hooked<H> {
         around(&*self.hook, Call { op, detail, path, offset: 0, bytes: 0 }, || act(&*self.inner))
     }
 
-    fn handle<T>(&self, inner: T, path: &Path) -> Handle<T, H> {
-        Handle { inner, hook: self.hook.clone(), path: path.to_path_buf(), offset: 0 }
+    fn handle<T>(&self, kind: HandleKind, inner: T, path: &Path) -> Handle<T, H> {
+        Handle { kind, inner, hook: self.hook.clone(), path: path.to_path_buf(), offset: 0 }
     }
 
     fn append(&self, inner: Box<dyn Append>, path: &Path) -> Box<dyn Append> {
-        Box::new(self.handle(inner, path))
+        Box::new(self.handle(HandleKind::Append, inner, path))
     }
 }
 
@@ -317,12 +226,12 @@ impl<H: Hook> FileSystem for Hooked<H> {
 
     fn open_random(&self, path: &Path, hints: &ReadHints) -> Result<Arc<dyn RandomRead>> {
         let file = self.run(Op::Open, path, |fs| fs.open_random(path, hints))?;
-        Ok(Arc::new(self.handle(file, path)))
+        Ok(Arc::new(self.handle(HandleKind::Random, file, path)))
     }
 
     fn open_sequential(&self, path: &Path) -> Result<Box<dyn SequentialRead>> {
         let file = self.run_as((Op::Open, Detail::Sequential), path, |fs| fs.open_sequential(path))?;
-        Ok(Box::new(self.handle(file, path)))
+        Ok(Box::new(self.handle(HandleKind::Sequential, file, path)))
     }
 
     fn create(&self, path: &Path, hints: &AppendHints) -> Result<Box<dyn Append>> {
@@ -347,7 +256,7 @@ impl<H: Hook> FileSystem for Hooked<H> {
 
     fn open_dir(&self, path: &Path) -> Result<Arc<dyn Dir>> {
         let dir = self.run_as((Op::Open, Detail::Directory), path, |fs| fs.open_dir(path))?;
-        Ok(Arc::new(self.handle(dir, path)))
+        Ok(Arc::new(self.handle(HandleKind::Dir, dir, path)))
     }
 
     fn rename(&self, old: &Path, new: &Path) -> Result<()> {
@@ -431,7 +340,8 @@ impl<H: Hook> FileSystem for Hooked<H> {
 }
 
 /// A handle of a file or a directory, with the hook.
-struct Handle<T, H> {
+struct Handle<T, H: Hook> {
+    kind: HandleKind,
     inner: T,
     hook: Arc<H>,
     path: PathBuf,
@@ -439,13 +349,19 @@ struct Handle<T, H> {
     offset: u64,
 }
 
-impl<T, H> Handle<T, H> {
+impl<T, H: Hook> Drop for Handle<T, H> {
+    fn drop(&mut self) {
+        self.hook.dropped(self.kind);
+    }
+}
+
+impl<T, H: Hook> Handle<T, H> {
     fn call(&self, op: Op, offset: u64, bytes: usize) -> Call<'_> {
         Call { op, detail: Detail::Other, path: &self.path, offset, bytes }
     }
 }
 
-impl<T: fmt::Debug, H> fmt::Debug for Handle<T, H> {
+impl<T: fmt::Debug, H: Hook> fmt::Debug for Handle<T, H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.inner.fmt(f)
     }
@@ -540,11 +456,19 @@ impl<H: Hook> SequentialRead for Handle<Box<dyn SequentialRead>, H> {
 
 impl<H: Hook> Handle<Box<dyn Append>, H> {
     fn act(&mut self, op: Op, act: impl FnOnce(&mut dyn Append) -> Result<()>) -> Result<()> {
+        self.act_as((op, Detail::Other), act)
+    }
+
+    fn act_as(
+        &mut self,
+        (op, detail): (Op, Detail),
+        act: impl FnOnce(&mut dyn Append) -> Result<()>,
+    ) -> Result<()> {
         let (inner, hook) = (&mut *self.inner, &*self.hook);
         if hook.is_idle() {
             return act(inner);
         }
-        let call = Call { op, detail: Detail::Other, path: &self.path, offset: inner.size(), bytes: 0 };
+        let call = Call { op, detail, path: &self.path, offset: inner.size(), bytes: 0 };
         around_unit(hook, call, || act(inner))
     }
 }
@@ -579,7 +503,7 @@ impl<H: Hook> Append for Handle<Box<dyn Append>, H> {
     }
 
     fn fsync(&mut self) -> Result<()> {
-        self.act(Op::Sync, |f| f.fsync())
+        self.act_as((Op::Sync, Detail::Fsync), |f| f.fsync())
     }
 
     fn size(&self) -> u64 {
@@ -608,6 +532,7 @@ impl<H: Hook> Append for Handle<Box<dyn Append>, H> {
 
     fn syncer(&self) -> Arc<dyn Syncer> {
         Arc::new(Handle {
+            kind: HandleKind::Syncer,
             inner: self.inner.syncer(),
             hook: self.hook.clone(),
             path: self.path.clone(),

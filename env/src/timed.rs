@@ -28,7 +28,7 @@ thread_local! {
 /// its time have their own counters. All other calls of `Op::Status` have the counter of file sizes.
 fn counter_of(call: &Call<'_>) -> Option<PerfCounter> {
     match call.detail {
-        Detail::Other => {}
+        Detail::Other | Detail::Fsync => {}
         Detail::Sequential => return Some(PerfCounter::EnvNewSequentialFileNanos),
         Detail::Directory => return Some(PerfCounter::EnvNewDirectoryNanos),
         Detail::Exists => return Some(PerfCounter::EnvFileExistsNanos),

@@ -13,6 +13,7 @@ use ironstone::{
 
 use super::beside::Beside;
 use super::data::{Keys, Sizes};
+use super::file_operations::FileOperations;
 use super::flags::Flags;
 use super::report::Style;
 use super::run::{Ask, Limit, Run, Thread};
@@ -38,6 +39,8 @@ pub struct House {
     shares: Vec<u64>,
     /// The keys of `--use_existing_keys`.
     keys: Option<&'static [Vec<u8>]>,
+    /// The counters of `--report_file_operations`.
+    file_operations: Option<Arc<FileOperations>>,
 }
 
 impl House {
@@ -57,7 +60,9 @@ impl House {
         };
         setup::announce(&flags);
         let cache = setup::cache(&flags)?;
-        let options = setup::options(&flags, cache.clone())?;
+        let mut options = setup::options(&flags, cache.clone())?;
+        let file_operations =
+            flags.bool("report_file_operations").then(|| FileOperations::install(&mut options.db.env));
         let path = match flags.text("db") {
             "" => setup::test_directory()?.join("dbbench"),
             path => PathBuf::from(path),
@@ -101,6 +106,7 @@ impl House {
             stamps,
             shares,
             keys: None,
+            file_operations,
         };
         let existing = house.flags.bool("use_existing_db");
         if house.flags.bool("use_existing_keys") && !existing {
@@ -239,9 +245,29 @@ impl House {
                 limit("benchmark_write_rate_limit")
             },
             read_limit: limit("benchmark_read_rate_limit"),
-            style: style(flags, families.as_ref()),
+            style: self.style(families.as_ref()),
             families: families.unwrap_or_default(),
         })
+    }
+
+    /// Returns the style of the report. `families` are the open column families.
+    fn style(&self, families: Option<&Vec<Family>>) -> Style {
+        let flags = &self.flags;
+        let threads = flags.int("thread_status_per_interval") != 0;
+        Style {
+            histogram: flags.bool("histogram"),
+            progress: flags.bool("progress_reports")
+                && (std::io::IsTerminal::is_terminal(&std::io::stderr())
+                    || flags.count("stats_interval") > 0
+                    || threads),
+            slow: std::time::Duration::from_micros(flags.count("slow_usecs")),
+            interval: flags.count("stats_interval"),
+            interval_seconds: flags.count("stats_interval_seconds"),
+            per_interval: families.filter(|_| flags.int("stats_per_interval") > 0).cloned(),
+            table_properties: flags.bool("show_table_properties"),
+            file_operations: self.file_operations.clone(),
+            thread_status: threads.then(|| self.options.db.env.clone()),
+        }
     }
 
     /// Returns the amounts of one benchmark. Some benchmarks have other amounts than the flags, as in RocksDB.
@@ -388,20 +414,6 @@ fn read_options(flags: &Flags) -> ReadOptions {
         auto_refresh_iterator_with_snapshot: flags.bool("auto_refresh_iterator_with_snapshot"),
         rate_limiter_priority: flags.bool("rate_limit_user_ops").then_some(IoPriority::User),
         ..ReadOptions::default()
-    }
-}
-
-/// Returns the style of the report. `families` are the open column families.
-fn style(flags: &Flags, families: Option<&Vec<Family>>) -> Style {
-    Style {
-        histogram: flags.bool("histogram"),
-        progress: flags.bool("progress_reports")
-            && (std::io::IsTerminal::is_terminal(&std::io::stderr()) || flags.count("stats_interval") > 0),
-        slow: std::time::Duration::from_micros(flags.count("slow_usecs")),
-        interval: flags.count("stats_interval"),
-        interval_seconds: flags.count("stats_interval_seconds"),
-        per_interval: families.filter(|_| flags.int("stats_per_interval") > 0).cloned(),
-        table_properties: flags.bool("show_table_properties"),
     }
 }
 

@@ -2,10 +2,14 @@
 //! seconds N operations; N MB/s`.
 
 use std::io::Write;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use base::stats::Histogram;
+use env::Env;
 use ironstone::Family;
+
+use super::file_operations::FileOperations;
 
 /// The kind of an operation. Each kind has its own histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +44,10 @@ pub struct Style {
     pub per_interval: Option<Vec<Family>>,
     /// True adds the properties of the SST files of each level to the statistics.
     pub table_properties: bool,
+    /// The counters of file operations. Each report line is followed by their report.
+    pub file_operations: Option<Arc<FileOperations>>,
+    /// The first thread prints the state of the threads of this environment at each of its status lines.
+    pub thread_status: Option<Env>,
 }
 
 /// The counters of one thread. They are merged at the end.
@@ -143,31 +151,39 @@ impl Stats {
             eprint!("... finished {} ops{:30}\r", self.done, "");
         } else {
             self.next_report += self.style.interval;
-            let now = Instant::now();
-            let since = (now - self.last_report).as_secs_f64();
-            if self.style.interval_seconds > 0 && since < self.style.interval_seconds as f64 {
-                return;
-            }
-            let all = (now - self.start).as_secs_f64();
-            let recent = self.done - self.last_report_done;
-            eprintln!(
-                "{} ... thread {}: ({},{}) ops and ({:.1},{:.1}) ops/second in ({:.6},{:.6}) seconds",
-                super::clock::time_of_day(),
-                self.id,
-                recent,
-                self.done,
-                recent as f64 / since,
-                self.done as f64 / all,
-                since,
-                all
-            );
-            if let Some(families) = self.style.per_interval.as_ref().filter(|_| self.id == 0) {
-                print_statistics(families, self.style.table_properties);
-            }
-            self.last_report = now;
-            self.last_report_done = self.done;
+            self.print_interval();
+        }
+        if let Some(env) = self.style.thread_status.as_ref().filter(|_| self.id == 0) {
+            eprint!("{}", super::thread_status::table(env));
         }
         let _ = std::io::stderr().flush();
+    }
+
+    /// Prints the status line of `--stats_interval`, unless the last line is younger than `--stats_interval_seconds`.
+    fn print_interval(&mut self) {
+        let now = Instant::now();
+        let since = (now - self.last_report).as_secs_f64();
+        if self.style.interval_seconds > 0 && since < self.style.interval_seconds as f64 {
+            return;
+        }
+        let all = (now - self.start).as_secs_f64();
+        let recent = self.done - self.last_report_done;
+        eprintln!(
+            "{} ... thread {}: ({},{}) ops and ({:.1},{:.1}) ops/second in ({:.6},{:.6}) seconds",
+            super::clock::time_of_day(),
+            self.id,
+            recent,
+            self.done,
+            recent as f64 / since,
+            self.done as f64 / all,
+            since,
+            all
+        );
+        if let Some(families) = self.style.per_interval.as_ref().filter(|_| self.id == 0) {
+            print_statistics(families, self.style.table_properties);
+        }
+        self.last_report = now;
+        self.last_report_done = self.done;
     }
 
     /// Adds a remark to the end of the report line.
@@ -232,6 +248,9 @@ impl Stats {
                     out.push_str(&format!("Microseconds per {what}:\n{histogram}\n"));
                 }
             }
+        }
+        if let Some(counters) = &self.style.file_operations {
+            out.push_str(&counters.take_report());
         }
         out
     }

@@ -214,6 +214,9 @@ fn database(flags: &Flags, db: &mut DbOptions, cache: Option<&Arc<BlockCache>>) 
     if flags.bool("use_stderr_info_logger") {
         db.info_log = Some(Arc::new(StderrLogger::new(LogLevel::Info, "", db.env.clock.clone())));
     }
+    if flags.int("thread_status_per_interval") > 0 {
+        db.set("enable_thread_tracking", "true")?;
+    }
     if flags.bool("file_checksum") {
         db.set("file_checksum_gen_factory", "FileChecksumGenCrc32cFactory")?;
     }

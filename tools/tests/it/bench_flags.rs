@@ -116,3 +116,50 @@ fn the_lines_on_standard_output_are_those_of_rocksdb() {
     };
     assert_eq!(lines, shape(&bench(&theirs, scratch.path(), &args).stdout));
 }
+
+#[test]
+fn file_operations_are_reported_after_each_benchmark() {
+    let args = ["--benchmarks=fillseq,readseq", "--num=2000", "--report_file_operations"];
+    let text = ran(&args);
+    let counts = |after: &str, name: &str| -> u64 {
+        let (_, report) = text.split_once(after).unwrap();
+        let line = report.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        line.trim_start_matches(": ").parse().unwrap()
+    };
+    // A WAL record has the key, the value, and at least the header of the record.
+    assert!(counts("fillseq      : ", "Num bytes written") > 2000 * 116, "{text}");
+    assert!(counts("fillseq      : ", "Num Append()") >= 2000, "{text}");
+    assert!(counts("fillseq      : ", "Num Dir Open()") >= 1, "{text}");
+    assert!(counts("readseq      : ", "Num bytes written") < 2000, "the counters start again: {text}");
+    let Some(theirs) = oracle("db_bench") else {
+        eprintln!("SKIPPED the comparison with RocksDB's lines: set IRONSTONE_ORACLE");
+        return;
+    };
+    let scratch = tempfile::tempdir().unwrap();
+    let [ours, theirs] = [env!("CARGO_BIN_EXE_db_bench").as_ref(), theirs.as_path()]
+        .map(|program| shape(&bench(program, scratch.path(), &args).stdout));
+    assert_eq!(ours, theirs);
+}
+
+#[test]
+fn the_state_of_the_threads_is_printed_at_each_status_line() {
+    let scratch = tempfile::tempdir().unwrap();
+    let args =
+        ["--benchmarks=fillseq", "--num=2000", "--stats_interval=500", "--thread_status_per_interval=1"];
+    let heads = |output: Output| {
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{text}");
+        text.lines()
+            .filter(|line| line.trim_start().starts_with("ThreadID"))
+            .map(String::from)
+            .collect::<Vec<_>>()
+    };
+    let tables = heads(ours(scratch.path(), &args));
+    assert_eq!(tables.len(), 4);
+    assert!(heads(ours(scratch.path(), &args[..3])).is_empty());
+    let Some(theirs) = oracle("db_bench") else {
+        eprintln!("SKIPPED the comparison with RocksDB's lines: set IRONSTONE_ORACLE");
+        return;
+    };
+    assert_eq!(tables, heads(bench(&theirs, scratch.path(), &args)));
+}
