@@ -1,7 +1,7 @@
 //! Rules about damaged files and errors of the background jobs.
 
 use super::finding::{Finding, Severity};
-use crate::model::{Database, Weight};
+use crate::model::{Database, LOST_EDITS, Problem, Weight};
 use crate::words;
 
 /// The largest number of evidence lines in one finding.
@@ -25,6 +25,9 @@ pub(super) fn rules(db: &Database) -> Vec<Finding> {
                 .action("Open the database once with the options of the program. The open writes a new OPTIONS file."),
         );
     }
+    let (lost, damage): (Vec<_>, Vec<_>) =
+        damage.into_iter().partition(|problem| problem.text.starts_with(LOST_EDITS));
+    out.extend(lost.first().map(|problem| lost_edits(problem)));
     if !damage.is_empty() {
         let title = format!("Files are missing or damaged in {}", words::of(damage.len() as u64, "place"));
         let mut finding = Finding::new("damaged-files", Severity::Critical, title);
@@ -64,6 +67,23 @@ pub(super) fn rules(db: &Database) -> Vec<Finding> {
         out.push(finding.cost(cost).action(remedy(&last.text)));
     }
     out
+}
+
+/// Returns the finding about a MANIFEST that lost edits.
+fn lost_edits(problem: &Problem) -> Finding {
+    let place = problem.offset.map_or(String::new(), |offset| format!(" at byte {offset}"));
+    let title = "The MANIFEST lost edits that were durable".to_string();
+    // Without a file that no edit names, the lost edits add no file.
+    let loses_files = problem.text.contains("no edit names");
+    let severity = if loses_files { Severity::Critical } else { Severity::Warning };
+    let cost = match loses_files {
+        true => "An open succeeds with older data, and deletes the files that no edit names.",
+        false => "An open succeeds, but an edit after the last flush or compaction is missing.",
+    };
+    Finding::new("lost-edits", severity, title)
+        .evidence(format!("{}{place}: {}", problem.file, problem.text))
+        .cost(cost)
+        .action("Copy the directory before the next open. Then restore a backup, or run `ldb repair` on the copy.")
 }
 
 /// Texts in errors of the system, and what the user can do.

@@ -2,7 +2,7 @@
 
 use super::finding::{Finding, Severity};
 use super::{Facts, SMALL_BYTES};
-use crate::model::{Database, FileKind};
+use crate::model::{Database, DiskFile, Family, FileKind};
 use crate::words;
 
 /// The rule reports info logs that have more bytes than this.
@@ -56,10 +56,25 @@ fn held_snapshot(db: &Database) -> Option<Finding> {
     )
 }
 
+/// Returns true if a memtable may refer to the file. With `enable_blob_direct_write`, a blob file gets its entry in the MANIFEST at
+/// the flush of its memtable, and its number is above the number of the oldest WAL that the column family needs.
+fn may_belong_to_memtable(db: &Database, file: &DiskFile) -> bool {
+    let direct = |family: &Family| {
+        !db.knows_options()
+            || db.family_option(&family.name, "enable_blob_direct_write").is_some_and(|text| text == "true")
+    };
+    file.kind == FileKind::Blob
+        && db.families.iter().any(|family| file.number > family.wal_number && direct(family))
+}
+
 fn orphans(db: &Database) -> Option<Finding> {
     // A running writer creates a file some time before it adds the file to the MANIFEST.
     let is_old = |modified: u64| db.taken_at.saturating_sub(modified) > 3600;
-    let orphans: Vec<_> = db.files.iter().filter(|file| !file.live && is_old(file.modified)).collect();
+    let orphans: Vec<_> = db
+        .files
+        .iter()
+        .filter(|file| !file.live && is_old(file.modified) && !may_belong_to_memtable(db, file))
+        .collect();
     let bytes: u64 = orphans.iter().map(|file| file.size).sum();
     if bytes < SMALL_BYTES || db.manifest.is_none() {
         return None;

@@ -15,7 +15,7 @@ use format::names;
 
 use super::families::{AXIS, BlobFile, Family, SstFile};
 use super::files::{DiskFile, FileKind};
-use super::problems::{PROBLEMS_MAX, Weight, plain, problem};
+use super::problems::{LOST_EDITS, PROBLEMS_MAX, Weight, plain, problem};
 use crate::words;
 
 use super::{Database, Manifest, Source, info_log, option_rows, places, tables};
@@ -113,6 +113,7 @@ fn load_once(env: &Env, dir: &Path, budget: &Budget, before: Option<&Database>) 
         families(&recovered, &mut db);
         presence(env, dir, &mut db);
         wals(env, dir, &recovered, &mut db);
+        lost_edits(env, dir, &recovered, &mut db);
         statistics(env, dir, budget, before, &mut db);
     }
     let mut logs: Vec<&DiskFile> = db.files.iter().filter(|f| f.kind == FileKind::InfoLog).collect();
@@ -401,11 +402,63 @@ fn presence(env: &Env, dir: &Path, db: &mut Database) {
     }
 }
 
+/// Reports edits that the MANIFEST lost after they were durable. An engine deletes a WAL only after the edit that makes the WAL obsolete
+/// is durable. So a missing WAL that the readable edits keep, next to a newer WAL, shows that a newer edit was durable. The edit is lost if
+/// the MANIFEST ends inside a record, if a file has a number that the MANIFEST has not used yet, or if the second edit of a flush is
+/// missing. A crash during a write of the MANIFEST leaves the same end, but it leaves the WAL too.
+fn lost_edits(env: &Env, dir: &Path, recovered: &Recovered, db: &mut Database) {
+    let kept = match recovered.min_log_number_to_keep {
+        number if number.get() > 0 => number,
+        _ => oldest_needed_wal(recovered),
+    };
+    let is_wal = |file: &&DiskFile| matches!(file.kind, FileKind::Wal | FileKind::ArchivedWal);
+    let has_newer = db.files.iter().filter(is_wal).any(|file| file.number > kept.get());
+    let wal = names::wal(kept);
+    let dirs = [dir.to_path_buf(), db.wal_dir(dir)];
+    let exists = dirs.iter().any(|dir| env.fs.exists(&dir.join(&wal)).unwrap_or(true));
+    if kept.get() == 0 || exists || !has_newer || recovered.end.lost().is_some() {
+        return;
+    }
+    let next = recovered.next_file_number.get();
+    let is_unnamed = |file: &&DiskFile| {
+        matches!(file.kind, FileKind::Table | FileKind::Blob) && !file.live && file.number >= next
+    };
+    let unnamed: Vec<&str> = db.files.iter().filter(is_unnamed).map(|file| file.name.as_str()).collect();
+    // A flush writes two edits at once: one moves the column family to a newer WAL, and one allows the deletion of the older WALs. A
+    // drop of a column family also moves the oldest needed WAL, without an edit.
+    let is_behind = recovered.families.len() == 1
+        && recovered.max_family == base::FamilyId::DEFAULT
+        && oldest_needed_wal(recovered) > kept;
+    let is_torn = recovered.end.is_in_doubt();
+    if !is_torn && !is_behind && unnamed.is_empty() {
+        return;
+    }
+    let end = if is_torn { "the last record is cut" } else { "the last records are missing" };
+    let files = match unnamed.as_slice() {
+        [] => String::new(),
+        [first] => format!("; no edit names {first}, which is newer"),
+        [first, rest @ ..] => {
+            let more = words::of(rest.len() as u64, "more file");
+            format!("; no edit names {first} and {more}, which are newer")
+        }
+    };
+    let text = format!(
+        "{LOST_EDITS}: {end}, but they were durable, because {wal} is deleted and the readable edits keep this WAL{files}"
+    );
+    let manifest = names::manifest(base::FileNumber::new(db.manifest.as_ref().map_or(0, |m| m.number)));
+    problem(db, Weight::Damage, &manifest, Some(recovered.size), text);
+}
+
+/// Returns the number of the oldest WAL that a recovery of these edits reads.
+fn oldest_needed_wal(recovered: &Recovered) -> base::FileNumber {
+    let oldest = recovered.families.values().map(|family| family.wal_number).min().unwrap_or_default();
+    oldest.max(recovered.min_log_number_to_keep)
+}
+
 /// Compares the WALs that the MANIFEST tracks with the files on disk. In a copy of a database, the option `wal_dir` can name the
 /// directory of the original, so a WAL may be in either directory.
 fn wals(env: &Env, dir: &Path, recovered: &Recovered, db: &mut Database) {
-    let oldest = recovered.families.values().map(|family| family.wal_number).min().unwrap_or_default();
-    let needed = oldest.max(recovered.min_log_number_to_keep);
+    let needed = oldest_needed_wal(recovered);
     let dirs = [dir.to_path_buf(), db.wal_dir(dir)];
     if !env.fs.is_dir(&dirs[1]).unwrap_or(false) {
         return;

@@ -31,6 +31,7 @@ pub use info_log::{
 pub use load::{Budget, load, load_after};
 pub use log_stats::{LogStats, LoggedLevel};
 pub use option_rows::{OptionRow, OptionSection, OptionsText, Scope, redact};
+pub(crate) use problems::LOST_EDITS;
 pub use problems::{Problem, Weight};
 pub(crate) use tables::open_table;
 

@@ -8,6 +8,9 @@ use super::Database;
 /// The largest number of listed problems.
 pub(super) const PROBLEMS_MAX: usize = 200;
 
+/// The first words of the problem of a MANIFEST that lost edits after they were durable.
+pub(crate) const LOST_EDITS: &str = "edits are lost";
+
 /// The weight of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Weight {

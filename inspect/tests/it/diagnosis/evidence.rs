@@ -312,3 +312,74 @@ fn damaged_files_are_found_with_file_and_place() {
         assert!(damage.is_some_and(|finding| !finding.evidence.is_empty()), "{name}: {found:?}");
     }
 }
+
+/// Copies the files of a golden database.
+fn copy_of(name: &str) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, bytes) in crate::client::content(&crate::client::golden(name)) {
+        std::fs::write(dir.path().join(name), bytes).unwrap();
+    }
+    dir
+}
+
+#[test]
+fn manifest_that_lost_a_durable_edit_is_found() {
+    let cases = [
+        ("corrupt/manifest-cut", Severity::Warning, None),
+        ("corrupt/manifest-cut-flush", Severity::Critical, Some("no edit names 000012.sst")),
+    ];
+    for (name, severity, file) in cases {
+        let dir = copy_of(name);
+        let found = findings(dir.path());
+        let rules: Vec<_> = found.iter().map(|finding| (finding.rule, finding.severity)).collect();
+        assert_eq!(rules, [("lost-edits", severity)], "{name}");
+        let line = &found[0].evidence[0];
+        assert!(
+            line.starts_with("MANIFEST-000005 at byte ") && line.contains("000008.log is deleted"),
+            "{line}"
+        );
+        assert!(file.is_none_or(|file| line.contains(file)), "{line}");
+        // A crash during the write of the edit leaves the WAL, so the edit was not durable.
+        std::fs::write(dir.path().join("000008.log"), b"").unwrap();
+        assert_eq!(super::rules(dir.path()), [""; 0], "{name}");
+    }
+}
+
+#[test]
+fn manifest_that_ends_before_the_edit_of_a_deleted_wal_is_found() {
+    let dir = copy_of("corrupt/manifest-cut-flush");
+    let manifest = dir.path().join("MANIFEST-000005");
+    let whole = load(&Env::posix(), dir.path(), &Budget::COMMAND).unwrap().manifest.unwrap().size;
+    std::fs::File::options().write(true).open(&manifest).unwrap().set_len(whole).unwrap();
+    let found = findings(dir.path());
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].evidence[0].contains("the last records are missing"), "{found:?}");
+}
+
+#[test]
+fn blob_files_of_an_old_memtable_are_no_orphans() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = Options::default();
+    options.db.create_if_missing = true;
+    let text = "enable_blob_files=true;enable_blob_direct_write=true;min_blob_size=1000;allow_concurrent_memtable_write=false";
+    options.update(text).unwrap();
+    let db = Db::open(dir.path(), options).unwrap();
+    (0..2000_u64).for_each(|n| db.put(&n.to_be_bytes(), &value(n, 2000)).unwrap());
+    let hours_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3 * 3600);
+    let age = |path: &Path| {
+        std::fs::File::options().write(true).open(path).unwrap().set_modified(hours_ago).unwrap();
+    };
+    let blobs: Vec<_> = std::fs::read_dir(dir.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "blob"))
+        .collect();
+    assert!(!blobs.is_empty());
+    blobs.iter().for_each(|path| age(path));
+    assert!(!rules(dir.path()).contains(&"orphan-files"), "{:?}", findings(dir.path()));
+    // No memtable of the database is older than its first WAL.
+    let orphan = dir.path().join("000001.blob");
+    std::fs::write(&orphan, vec![7; 2 << 20]).unwrap();
+    age(&orphan);
+    assert!(rules(dir.path()).contains(&"orphan-files"), "{:?}", findings(dir.path()));
+}
