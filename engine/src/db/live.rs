@@ -39,7 +39,7 @@ impl Db {
         }
         let mut options = (*family.options()).clone();
         options.set_live(changes.iter().copied())?;
-        options.validate(family.name(), &self.inner.tools.options.load())?;
+        options.validate_without_cache(family.name(), &self.inner.tools.options.load())?;
         refuse(&options.unsupported(family.name()))?;
         let (cache, blobs) = (family.parts().block_cache.clone(), family.parts().blob_cache.clone());
         let parts = Parts::resolve(&options, &self.inner.tools.options.load(), self.path(), cache, blobs)?;
@@ -68,7 +68,7 @@ impl Db {
         options.set_live(changes.iter().copied())?;
         options.validate()?;
         for family in inner.families.all() {
-            family.options().validate(family.name(), &options)?;
+            family.options().validate_without_cache(family.name(), &options)?;
         }
         refuse(&options.unsupported())?;
         inner.tables.set_tables_max(tables_max(options.max_open_files));

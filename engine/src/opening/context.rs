@@ -78,7 +78,11 @@ impl Opening {
         options.validate()?;
         refuse(&if read_only { options.unsupported_for_reading() } else { options.unsupported() })?;
         for family in &families {
-            family.options.validate(&family.name, &options)?;
+            if read_only {
+                family.options.validate_without_cache(&family.name, &options)?;
+            } else {
+                family.options.validate(&family.name, &options)?;
+            }
             refuse(&family_gaps(&family.name, &family.options, read_only))?;
         }
         if options.memory_budget_bytes > 0 && options.memory_budget.is_none() {

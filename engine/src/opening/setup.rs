@@ -164,8 +164,8 @@ pub fn request_of(
         options.fit_memory_budget(db.memory_budget_bytes)?;
     }
     match call {
-        FamilyUse::Create => options.validate_without_table(&d.name, db)?,
-        FamilyUse::Open | FamilyUse::OpenForReading => options.validate(&d.name, db)?,
+        FamilyUse::Create | FamilyUse::OpenForReading => options.validate_without_cache(&d.name, db)?,
+        FamilyUse::Open => options.validate(&d.name, db)?,
     }
     refuse(&family_gaps(&d.name, &options, call == FamilyUse::OpenForReading))?;
     let mut mended = Vec::new();

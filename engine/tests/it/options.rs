@@ -8,9 +8,13 @@ use std::thread;
 use env::Env;
 use env::hook::{Call, Hook, Hooked, Op, Verdict};
 use env::logger::MemoryLogger;
+use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, LiveFileKind, LiveFilesStorageInfoOptions, OpenRequest};
+use ironstone_engine::family::Family;
 use ironstone_engine::options::file::{ReadConfig, load_latest};
-use ironstone_engine::options::{DbOptions, FamilyOptions};
+use ironstone_engine::options::{
+    CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, ReadOptions, WriteOptions,
+};
 
 fn open(env: &Env, logger: &Arc<MemoryLogger>, family: FamilyOptions) -> base::Result<Db> {
     let options = DbOptions {
@@ -112,6 +116,49 @@ fn a_change_of_the_database_that_a_column_family_cannot_take_is_rejected() {
     let error = db.set_db_options(&[("max_open_files", "100")]).unwrap_err();
     assert!(matches!(error.kind(), base::Kind::NotSupported | base::Kind::InvalidArgument), "{error}");
     assert_eq!(db.options().max_open_files, -1);
+}
+
+/// RocksDB 11.8.1 checks these options only when a database is opened for writing.
+#[test]
+fn a_new_family_may_cache_index_blocks_without_a_block_cache_until_the_next_open() {
+    let env = Env::memory(78);
+    let mut uncached = FamilyOptions::default();
+    uncached
+        .update("block_based_table_factory={no_block_cache=true;cache_index_and_filter_blocks=true}")
+        .unwrap();
+    let db = crate::basic::open(&env, FamilyOptions::default());
+    let family = db.create_family(FamilyDescriptor::new("f", uncached.clone())).unwrap();
+    db.put(&family, b"key", b"value", &WriteOptions::default()).unwrap();
+    db.flush(&[family.clone()], &FlushOptions::default()).unwrap();
+    db.set_options(&family, &[("ttl", "77")]).unwrap();
+    db.compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
+    let value = |db: &Db, family: &Arc<Family>| {
+        db.get(family, b"key", &ReadOptions::default()).unwrap().unwrap().to_vec()
+    };
+    assert_eq!(value(&db, &family), b"value");
+    db.close().unwrap();
+    drop((family, db));
+
+    let request = || {
+        let mut request = OpenRequest::new("/db", crate::basic::options(&env), FamilyOptions::default());
+        request.families.push(FamilyDescriptor::new("f", uncached.clone()));
+        request
+    };
+    let error = Db::open(request()).err().unwrap().to_string();
+    assert!(error.contains("Enable cache_index_and_filter_blocks, , but block cache is disabled"), "{error}");
+    let db = Db::open_read_only(request()).unwrap();
+    assert_eq!(value(&db, &db.family("f").unwrap()), b"value");
+}
+
+/// RocksDB 11.8.1 accepts such a column family, and its next open fails.
+#[test]
+fn a_new_family_whose_tables_cannot_be_written_is_rejected() {
+    let db = crate::basic::open(&Env::memory(79), FamilyOptions::default());
+    let mut options = FamilyOptions::default();
+    options.update("compression=kLZ4Compression;block_based_table_factory={block_align=true}").unwrap();
+    let error = db.create_family(FamilyDescriptor::new("f", options)).err().unwrap();
+    assert_eq!(error.kind(), base::Kind::InvalidArgument);
+    assert!(error.to_string().contains("Enable block_align, but compression enabled"), "{error}");
 }
 
 const IDLE: usize = 0;

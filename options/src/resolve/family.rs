@@ -11,16 +11,31 @@ impl FamilyOptions {
     /// # Errors
     /// InvalidArgument or NotSupported, with RocksDB's message.
     pub fn validate(&self, name: &str, db: &DbOptions) -> Result<()> {
-        self.validate_without_table(name, db)?;
-        self.validate_table()
+        self.validate_without_cache(name, db)?;
+        match &self.table_factory {
+            TableFactory::BlockBased(table) => table.validate(self.table_validation()),
+            _ => Ok(()),
+        }
     }
 
-    /// Checks as [`Self::validate`] does, but without the options of the table factory. RocksDB checks a new column
-    /// family in this way, and checks the table factory at the next open (`ColumnFamilyData::ValidateOptions`).
+    /// Checks as [`Self::validate`] does, but accepts what
+    /// [`validate_without_cache`](table::options::BlockBasedTableOptions::validate_without_cache) accepts. RocksDB does not
+    /// check the table factory of a new column family (`ColumnFamilyData::ValidateOptions`). This check rejects a
+    /// new column family whose SST files cannot be written.
     ///
     /// # Errors
     /// The errors of [`Self::validate`].
-    pub fn validate_without_table(&self, name: &str, db: &DbOptions) -> Result<()> {
+    pub fn validate_without_cache(&self, name: &str, db: &DbOptions) -> Result<()> {
+        self.validate_settings(name, db)?;
+        match &self.table_factory {
+            TableFactory::BlockBased(table) => table.validate_without_cache(self.table_validation()),
+            TableFactory::Plain(table) => table.validate(),
+            TableFactory::Cuckoo(table) => table.validate(),
+            _ => Ok(()),
+        }
+    }
+
+    fn validate_settings(&self, name: &str, db: &DbOptions) -> Result<()> {
         self.validate_compression()?;
         self.validate_writes(name, db)?;
         self.validate_timestamps(db)?;
@@ -68,15 +83,6 @@ impl FamilyOptions {
                 }
                 Ok(())
             }
-        }
-    }
-
-    fn validate_table(&self) -> Result<()> {
-        match &self.table_factory {
-            TableFactory::BlockBased(table) => table.validate(self.table_validation()),
-            TableFactory::Plain(table) => table.validate(),
-            TableFactory::Cuckoo(table) => table.validate(),
-            _ => Ok(()),
         }
     }
 

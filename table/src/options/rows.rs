@@ -173,6 +173,26 @@ impl BlockBasedTableOptions {
     /// # Errors
     /// InvalidArgument for such settings.
     pub fn validate(&self, family: Validation) -> Result<()> {
+        self.validate_without_cache(family)?;
+        let cached = [
+            (self.cache_index_and_filter_blocks, "cache_index_and_filter_blocks"),
+            (self.pin_l0_filter_and_index_blocks_in_cache, "pin_l0_filter_and_index_blocks_in_cache"),
+        ];
+        match cached.into_iter().find(|(requested, _)| *requested && self.no_block_cache) {
+            Some((_, option)) => {
+                Err(Error::invalid_argument(format!("Enable {option}, , but block cache is disabled")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Checks as [`Self::validate`] does, but accepts options that request a block cache together with
+    /// `no_block_cache`. RocksDB rejects these options only when a database is opened for writing. A new column family,
+    /// a live change and a read-only open may have them, and work without a block cache.
+    ///
+    /// # Errors
+    /// The other errors of [`Self::validate`].
+    pub fn validate_without_cache(&self, family: Validation) -> Result<()> {
         let checks = [
             (
                 self.index_type == IndexType::HashSearch && !family.has_prefix_extractor,
@@ -182,14 +202,6 @@ impl BlockBasedTableOptions {
                 self.index_block_search_type == super::BlockSearchType::Interpolation
                     && !family.bytewise_order,
                 "Interpolation search requires BytewiseComparator",
-            ),
-            (
-                self.cache_index_and_filter_blocks && self.no_block_cache,
-                "Enable cache_index_and_filter_blocks, , but block cache is disabled",
-            ),
-            (
-                self.pin_l0_filter_and_index_blocks_in_cache && self.no_block_cache,
-                "Enable pin_l0_filter_and_index_blocks_in_cache, , but block cache is disabled",
             ),
             (
                 !(MIN_FORMAT_VERSION..=MAX_FORMAT_VERSION).contains(&self.format_version),

@@ -102,7 +102,7 @@ impl Writer {
     /// build does not have.
     pub fn new(file: FileWriter, options: WriterOptions) -> Result<Writer> {
         let table = &*options.table;
-        table.validate(Validation {
+        table.validate_without_cache(Validation {
             has_prefix_extractor: options.prefix_extractor.is_some(),
             bytewise_order: options.order.user.is_bytewise(),
             compressed: options.compression != compress::Compression::None,
