@@ -9,14 +9,14 @@ use super::setup;
 
 /// Verifies the checksum of every block of every SST file.
 pub fn checksums(thread: &mut Thread<'_>) -> Result<()> {
-    thread.run.db()?.verify_checksum()?;
+    thread.choose_db()?.db.verify_checksum()?;
     thread.finished(1, Op::Others);
     Ok(())
 }
 
 /// Verifies the checksum of every whole SST file.
 pub fn file_checksums(thread: &mut Thread<'_>) -> Result<()> {
-    thread.run.db()?.verify_file_checksums()?;
+    thread.choose_db()?.db.verify_file_checksums()?;
     thread.finished(1, Op::Others);
     Ok(())
 }

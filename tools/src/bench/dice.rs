@@ -34,13 +34,6 @@ impl Dice {
         (-2.0 * a.ln()).sqrt() * (std::f64::consts::TAU * b).cos()
     }
 
-    /// Draws the number that RocksDB draws to choose a database. RocksDB draws the number before each operation, also
-    /// if there is one database (`Benchmark::SelectDBWithCfh`). Without the draw, equal seeds give other keys.
-    #[inline]
-    pub fn choose_db(&mut self) {
-        self.next();
-    }
-
     /// Shuffles the items in place (method of Fisher and Yates).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {

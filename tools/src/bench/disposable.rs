@@ -99,7 +99,7 @@ pub fn fill_and_delete(thread: &mut Thread<'_>) -> Result<()> {
             let (Step::Dispose(at) | Step::Persist(at) | Step::Delete(at)) = step;
             let number = numbers.fetch(at);
             run.keys.write(number, &mut key);
-            let family = run.family(number).id();
+            let family = run.first()?.family(number).id();
             let size = match step {
                 Step::Dispose(_) => sizes[0],
                 Step::Persist(_) => sizes[1],

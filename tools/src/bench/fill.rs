@@ -7,7 +7,7 @@ use ironstone::{FamilyId, WriteBatch};
 
 use super::dice::{Dice, Trials, shuffled};
 use super::report::Op;
-use super::run::{Run, Thread};
+use super::run::{Run, Span, Thread};
 
 /// The order in which keys are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -75,7 +75,8 @@ fn writes_of(thread: &Thread<'_>) -> u64 {
 
 /// The choice of the keys. With `--overwrite_probability`, filluniquerandom writes keys of a window of recent keys again.
 struct Choice {
-    numbers: KeyNumbers,
+    /// The numbers of each database.
+    numbers: Vec<KeyNumbers>,
     /// The probability that a recent key is written again. 0 without a window.
     overwrite: f64,
     window: VecDeque<u64>,
@@ -87,7 +88,7 @@ struct Choice {
 }
 
 impl Choice {
-    fn new(run: &Run, order: Order, numbers: KeyNumbers) -> Result<Choice> {
+    fn new(run: &Run, order: Order, numbers: Vec<KeyNumbers>) -> Result<Choice> {
         let overwrite = run.flags.double("overwrite_probability").clamp(0.0, 1.0);
         let overwrite = if order == Order::UniqueRandom { overwrite } else { 0.0 };
         let window_size = run.flags.count("overwrite_window_size") as usize;
@@ -107,22 +108,35 @@ impl Choice {
     }
 
     #[inline]
-    fn next(&mut self, dice: &mut Dice) -> u64 {
-        if self.overwrite > 0.0 { self.next_of_window(dice) } else { self.numbers.next(dice) }
+    fn next(&mut self, database: usize, dice: &mut Dice) -> u64 {
+        match self.overwrite > 0.0 {
+            true => self.next_of_window(database, dice),
+            false => self.numbers[database].next(dice),
+        }
     }
 
-    fn next_of_window(&mut self, dice: &mut Dice) -> u64 {
+    fn next_of_window(&mut self, database: usize, dice: &mut Dice) -> u64 {
         if !self.window.is_empty() && self.trials.happens(self.overwrite) {
             self.overwrites += 1;
             return self.window[self.places.below(self.window.len() as u64) as usize];
         }
         self.unique += 1;
-        let number = self.numbers.next(dice);
+        let number = self.numbers[database].next(dice);
         if self.window.len() >= self.window_size {
             self.window.pop_front();
         }
         self.window.push_back(number);
         number
+    }
+
+    /// Prints the numbers of new keys and of overwrites, if there is a window.
+    fn print(&self) {
+        if self.overwrite > 0.0 {
+            println!(
+                "Number of unique keys inserted: {}.\nNumber of overwrites: {}",
+                self.unique, self.overwrites
+            );
+        }
     }
 }
 
@@ -194,45 +208,92 @@ impl Tombstones {
     }
 }
 
-/// Writes `ops` values in the given order.
+/// The database of each write of a fill, and the stages of `--num_hot_column_families`.
+struct Route {
+    order: Order,
+    databases: u64,
+    /// The writes to each database.
+    ops: u64,
+    /// The writes of each stage, in all databases.
+    ops_per_stage: u64,
+    stage: u64,
+}
+
+impl Route {
+    fn new(run: &Run, order: Order, ops: u64) -> Route {
+        let databases = run.databases.len().max(1) as u64;
+        let families = run.flags.count("num_column_families").max(1);
+        let stages = (families / super::databases::hot_families(&run.flags) as u64).max(1);
+        let total = ops * databases;
+        Route { order, databases, ops, ops_per_stage: total.saturating_sub(1) / stages + 1, stage: 0 }
+    }
+
+    /// Creates the column families of the stage of the next write, if the stage is new.
+    fn begin_stage(&mut self, run: &Run, span: &Span<'_>) -> Result<()> {
+        let stage = span.stage(self.ops_per_stage);
+        if stage != self.stage {
+            self.stage = stage;
+            run.databases.iter().try_for_each(|database| database.begin_stage(stage))?;
+        }
+        Ok(())
+    }
+
+    /// Returns the number of the database of the next write. `written` is the number of writes so far. A sequential fill
+    /// fills one database after the other.
+    #[inline]
+    fn next(&self, written: u64, dice: &mut Dice) -> usize {
+        match self.order {
+            Order::Sequential => (written / self.ops.max(1)).min(self.databases - 1) as usize,
+            Order::Random | Order::UniqueRandom => match (dice.next(), self.databases) {
+                (_, 1) => 0,
+                (drawn, databases) => (drawn % databases) as usize,
+            },
+        }
+    }
+}
+
+/// Writes `ops` values to each database in the given order.
 pub fn fill(thread: &mut Thread<'_>, order: Order, ops: u64) -> Result<()> {
     let run = thread.run;
-    let db = run.db()?.clone();
     let flags = &run.flags;
-    let mut span = thread.span_of(if order == Order::Random { flags.count("duration") } else { 0 }, ops);
+    let first = run.first()?;
+    let mut route = Route::new(run, order, ops);
+    let seconds = if order == Order::Random { flags.count("duration") } else { 0 };
+    let mut span = thread.span_of(seconds, ops * route.databases);
     if run.num != flags.count("num") {
         let text = format!("({} ops)", run.num);
         thread.stats.message(&text);
     }
     let mut tombstones = Tombstones::new(run);
-    let numbers = KeyNumbers::new(order, run.num + tombstones.max, run.seed);
+    let num = run.num + tombstones.max;
+    let numbers = (0..route.databases).map(|_| KeyNumbers::new(order, num, run.seed)).collect();
     let mut choice = Choice::new(run, order, numbers)?;
     let mut values = run.values();
     let mut batch = WriteBatch::new();
     let mut key = run.keys.buffer();
     let (mut bytes, mut written) = (0u64, 0u64);
-    let one_family = run.families.len() == 1;
+    let one_family = first.has_one_family();
     let mut wave = super::mix::Wave::new(flags, "sine_write_rate");
-    while choice.numbers.num != 0 && !span.over(run.batch) {
-        if order != Order::Sequential {
-            thread.dice.choose_db();
-        }
+    while num != 0 && !span.over(run.batch) {
+        route.begin_stage(run, &span)?;
+        let at = route.next(written, &mut thread.dice);
+        let database = &run.databases[at];
         batch.clear();
         let stamp = run.stamps.as_ref().map(|stamps| stamps.allocate());
         let mut batch_bytes = 0u64;
         for _ in 0..run.batch {
-            let number = choice.next(&mut thread.dice);
+            let number = choice.next(at, &mut thread.dice);
             run.keys.write(number, &mut key);
             let value = values.next();
             batch_bytes += (value.len() + key.len()) as u64 + run.timestamp_len();
-            let family = if one_family { FamilyId::DEFAULT } else { run.family(number).id() };
+            let family = if one_family { FamilyId::DEFAULT } else { database.family(number).id() };
             match &stamp {
                 Some(stamp) => batch.put_at(family, &key, stamp, value),
                 None => batch.put_in(family, &key, value),
             };
             written += 1;
             if tombstones.is_due(written) {
-                let begin = choice.numbers.next(&mut thread.dice);
+                let begin = choice.numbers[at].next(&mut thread.dice);
                 tombstones.add(run, &mut batch, family, stamp.as_ref(), begin);
             }
         }
@@ -241,7 +302,7 @@ pub fn fill(thread: &mut Thread<'_>, order: Order, ops: u64) -> Result<()> {
             limit.request(batch_bytes);
             thread.stats.reset_last_op();
         }
-        db.write_with(&mut batch, &run.write_options).map_err(|e| e.doing("putting a batch"))?;
+        database.db.write_with(&mut batch, &run.write_options).map_err(|e| e.doing("putting a batch"))?;
         thread.finished(run.batch, Op::Write);
         if let (Some(wave), Some(limit)) = (&mut wave, &run.write_limit)
             && let Some(rate) = wave.due()
@@ -249,12 +310,7 @@ pub fn fill(thread: &mut Thread<'_>, order: Order, ops: u64) -> Result<()> {
             limit.set(rate as u64);
         }
     }
-    if choice.overwrite > 0.0 {
-        println!(
-            "Number of unique keys inserted: {}.\nNumber of overwrites: {}",
-            choice.unique, choice.overwrites
-        );
-    }
+    choice.print();
     if tombstones.made > 0 {
         println!("Number of range deletions: {}", tombstones.made);
     }

@@ -19,9 +19,10 @@ pub fn compact1(run: &Run) -> Result<()> {
 }
 
 fn compact_level(run: &Run, from: usize) -> Result<()> {
-    let family = default_family(run)?;
-    while !try_compact_level(family, from)? {
-        super::open::wait_for_compaction(run)?;
+    for database in &run.databases {
+        while !try_compact_level(&database.db, from)? {
+            super::open::wait_for_compaction(run)?;
+        }
     }
     Ok(())
 }
@@ -70,7 +71,7 @@ pub fn fill_unique_random_deterministic(thread: &mut Thread<'_>) -> Result<()> {
 /// level to level by the factor between the level sizes. At the end, each sorted run is compacted to its level.
 fn fill_deterministic(thread: &mut Thread<'_>, first: Order) -> Result<()> {
     let run = thread.run;
-    let family = default_family(run)?;
+    let family: &Family = run.db()?;
     family.set_options(&[
         ("disable_auto_compactions", "true"),
         ("level0_slowdown_writes_trigger", "400000000"),
@@ -155,8 +156,4 @@ fn print_shape(family: &Family) {
             last.number.get()
         );
     }
-}
-
-fn default_family(run: &Run) -> Result<&Family> {
-    run.families.first().ok_or_else(|| Error::invalid_argument("this benchmark needs an open database"))
 }

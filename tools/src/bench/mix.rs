@@ -291,7 +291,6 @@ impl Tally {
 /// Runs mixgraph. Ends after `--duration` seconds, or after `--reads` operations.
 pub fn mix_graph(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
-    let db = run.db()?.clone();
     let shapes = Shapes::new(run);
     let shares = Shares::new(&run.flags);
     let mut values = run.values();
@@ -301,7 +300,8 @@ pub fn mix_graph(thread: &mut Thread<'_>) -> Result<()> {
     let mut limits = Limits::new(run);
     let mut span = thread.span(run.reads);
     while !span.over(1) {
-        thread.dice.choose_db();
+        let database = thread.choose_db()?;
+        let db = &database.db;
         let drawn = random_key(run, &mut thread.dice, shapes.skew);
         let number = shapes.key(drawn);
         run.keys.write(number, &mut key);
@@ -309,7 +309,7 @@ pub fn mix_graph(thread: &mut Thread<'_>) -> Result<()> {
         match shares.of(drawn) {
             Query::Get => {
                 tally.gets += 1;
-                if let Some(value) = run.family(number).get_with(&key, &run.read_options)? {
+                if let Some(value) = database.family(number).get_with(&key, &run.read_options)? {
                     tally.found += 1;
                     tally.bytes += (key.len() + value.len()) as u64;
                 }

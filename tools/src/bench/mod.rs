@@ -10,6 +10,7 @@ mod check;
 mod clock;
 pub(crate) use clock::ctime_of;
 mod data;
+mod databases;
 mod dice;
 mod disposable;
 mod embedded;
@@ -296,6 +297,7 @@ fn benchmarks(flags: Arc<Flags>) -> Result<()> {
         let (name, ..) = repeats(spec)?;
         let Some(task) = task(name) else { continue };
         check_flags(&flags, name)?;
+        databases::check(&flags, name)?;
         if is_deterministic(name) || FRESH.contains(&name) {
             if flags.bool("use_existing_db") {
                 println!("{name:<12} : skipped (--use_existing_db is true)");

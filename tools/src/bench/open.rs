@@ -7,12 +7,13 @@ use base::{Error, Result};
 use env::Clock;
 use env::rate::{IoPriority, Mode, RateLimiter, RateOptions};
 use ironstone::{
-    BlockCache, BottommostLevelCompaction, CompactRangeOptions, Db, Family, FamilyDescriptor, Options,
-    ReadOptions, WriteOptions,
+    BlockCache, BottommostLevelCompaction, CompactRangeOptions, Db, FamilyDescriptor, Options, ReadOptions,
+    WriteOptions,
 };
 
 use super::beside::Beside;
 use super::data::{Keys, Sizes};
+use super::databases::{self, Database};
 use super::file_operations::FileOperations;
 use super::flags::Flags;
 use super::report::Style;
@@ -27,7 +28,7 @@ pub struct House {
     path: PathBuf,
     cache: Option<Arc<BlockCache>>,
     options: Options,
-    open: Option<(Db, Vec<Family>)>,
+    open: Vec<Arc<Database>>,
     transactions: Transactions,
     /// The instance that follows a writer in another process, if the flags ask for one. Its views replace `open`.
     beside: Option<Beside>,
@@ -91,13 +92,14 @@ impl House {
         let blob_cache = setup::blob_cache(&flags, cache.as_ref())?;
         let stamps = (flags.int("user_timestamp_size") > 0)
             .then(|| Arc::new(Stamps::new(flags.bool("read_with_latest_user_timestamp"))));
-        let shares = shares(&flags)?;
+        databases::check_flags(&flags)?;
+        let shares = databases::shares(&flags)?;
         let mut house = House {
             flags,
             path,
             cache,
             options,
-            open: None,
+            open: Vec::new(),
             transactions: Transactions::None,
             beside: None,
             blob_cache,
@@ -116,7 +118,7 @@ impl House {
         }
         let beside = house.flags.bool("use_secondary_db") || house.flags.bool("open_as_follower");
         if !existing && !beside {
-            ironstone::destroy(&house.path, &house.options.db)?;
+            house.destroy()?;
         }
         house.open()?;
         if house.flags.bool("use_existing_keys") {
@@ -131,7 +133,20 @@ impl House {
     }
 
     fn open(&mut self) -> Result<()> {
-        let start = std::time::Instant::now();
+        let several = self.flags.count("num_multi_db") > 1;
+        for (at, path) in databases::directories(&self.flags, &self.path).into_iter().enumerate() {
+            let start = std::time::Instant::now();
+            let options = options_of(&self.options, several.then_some(at))?;
+            let database = self.open_one(&path, options)?;
+            if self.flags.bool("report_open_timing") {
+                println!("OpenDb:     {:.3} milliseconds", start.elapsed().as_secs_f64() * 1e3);
+            }
+            self.open.push(database);
+        }
+        Ok(())
+    }
+
+    fn open_one(&mut self, path: &Path, options: Options) -> Result<Arc<Database>> {
         let count = self.flags.count("num_column_families").max(1);
         let mut names = vec!["default".to_string()];
         names.extend((1..count).map(|i| format!("column_family_name_{i:06}")));
@@ -140,21 +155,27 @@ impl House {
             ..FamilyDescriptor::new(name.as_str(), self.options.family.clone())
         };
         let descriptors: Vec<_> = names.iter().map(descriptor).collect();
-        let options = self.options.clone();
-        self.beside = Beside::open(&self.flags, &self.path, options.clone(), descriptors.clone())?;
+        let hot = databases::hot_families(&self.flags);
+        let first = descriptors[..hot].to_vec();
+        self.beside = Beside::open(&self.flags, path, options.clone(), first.clone())?;
         let db = match &self.beside {
             Some(beside) => beside.view(),
             None => {
-                let (db, transactions) = Transactions::open(&self.flags, &self.path, options, descriptors)?;
+                let (db, transactions) = Transactions::open(&self.flags, path, options, first)?;
                 self.transactions = transactions;
                 db
             }
         };
-        if self.flags.bool("report_open_timing") {
-            println!("OpenDb:     {:.3} milliseconds", start.elapsed().as_secs_f64() * 1e3);
+        Database::new(db, descriptors, hot, self.shares.clone())
+    }
+
+    /// Deletes the files of all databases.
+    fn destroy(&self) -> Result<()> {
+        let several = self.flags.count("num_multi_db") > 1;
+        for (at, path) in databases::directories(&self.flags, &self.path).into_iter().enumerate() {
+            let options = options_of(&self.options, several.then_some(at))?;
+            ironstone::destroy(&path, &options.db)?;
         }
-        let families = names.iter().map(|n| db.family(n)).collect::<Result<Vec<_>>>()?;
-        self.open = Some((db, families));
         Ok(())
     }
 
@@ -169,7 +190,7 @@ impl House {
             ));
         }
         self.close()?;
-        ironstone::destroy(&self.path, &self.options.db)?;
+        self.destroy()?;
         setup::announce(&self.flags);
         self.open()
     }
@@ -179,13 +200,7 @@ impl House {
         if let Some(updates) = self.beside.take().and_then(Beside::stop) {
             println!("Secondary instance updated  {updates} times.");
         }
-        match self.open.take() {
-            Some((db, families)) => {
-                drop(families);
-                db.close()
-            }
-            None => Ok(()),
-        }
+        self.open.drain(..).try_for_each(|database| database.db.close())
     }
 
     /// Returns the settings of one benchmark.
@@ -194,17 +209,15 @@ impl House {
     /// Errors of finding the column families in the newest view, if the database follows a writer. A database that is
     /// not open is no error here. [`Run::db`] reports it.
     pub fn run(&mut self, name: &str) -> Result<Run> {
-        if let (Some(beside), Some((db, families))) = (&self.beside, &mut self.open) {
-            *db = beside.view();
-            for family in families {
-                *family = db.family(family.name())?;
+        if let Some(beside) = &self.beside {
+            for database in &mut self.open {
+                *database = database.in_view(beside.view())?;
             }
         }
         let flags = &self.flags;
         let amounts = self.amounts(name);
         let or_total = |flag: &str| or(flags, flag, amounts.total);
         let limit = |flag: &str| (flags.int(flag) > 0).then(|| Limit::new(flags.count(flag)));
-        let families = self.open.as_ref().map(|(_, families)| families.clone());
         Ok(Run {
             ask: match name {
                 "readrandomoperands" => Ask::Operands,
@@ -215,8 +228,7 @@ impl House {
             path: self.path.clone(),
             options: self.options.clone(),
             stamps: self.stamps.clone(),
-            shares: self.shares.clone(),
-            db: self.open.as_ref().map(|(db, _)| db.clone()),
+            databases: self.open.clone(),
             transactions: self.transactions.clone(),
             keys: Keys {
                 key_size: amounts.key_size,
@@ -245,13 +257,13 @@ impl House {
                 limit("benchmark_write_rate_limit")
             },
             read_limit: limit("benchmark_read_rate_limit"),
-            style: self.style(families.as_ref()),
-            families: families.unwrap_or_default(),
+            style: self.style(),
         })
     }
 
-    /// Returns the style of the report. `families` are the open column families.
-    fn style(&self, families: Option<&Vec<Family>>) -> Style {
+    /// Returns the style of the report. Status lines have the statistics of the first database.
+    fn style(&self) -> Style {
+        let families = || self.open.first().map(|database| database.existing().cloned().collect());
         let flags = &self.flags;
         let threads = flags.int("thread_status_per_interval") != 0;
         Style {
@@ -263,7 +275,7 @@ impl House {
             slow: std::time::Duration::from_micros(flags.count("slow_usecs")),
             interval: flags.count("stats_interval"),
             interval_seconds: flags.count("stats_interval_seconds"),
-            per_interval: families.filter(|_| flags.int("stats_per_interval") > 0).cloned(),
+            per_interval: if flags.int("stats_per_interval") > 0 { families() } else { None },
             table_properties: flags.bool("show_table_properties"),
             file_operations: self.file_operations.clone(),
             thread_status: threads.then(|| self.options.db.env.clone()),
@@ -417,28 +429,15 @@ fn read_options(flags: &Flags) -> ReadOptions {
     }
 }
 
-/// Returns the shares of `--column_family_distribution` in percent. Empty: the keys have equal shares.
-fn shares(flags: &Flags) -> Result<Vec<u64>> {
-    let text = flags.text("column_family_distribution");
-    if text.is_empty() || flags.int("num_column_families") <= 1 {
-        return Ok(Vec::new());
+/// Returns the options of one database. Each of several databases has its own directory in `--wal_dir`.
+fn options_of(options: &Options, at: Option<usize>) -> Result<Options> {
+    let mut options = options.clone();
+    if let Some(at) = at
+        && let Some(wal_dir) = options.db.get("wal_dir").filter(|path| !path.is_empty())
+    {
+        options.db.set("wal_dir", &Path::new(&wal_dir).join(at.to_string()).to_string_lossy())?;
     }
-    let wrong = |why: String| Error::invalid_argument(format!("--column_family_distribution={text}: {why}"));
-    let shares: Vec<u64> = text
-        .split(',')
-        .map(|share| share.trim().parse().map_err(|_| wrong(format!("{share} is no number"))))
-        .collect::<Result<_>>()?;
-    if shares.iter().sum::<u64>() != 100 {
-        return Err(wrong("column_family_distribution items must sum to 100".to_string()));
-    }
-    if shares.len() as u64 != flags.count("num_column_families") {
-        return Err(wrong(format!(
-            "got {} column_family_distribution items; expected {}",
-            shares.len(),
-            flags.count("num_column_families")
-        )));
-    }
-    Ok(shares)
+    Ok(options)
 }
 
 /// Returns all keys of the default column family. The keys live until the process ends, because all benchmarks use
@@ -498,46 +497,60 @@ pub fn compact(thread: &mut Thread<'_>) -> Result<()> {
         bottommost_level_compaction: BottommostLevelCompaction::ForceOptimized,
         ..compact_options(thread.run)
     };
-    thread.run.db()?.compact_range(None, None, &options)
+    thread.choose_db()?.db.compact_range(None, None, &options)
 }
 
 /// Compacts all keys with the default rule for the bottommost level (compactall).
 pub fn compact_all(run: &Run) -> Result<()> {
-    run.db()?.compact_range(None, None, &compact_options(run))
+    run.databases.iter().try_for_each(|database| database.db.compact_range(None, None, &compact_options(run)))
 }
 
 /// Waits until no flush and no compaction is due. Prints a line before and after the wait.
 pub fn wait_for_compaction(run: &Run) -> Result<()> {
-    let db = run.db()?;
-    println!("waitforcompaction({}): started", db.path().display());
-    db.wait_for_compact()?;
-    println!("waitforcompaction({}): finished with status (OK)", db.path().display());
+    for database in &run.databases {
+        let path = database.db.path().display();
+        println!("waitforcompaction({path}): started");
+        database.db.wait_for_compact()?;
+        println!("waitforcompaction({path}): finished with status (OK)");
+    }
     Ok(())
 }
 
 /// Flushes the memtables of all column families, and waits for each flush.
 pub fn flush(run: &Run) -> Result<()> {
-    run.db()?;
-    for family in &run.families {
+    for family in run.databases.iter().flat_map(|database| database.existing()) {
         family.flush()?;
     }
     println!("flush memtable");
     Ok(())
 }
 
+/// Prints the name of a database before its statistics, if there are several databases.
+fn print_title(run: &Run, database: &Database) {
+    if run.databases.len() > 1 {
+        println!("\n==== DB: {} ===", database.db.path().display());
+    }
+}
+
 /// Prints the text of a property, or `(failed)` if there is no such property.
 pub fn print_property(run: &Run, name: &str) -> Result<()> {
-    println!("\n{}", run.db()?.property(name).unwrap_or_else(|| "(failed)".to_string()));
+    for database in &run.databases {
+        print_title(run, database);
+        println!("\n{}", database.db.property(name).unwrap_or_else(|| "(failed)".to_string()));
+    }
     Ok(())
 }
 
 /// Prints the changes of the tickers in each period of `stats_persist_period_sec`, as `GetStatsHistory` returns them.
 pub fn stats_history(run: &Run) -> Result<()> {
-    for slice in run.db()?.stats_history(0, u64::MAX) {
-        let (second, tickers) = slice?;
-        println!("------ {} ------", super::clock::ctime_of(second as i64));
-        for (name, count) in tickers {
-            println!(" {second}   {name}  {count}");
+    for database in &run.databases {
+        print_title(run, database);
+        for slice in database.db.stats_history(0, u64::MAX) {
+            let (second, tickers) = slice?;
+            println!("------ {} ------", super::clock::ctime_of(second as i64));
+            for (name, count) in tickers {
+                println!(" {second}   {name}  {count}");
+            }
         }
     }
     Ok(())
@@ -545,21 +558,25 @@ pub fn stats_history(run: &Run) -> Result<()> {
 
 /// Prints the properties about the number, size and entries of memtables.
 pub fn memstats(run: &Run) -> Result<()> {
-    for name in [
-        "rocksdb.num-immutable-mem-table",
-        "rocksdb.cur-size-active-mem-table",
-        "rocksdb.cur-size-all-mem-tables",
-        "rocksdb.size-all-mem-tables",
-        "rocksdb.num-entries-active-mem-table",
-        "rocksdb.num-entries-imm-mem-tables",
-    ] {
-        println!("{name}: {}", run.db()?.property(name).unwrap_or_else(|| "(failed)".to_string()));
+    for database in &run.databases {
+        print_title(run, database);
+        for name in [
+            "rocksdb.num-immutable-mem-table",
+            "rocksdb.cur-size-active-mem-table",
+            "rocksdb.cur-size-all-mem-tables",
+            "rocksdb.size-all-mem-tables",
+            "rocksdb.num-entries-active-mem-table",
+            "rocksdb.num-entries-imm-mem-tables",
+        ] {
+            let value = database.db.property(name).unwrap_or_else(|| "(failed)".to_string());
+            println!("{name}: {value}");
+        }
     }
     Ok(())
 }
 
 /// Sets the statistics of the database to 0.
 pub fn reset_stats(run: &Run) -> Result<()> {
-    run.db()?.reset_stats();
+    run.databases.iter().for_each(|database| database.db.reset_stats());
     Ok(())
 }

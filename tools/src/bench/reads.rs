@@ -1,7 +1,7 @@
 //! Benchmarks that read: readseq, readreverse, readrandom, multireadrandom, seekrandom, and similar benchmarks.
 
 use base::{Error, Result};
-use ironstone::{Family, Iter, ReadOptions, WideColumns};
+use ironstone::{Db, Family, Iter, ReadOptions, WideColumns};
 
 use super::data::Keys;
 use super::dice::Dice;
@@ -12,49 +12,55 @@ use super::writes::background_writer;
 /// Iterates forward from the first key over at most `--reads` entries.
 pub fn read_seq(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
-    let mut options = scan_options(run)?;
-    run.stamp_read(&mut options, &mut thread.dice);
-    let mut iter = run.db()?.iter_with(options)?;
-    let (mut done, mut bytes) = (0u64, 0u64);
-    iter.seek_to_first();
-    while done < run.reads && iter.valid() {
-        bytes += (iter.key().len() + iter.value().len()) as u64;
-        thread.finished(1, Op::Read);
-        done += 1;
-        limit_reads(run, done, 1024);
-        iter.next();
+    for database in &run.databases {
+        let db = &database.db;
+        let mut options = scan_options(run, db);
+        run.stamp_read(&mut options, &mut thread.dice);
+        let mut iter = db.iter_with(options)?;
+        let (mut done, mut bytes) = (0u64, 0u64);
+        iter.seek_to_first();
+        while done < run.reads && iter.valid() {
+            bytes += (iter.key().len() + iter.value().len()) as u64;
+            thread.finished(1, Op::Read);
+            done += 1;
+            limit_reads(run, done, 1024);
+            iter.next();
+        }
+        iter.status()?;
+        thread.stats.bytes += bytes;
     }
-    iter.status()?;
-    thread.stats.bytes += bytes;
     Ok(())
 }
 
 /// Iterates backward from the last key over at most `--reads` entries.
 pub fn read_reverse(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
-    let mut options = run.read_options.clone();
-    run.stamp_read(&mut options, &mut thread.dice);
-    let mut iter = run.db()?.iter_with(options)?;
-    let (mut done, mut bytes) = (0u64, 0u64);
-    iter.seek_to_last();
-    while done < run.reads && iter.valid() {
-        bytes += (iter.key().len() + iter.value().len()) as u64;
-        thread.finished(1, Op::Read);
-        done += 1;
-        limit_reads(run, done, 1024);
-        iter.prev();
+    for database in &run.databases {
+        let db = &database.db;
+        let mut options = run.read_options.clone();
+        run.stamp_read(&mut options, &mut thread.dice);
+        let mut iter = db.iter_with(options)?;
+        let (mut done, mut bytes) = (0u64, 0u64);
+        iter.seek_to_last();
+        while done < run.reads && iter.valid() {
+            bytes += (iter.key().len() + iter.value().len()) as u64;
+            thread.finished(1, Op::Read);
+            done += 1;
+            limit_reads(run, done, 1024);
+            iter.prev();
+        }
+        iter.status()?;
+        thread.stats.bytes += bytes;
     }
-    iter.status()?;
-    thread.stats.bytes += bytes;
     Ok(())
 }
 
-fn scan_options(run: &Run) -> Result<ReadOptions> {
+fn scan_options(run: &Run, db: &Db) -> ReadOptions {
     let mut options = run.read_options.clone();
     if run.flags.bool("explicit_snapshot") {
-        options.snapshot = Some(run.db()?.snapshot().held());
+        options.snapshot = Some(db.snapshot().held());
     }
-    Ok(options)
+    options
 }
 
 #[inline]
@@ -93,19 +99,17 @@ pub fn read_hot(thread: &mut Thread<'_>) -> Result<()> {
 
 fn read_keys(thread: &mut Thread<'_>, mut draw: impl FnMut(&Run, &mut Dice) -> u64) -> Result<()> {
     let run = thread.run;
-    let db = run.db()?.clone();
     let mut span = thread.span(run.reads);
     let stride = run.flags.count("multiread_stride");
     let mut key = run.keys.buffer();
     let (mut read, mut found, mut bytes) = (0u64, 0u64, 0u64);
     let (mut number, mut in_batch) = (0u64, 0u64);
-    let one_family = run.families.len() == 1;
     let mut options = run.read_options.clone();
     if run.ask == Ask::Entity && run.stamps.is_some() {
         return Err(Error::invalid_argument("readrandomentity does not support user timestamps"));
     }
     while !span.over(1) {
-        thread.dice.choose_db();
+        let database = thread.choose_db()?;
         if run.batch > 1 && stride > 0 {
             in_batch += 1;
             if in_batch == run.batch {
@@ -120,7 +124,7 @@ fn read_keys(thread: &mut Thread<'_>, mut draw: impl FnMut(&Run, &mut Dice) -> u
         run.keys.write(number, &mut key);
         read += 1;
         run.stamp_read(&mut options, &mut thread.dice);
-        let family: &Family = if one_family { &db } else { run.family(number) };
+        let family = database.family(number);
         let len = match run.ask {
             Ask::Value if run.stamps.is_none() => {
                 family.get_with(&key, &options)?.map(|value| value.len() as u64)
@@ -166,13 +170,12 @@ fn columns_len(columns: &WideColumns) -> u64 {
 /// reads.
 pub fn read_random_fast(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
-    let db = run.db()?.clone();
     let mask = run.keys.num.next_power_of_two() - 1;
     let mut span = thread.span(run.reads);
     let mut key = run.keys.buffer();
     let (mut read, mut found, mut beyond) = (0u64, 0u64, 0u64);
     let mut options = run.read_options.clone();
-    thread.dice.choose_db();
+    let db = &thread.choose_db()?.db;
     loop {
         for _ in 0..100 {
             let number = thread.dice.next() & mask;
@@ -203,7 +206,8 @@ pub fn read_to_row_cache(thread: &mut Thread<'_>) -> Result<()> {
     for number in 0..run.keys.num {
         run.keys.write(number, &mut key);
         read += 1;
-        if let Some(value) = run.family(number).get_with(&key, &run.read_options)? {
+        let database = thread.choose_db()?;
+        if let Some(value) = database.family(number).get_with(&key, &run.read_options)? {
             found += 1;
             bytes += (key.len() + value.len()) as u64;
         }
@@ -218,7 +222,6 @@ pub fn read_to_row_cache(thread: &mut Thread<'_>) -> Result<()> {
 /// Gets batches of `--batch_size` random keys with one call each (multireadrandom).
 pub fn multi_read_random(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
-    let db = run.db()?.clone();
     let mut span = thread.span(run.reads);
     let stride = run.flags.count("multiread_stride");
     let batched = run.flags.bool("multiread_batched");
@@ -230,7 +233,7 @@ pub fn multi_read_random(thread: &mut Thread<'_>) -> Result<()> {
         return Err(Error::invalid_argument("multireadentity does not support user timestamps"));
     }
     while !span.over(run.batch) {
-        thread.dice.choose_db();
+        let db = &thread.choose_db()?.db;
         if stride > 0 {
             let first =
                 random_key(run, &mut thread.dice, skew).min(run.keys.num.saturating_sub(run.batch * stride));
@@ -279,9 +282,9 @@ pub fn multi_read_random(thread: &mut Thread<'_>) -> Result<()> {
 /// Makes and drops iterators without a move.
 pub fn new_iterator(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
-    let db = run.db()?.clone();
     let mut span = thread.span(run.reads);
     while !span.over(1) {
+        let db = &thread.choose_db()?.db;
         let mut options = run.read_options.clone();
         run.stamp_read(&mut options, &mut thread.dice);
         drop(db.iter_with(options)?);
@@ -323,11 +326,10 @@ impl Bounds {
 pub fn seek_random(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
     let flags = &run.flags;
-    let db = run.db()?.clone();
-    let mut options = scan_options(run)?;
+    let mut options = scan_options(run, run.db()?);
     let tailing = flags.bool("use_tailing_iterator");
     run.stamp_read(&mut options, &mut thread.dice);
-    let mut kept = if tailing { Some(db.iter_with(options.clone())?) } else { None };
+    let mut kept = if tailing { tailing_iterators(run, &options)? } else { Vec::new() };
     options.auto_prefix_mode = flags.bool("auto_prefix_mode");
     let reverse = flags.bool("reverse_iterator");
     let mut bounds = Bounds {
@@ -352,11 +354,15 @@ pub fn seek_random(thread: &mut Thread<'_>) -> Result<()> {
         }
         bounds.set(&mut options, &run.keys, number, &key);
         run.stamp_read(&mut options, &mut thread.dice);
+        let at = match run.databases.len() {
+            1 => 0,
+            several => thread.dice.below(several as u64) as usize,
+        };
         let mut own;
-        let iter = match &mut kept {
+        let iter = match kept.get_mut(at) {
             Some(iter) => iter,
             None => {
-                own = db.iter_with(options.clone())?;
+                own = run.databases[at].db.iter_with(options.clone())?;
                 &mut own
             }
         };
@@ -376,7 +382,7 @@ pub fn seek_random(thread: &mut Thread<'_>) -> Result<()> {
         }
         let mut left = deletes;
         while left > 0 && iter.valid() {
-            run.delete(&db, iter.key(), false)?;
+            run.delete(&run.databases[at].db, iter.key(), false)?;
             step(iter);
             left -= 1;
         }
@@ -389,6 +395,11 @@ pub fn seek_random(thread: &mut Thread<'_>) -> Result<()> {
     let text = format!("({found} of {read} found)\n");
     thread.stats.message(&text);
     Ok(())
+}
+
+/// Returns a tailing iterator of each database.
+fn tailing_iterators(run: &Run, options: &ReadOptions) -> Result<Vec<Iter>> {
+    run.databases.iter().map(|database| database.db.iter_with(options.clone())).collect()
 }
 
 /// Defines a benchmark: thread 0 runs `first`, and each other thread runs `others`.
@@ -438,7 +449,6 @@ fn background_scan(thread: &mut Thread<'_>) -> Result<()> {
 /// Gets and puts random keys in turn, `--readwritepercent` gets of 100 operations.
 pub fn read_random_write_random(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
-    let db = run.db()?.clone();
     let mut values = run.values();
     let mut key = run.keys.buffer();
     let percent = run.flags.count("readwritepercent").min(100);
@@ -447,7 +457,7 @@ pub fn read_random_write_random(thread: &mut Thread<'_>) -> Result<()> {
     let mut options = run.read_options.clone();
     let mut span = thread.span(run.readwrites);
     while !span.over(1) {
-        thread.dice.choose_db();
+        let db = &thread.choose_db()?.db;
         run.keys.write(thread.dice.below(run.keys.num), &mut key);
         if gets_left == 0 && puts_left == 0 {
             gets_left = percent;
@@ -460,7 +470,7 @@ pub fn read_random_write_random(thread: &mut Thread<'_>) -> Result<()> {
             reads += 1;
             thread.finished(1, Op::Read);
         } else {
-            run.put(&db, &key, values.next())?;
+            run.put(db, &key, values.next())?;
             puts_left -= 1;
             writes += 1;
             thread.finished(1, Op::Write);
@@ -476,7 +486,6 @@ pub fn read_random_write_random(thread: &mut Thread<'_>) -> Result<()> {
 pub fn random_with_verify(thread: &mut Thread<'_>) -> Result<()> {
     use ironstone::WriteBatch;
     let run = thread.run;
-    let db = run.db()?.clone();
     let distinct = run.flags.count("numdistinct").max(1);
     let keys = super::data::Keys { num: distinct, ..run.keys };
     let mut values = run.values();
@@ -492,7 +501,7 @@ pub fn random_with_verify(thread: &mut Thread<'_>) -> Result<()> {
             deletes_left = delete_percent;
             puts_left = 100 - get_percent - delete_percent;
         }
-        thread.dice.choose_db();
+        let db = &thread.choose_db()?.db;
         keys.write(thread.dice.below(distinct), &mut key);
         if gets_left > 0 {
             let mut options = run.read_options.clone();
@@ -541,9 +550,10 @@ pub fn fill_seek_seq(thread: &mut Thread<'_>) -> Result<()> {
     super::fill::fill_seq(thread)?;
     thread.stats.restart();
     let run = thread.run;
-    let mut options = scan_options(run)?;
+    let db = &thread.choose_db()?.db;
+    let mut options = scan_options(run, db);
     run.stamp_read(&mut options, &mut thread.dice);
-    let mut iter = run.db()?.iter_with(options)?;
+    let mut iter = db.iter_with(options)?;
     let reverse = run.flags.bool("reverse_iterator");
     let nexts = run.flags.count("seek_nexts");
     let mut key = run.keys.buffer();
@@ -574,13 +584,12 @@ pub fn fill_seek_seq(thread: &mut Thread<'_>) -> Result<()> {
 /// Returns the average estimate of the size of random key ranges in the report.
 pub fn approximate_size_random(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
-    let db = run.db()?.clone();
     let skew = run.flags.double("read_random_exp_range");
     let mut span = thread.span(run.reads);
     let (mut total, mut count) = (0u64, 0u64);
     let (mut low, mut high) = (run.keys.buffer(), run.keys.buffer());
     while !span.over(1) {
-        thread.dice.choose_db();
+        let db = &thread.choose_db()?.db;
         for _ in 0..run.batch {
             let a = random_key(run, &mut thread.dice, skew);
             let b = random_key(run, &mut thread.dice, skew);
@@ -603,7 +612,6 @@ pub fn approximate_size_random(thread: &mut Thread<'_>) -> Result<()> {
 /// InvalidArgument if `--num` is below `--batch_size`.
 pub fn approximate_memtable_stats(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
-    let db = run.db()?.clone();
     if run.keys.num < run.batch {
         return Err(Error::invalid_argument("approximatememtablestats needs --num of at least --batch_size"));
     }
@@ -612,7 +620,7 @@ pub fn approximate_memtable_stats(thread: &mut Thread<'_>) -> Result<()> {
     let mut histogram = base::stats::Histogram::default();
     let (mut low, mut high) = (run.keys.buffer(), run.keys.buffer());
     while !span.over(1) {
-        thread.dice.choose_db();
+        let db = &thread.choose_db()?.db;
         let start = thread.dice.below(range);
         run.keys.write(start, &mut low);
         run.keys.write(start + run.batch, &mut high);

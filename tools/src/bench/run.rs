@@ -7,9 +7,10 @@ use std::sync::{Arc, Barrier, PoisonError};
 use std::time::{Duration, Instant};
 
 use base::{Error, Result};
-use ironstone::{Db, Family, Options, ReadOptions, WriteOptions};
+use ironstone::{Db, Options, ReadOptions, WriteOptions};
 
 use super::data::{Keys, Sizes, Values};
+use super::databases::Database;
 use super::dice::Dice;
 use super::flags::Flags;
 use super::report::{Op, Stats, Style};
@@ -28,13 +29,10 @@ pub struct Run {
     pub options: Options,
     /// The source of timestamps. `None`: keys have no timestamps.
     pub stamps: Option<Arc<Stamps>>,
-    pub db: Option<Db>,
+    /// The open databases: one, or those of `--num_multi_db`.
+    pub databases: Vec<Arc<Database>>,
     /// The database in which randomtransaction begins its transactions.
     pub transactions: Transactions,
-    /// The column families that the keys are spread over. The default column family is first.
-    pub families: Vec<Family>,
-    /// The shares of the column families in percent (`--column_family_distribution`). Empty: equal shares.
-    pub shares: Vec<u64>,
     pub keys: Keys,
     pub num: u64,
     pub reads: u64,
@@ -74,26 +72,16 @@ impl Run {
         )
     }
 
-    /// Returns the open database. Returns InvalidArgument if no database is open.
+    /// Returns the open database, or the first of several. Returns InvalidArgument if no database is open.
     pub fn db(&self) -> Result<&Db> {
-        self.db.as_ref().ok_or_else(|| Error::invalid_argument("this benchmark needs an open database"))
+        self.first().map(|database| &database.db)
     }
 
-    /// Returns the column family that holds the key with the number `key`.
-    #[inline]
-    pub fn family(&self, key: u64) -> &Family {
-        if self.families.len() == 1 {
-            return &self.families[0];
-        }
-        if self.shares.is_empty() {
-            return &self.families[key as usize % self.families.len()];
-        }
-        let mut sum = 0;
-        let at = self.shares.iter().position(|share| {
-            sum += share;
-            sum >= key % 100
-        });
-        &self.families[at.unwrap_or(self.families.len() - 1)]
+    /// Returns the open database with its column families, or the first of several. Returns InvalidArgument if no database
+    /// is open.
+    pub fn first(&self) -> Result<&Database> {
+        let first = self.databases.first().map(|database| &**database);
+        first.ok_or_else(|| Error::invalid_argument("this benchmark needs an open database"))
     }
 }
 
@@ -107,6 +95,20 @@ pub struct Thread<'a> {
 }
 
 impl<'a> Thread<'a> {
+    /// Draws the database of the next operation. RocksDB draws a number before each operation, also if there is one
+    /// database (`Benchmark::SelectDBWithCfh`). Without the draw, equal seeds give other keys.
+    ///
+    /// # Errors
+    /// InvalidArgument if no database is open.
+    #[inline]
+    pub fn choose_db(&mut self) -> Result<&'a Database> {
+        let drawn = self.dice.next();
+        match self.run.databases.as_slice() {
+            [] | [_] => self.run.first(),
+            several => Ok(&several[(drawn % several.len() as u64) as usize]),
+        }
+    }
+
     /// Returns a loop that ends after `--duration` seconds. If the flag is 0, the loop ends after `ops` operations.
     pub fn span(&self, ops: u64) -> Span<'a> {
         self.span_of(self.run.flags.count("duration"), ops)
@@ -169,6 +171,12 @@ impl Span<'_> {
             }
         }
         self.limit.is_none() && self.done > self.max
+    }
+
+    /// Returns the stage of the current operation, if each stage has `ops` operations.
+    #[inline]
+    pub fn stage(&self, ops: u64) -> u64 {
+        self.done.min(self.max.saturating_sub(1)) / ops.max(1)
     }
 }
 

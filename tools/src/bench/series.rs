@@ -52,7 +52,7 @@ fn write(thread: &mut Thread<'_>) -> Result<()> {
     let mut key = run.keys.buffer();
     let mut span = thread.span(run.writes);
     while !span.over(1) {
-        thread.dice.choose_db();
+        thread.choose_db()?;
         run.keys.write(thread.dice.below(ids), &mut key);
         let tick = thread.crew.ticks.fetch_add(1, Ordering::Relaxed);
         key[PART..2 * PART].copy_from_slice(&tick.to_be_bytes());

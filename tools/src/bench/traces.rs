@@ -76,7 +76,7 @@ pub fn replay(thread: &mut Thread<'_>) -> Result<()> {
         return Err(Error::invalid_argument("Please set --trace_file to be replayed from"));
     }
     let reader = FileTraceReader::open(&run.options.db.env, Path::new(path))?;
-    let mut replayer = Replayer::new(run.db()?, run.families.iter().cloned(), reader)?;
+    let mut replayer = Replayer::new(run.db()?, run.first()?.existing().cloned(), reader)?;
     replayer.prepare()?;
     replayer.replay(&ReplayOptions {
         num_threads: u32::try_from(flags.count("trace_replay_threads")).unwrap_or(u32::MAX),

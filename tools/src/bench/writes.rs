@@ -18,13 +18,12 @@ pub fn delete_random(thread: &mut Thread<'_>) -> Result<()> {
 
 fn delete(thread: &mut Thread<'_>, sequential: bool) -> Result<()> {
     let run = thread.run;
-    let db = run.db()?.clone();
     let mut span = thread.span_of(if sequential { 0 } else { run.flags.count("duration") }, run.deletes);
     let mut batch = WriteBatch::new();
     let mut key = run.keys.buffer();
     let mut at = 0;
     while !span.over(run.batch) {
-        thread.dice.choose_db();
+        let db = &thread.choose_db()?.db;
         batch.clear();
         let stamp = run.stamps.as_ref().map(|stamps| stamps.allocate());
         for j in 0..run.batch {
@@ -52,9 +51,8 @@ pub fn background_writer(thread: &mut Thread<'_>, merge: bool) -> Result<()> {
     let mut values = run.values();
     let mut key = run.keys.buffer();
     let (mut bytes, mut written) = (0u64, 0u64);
-    let db = run.db()?.clone();
     loop {
-        thread.dice.choose_db();
+        let db = &thread.choose_db()?.db;
         if finish_after && written >= run.writes {
             eprintln!("Exiting the writer after {written} writes...");
             break;
@@ -69,7 +67,7 @@ pub fn background_writer(thread: &mut Thread<'_>, merge: bool) -> Result<()> {
         if merge {
             db.merge_with(&key, value, &run.write_options)?;
         } else {
-            run.put(&db, &key, value)?;
+            run.put(db, &key, value)?;
         }
         written += 1;
         let op_bytes = (key.len() + value.len()) as u64;
@@ -109,7 +107,6 @@ pub fn append_random(thread: &mut Thread<'_>) -> Result<()> {
 
 fn update(thread: &mut Thread<'_>, change: Change) -> Result<()> {
     let run = thread.run;
-    let db = run.db()?.clone();
     let mut span = thread.span(run.readwrites);
     let mut values = run.values();
     let mut key = run.keys.buffer();
@@ -117,7 +114,7 @@ fn update(thread: &mut Thread<'_>, change: Change) -> Result<()> {
     let mut options = run.read_options.clone();
     let (mut found, mut bytes) = (0u64, 0u64);
     while !span.over(1) {
-        thread.dice.choose_db();
+        let db = &thread.choose_db()?.db;
         run.keys.write(thread.dice.below(run.keys.num), &mut key);
         run.stamp_read(&mut options, &mut thread.dice);
         let old = db.get_with(&key, &options)?;
@@ -146,7 +143,7 @@ fn update(thread: &mut Thread<'_>, change: Change) -> Result<()> {
                 scratch.extend_from_slice(values.next());
             }
         }
-        run.put(&db, &key, &scratch)?;
+        run.put(db, &key, &scratch)?;
         bytes += (key.len() + scratch.len()) as u64;
         thread.finished(1, Op::Update);
     }
@@ -161,22 +158,17 @@ fn update(thread: &mut Thread<'_>, change: Change) -> Result<()> {
 /// Merges values into random keys below `--merge_keys` (mergerandom).
 pub fn merge_random(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
-    let db = run.db()?.clone();
     let mut span = thread.span(run.readwrites);
     let mut values = run.values();
     let mut key = run.keys.buffer();
     let keys = super::data::Keys { num: run.merge_keys, ..run.keys };
     let mut bytes = 0u64;
     while !span.over(1) {
-        thread.dice.choose_db();
+        let database = thread.choose_db()?;
         let number = thread.dice.below(run.merge_keys);
         keys.write(number, &mut key);
         let value = values.next();
-        if run.families.len() > 1 {
-            run.family(number).merge_with(&key, value, &run.write_options)?;
-        } else {
-            db.merge_with(&key, value, &run.write_options)?;
-        }
+        database.family(number).merge_with(&key, value, &run.write_options)?;
         bytes += (key.len() + value.len()) as u64;
         thread.finished(1, Op::Merge);
     }
@@ -190,7 +182,6 @@ pub fn merge_random(thread: &mut Thread<'_>) -> Result<()> {
 /// RocksDB.
 pub fn read_random_merge_random(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
-    let db = run.db()?.clone();
     let mut span = thread.span(run.readwrites);
     let mut values = run.values();
     let mut key = run.keys.buffer();
@@ -198,7 +189,7 @@ pub fn read_random_merge_random(thread: &mut Thread<'_>) -> Result<()> {
     let percent = run.flags.count("mergereadpercent");
     let (mut hits, mut gets, mut merges, mut longest) = (0u64, 0u64, 0u64, 0usize);
     while !span.over(1) {
-        thread.dice.choose_db();
+        let db = &thread.choose_db()?.db;
         keys.write(thread.dice.below(run.merge_keys), &mut key);
         if thread.dice.below(100) < percent {
             db.merge_with(&key, values.next(), &run.write_options)?;
@@ -223,7 +214,7 @@ pub fn read_random_merge_random(thread: &mut Thread<'_>) -> Result<()> {
 /// key has a normal distribution.
 pub fn random_replace_keys(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
-    let db = run.db()?.clone();
+    let db = &thread.choose_db()?.db;
     let distinct = run.flags.count("numdistinct").max(1);
     let single = run.flags.bool("use_single_deletes");
     let stddev = run.flags.double("stddev");
@@ -233,7 +224,7 @@ pub fn random_replace_keys(thread: &mut Thread<'_>) -> Result<()> {
     let mut key = run.keys.buffer();
     for i in 0..distinct {
         run.keys.write(i * VERSIONS, &mut key);
-        run.put(&db, &key, values.next())?;
+        run.put(db, &key, values.next())?;
     }
     let _snapshot = db.snapshot();
     let mut span = thread.span(run.keys.num);
@@ -242,10 +233,10 @@ pub fn random_replace_keys(thread: &mut Thread<'_>) -> Result<()> {
         let id = (drawn.max(0.0) as u64).min(distinct - 1);
         let counter = &mut counters[id as usize];
         run.keys.write(id * VERSIONS + *counter, &mut key);
-        run.delete(&db, &key, single)?;
+        run.delete(db, &key, single)?;
         *counter = (*counter + 1) % VERSIONS;
         run.keys.write(id * VERSIONS + *counter, &mut key);
-        run.put(&db, &key, b"")?;
+        run.put(db, &key, b"")?;
         thread.finished(1, Op::Others);
     }
     let text = format!("use single deletes: {}, standard deviation: {stddev:.6}\n", i32::from(single));

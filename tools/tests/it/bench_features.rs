@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use crate::support::{ldb_on, sst_dump};
+use crate::support::{ldb_on, oracle, sst_dump};
 
 fn run(db: &Path, args: &[&str]) -> Output {
     let db = format!("--db={}", db.display());
@@ -302,4 +302,89 @@ fn a_traced_benchmark_is_replayed() {
     assert!(std::fs::metadata(at("blocks")).unwrap().len() > 0);
     refused(&["--benchmarks=replay"], "Please set --trace_file to be replayed from");
     refused(&["--benchmarks=replay", "--threads=2"], "Multi-threaded replay is not yet supported");
+}
+
+/// Returns the rows of a column family.
+fn family_rows(db: &Path, family: &str) -> String {
+    ldb_on(db, &["scan", "--hex", &format!("--column_family={family}")]).good()
+}
+
+/// Loads two databases with the same flags: ours, and RocksDB's if its tools are here.
+fn loaded(scratch: &Path, args: &[&str]) -> Vec<std::path::PathBuf> {
+    let mut loaded = vec![scratch.join("ours")];
+    good(&loaded[0], args);
+    match oracle("db_bench") {
+        Some(tool) => {
+            let path = scratch.join("theirs");
+            let db = format!("--db={}", path.display());
+            let output = Command::new(tool).arg(db).args(args).output().unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            loaded.push(path);
+        }
+        None => eprintln!("SKIPPED: RocksDB loads the same: set IRONSTONE_ORACLE to the folder of its tools"),
+    }
+    loaded
+}
+
+#[test]
+fn each_of_several_databases_gets_its_share_of_the_keys() {
+    for (benchmark, seed) in [("fillseq", "--seed=1"), ("fillrandom", "--seed=7")] {
+        let scratch = tempfile::tempdir().unwrap();
+        let fill = format!("--benchmarks={benchmark}");
+        let all = loaded(scratch.path(), &[&fill, "--num=300", "--num_multi_db=3", seed]);
+        let rows_of = |db: &Path| ["0", "1", "2"].map(|at| rows(&db.join(at)));
+        let ours = rows_of(&all[0]);
+        if benchmark == "fillseq" {
+            assert!(ours.iter().all(|rows| rows.lines().count() == 300), "each database has all keys");
+        }
+        for theirs in &all[1..] {
+            assert_eq!(ours, rows_of(theirs), "{benchmark}");
+        }
+    }
+}
+
+#[test]
+fn benchmarks_read_and_report_all_databases() {
+    let scratch = tempfile::tempdir().unwrap();
+    let db = scratch.path().join("db");
+    let benchmarks = "--benchmarks=fillseq,readseq,readrandom,seekrandom,overwrite,flush,compactall,waitforcompaction,levelstats";
+    let text = good(&db, &[benchmarks, "--num=200", "--num_multi_db=2", "--statistics"]);
+    assert!(text.contains(" 400 operations;") && text.contains("(200 of 200 found)"), "{text}");
+    for at in ["0", "1"] {
+        let path = db.join(at).display().to_string();
+        assert!(text.contains(&format!("==== DB: {path} ===")), "{text}");
+        assert!(text.contains(&format!("waitforcompaction({path}): finished")), "{text}");
+        assert!(db.join(at).join("CURRENT").exists());
+    }
+    assert!(!db.join("CURRENT").exists());
+    refused(&["--benchmarks=readwhilescanning", "--num_multi_db=2"], "does not support --num_multi_db");
+}
+
+#[test]
+fn hot_column_families_are_created_in_stages() {
+    let scratch = tempfile::tempdir().unwrap();
+    let args = [
+        "--benchmarks=fillseq",
+        "--num=1000",
+        "--num_column_families=4",
+        "--num_hot_column_families=2",
+        "--threads=1",
+        "--seed=3",
+    ];
+    let all = loaded(scratch.path(), &args);
+    let names =
+        ["default", "column_family_name_000001", "column_family_name_000002", "column_family_name_000003"];
+    let ours = names.map(|name| family_rows(&all[0], name));
+    let counts = ours.each_ref().map(|rows| rows.lines().count());
+    assert_eq!(counts.iter().sum::<usize>(), 1000);
+    assert!(counts.iter().all(|count| (249..=251).contains(count)), "{counts:?}");
+    for theirs in &all[1..] {
+        assert_eq!(ours, names.map(|name| family_rows(theirs, name)));
+    }
+    let shares = [
+        "--num_column_families=4",
+        "--num_hot_column_families=2",
+        "--column_family_distribution=25,25,25,25",
+    ];
+    refused(&[&["--benchmarks=fillseq", "--num=10"], &shares[..]].concat(), "expected 2");
 }
