@@ -325,6 +325,7 @@ fn open(path: &Path, db: &DbOptions, parts: &Parts) -> Result<AnyReader> {
         ..OpenOptions::default()
     };
     let reader = AnyReader::open(handle, size, &options)?;
+    parts.charge_reader(&reader)?;
     let name = String::from_utf8_lossy(&reader.properties().comparator_name).into_owned();
     match name.is_empty() || name == parts.order.name() {
         true => Ok(reader),

@@ -192,6 +192,13 @@ pub mod names {
 }
 
 impl Properties {
+    /// Returns an estimate of the bytes of memory that the properties take.
+    pub fn memory_bytes(&self) -> usize {
+        let texts: usize = TEXTS.iter().map(|(_, text, _)| text(self).len()).sum();
+        let user = self.user_collected.iter().map(|(name, value)| name.len() + value.len());
+        size_of::<Properties>() + texts + user.sum::<usize>()
+    }
+
     /// Decodes the block that starts at `offset` of its file (0 if the offset does not matter).
     ///
     /// # Errors

@@ -118,6 +118,17 @@ pub struct FileMetaData {
 }
 
 impl FileMetaData {
+    /// Returns the bytes of the keys and texts of the facts.
+    pub fn heap_bytes(&self) -> usize {
+        self.smallest.len()
+            + self.largest.len()
+            + self.file_checksum.len()
+            + self.file_checksum_func_name.len()
+            + self.min_timestamp.len()
+            + self.max_timestamp.len()
+            + self.open_metadata.len()
+    }
+
     /// Makes the facts of a file. All facts that are not arguments are empty or unknown.
     pub fn new(number: FileNumber, size: u64, smallest: &[u8], largest: &[u8]) -> Self {
         FileMetaData {

@@ -6,8 +6,11 @@
 use std::any::Any;
 use std::fmt;
 use std::ops::Deref;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use base::{Error, Result, Subcode};
+use mem::cache::{Ledger, Reservation, Role};
 
 use base::Level;
 
@@ -23,6 +26,17 @@ pub struct TableFile {
     reads_sampled: AtomicU64,
     /// The open file, as the owner of the open files stores it.
     open: OnceLock<Box<dyn Any + Send + Sync>>,
+    /// The charge of [`TableFile::charge_to`].
+    charge: OnceLock<Charge>,
+}
+
+/// Memory that is charged as long as the value lives.
+struct Charge(#[expect(dead_code, reason = "its drop releases the charge")] Reservation);
+
+impl fmt::Debug for Charge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Charge")
+    }
 }
 
 impl TableFile {
@@ -35,6 +49,7 @@ impl TableFile {
             marked_since: AtomicBool::new(false),
             reads_sampled: AtomicU64::new(0),
             open: OnceLock::new(),
+            charge: OnceLock::new(),
         }
     }
 
@@ -49,6 +64,7 @@ impl TableFile {
             marked_since: AtomicBool::new(self.marked_since.load(Ordering::Relaxed)),
             reads_sampled: AtomicU64::new(self.reads_sampled()),
             open: OnceLock::new(),
+            charge: OnceLock::new(),
         }
     }
 
@@ -105,6 +121,26 @@ impl TableFile {
     /// Adds `n` to the wasted reads of the file.
     pub fn add_reads_sampled(&self, n: u64) {
         self.reads_sampled.fetch_add(n, Ordering::Relaxed);
+    }
+
+    /// Charges the memory of the facts to an account, until no version has this file. A second call does nothing. RocksDB charges the
+    /// same facts (`FileMetaData::ApproximateMemoryUsage`).
+    ///
+    /// # Errors
+    /// Aborted with `Subcode::MemoryLimit`, and with RocksDB's text, if the account has a strict limit and no room.
+    pub fn charge_to(&self, ledger: &Arc<dyn Ledger>) -> Result<()> {
+        if self.charge.get().is_none() {
+            let bytes = size_of::<TableFile>() + self.facts.heap_bytes();
+            let charge = Reservation::new(ledger.clone(), Role::FileMetadata, bytes).map_err(|_| {
+                let role = Role::FileMetadata.camel_name();
+                let text = format!(
+                    "Can't allocate {role} due to exceeding the memory limit based on cache capacity"
+                );
+                Error::aborted(text).with_subcode(Subcode::MemoryLimit)
+            })?;
+            let _ = self.charge.set(Charge(charge));
+        }
+        Ok(())
     }
 
     /// Returns the open file of [`TableFile::hold_open`], if its type is `T`. Takes no lock.

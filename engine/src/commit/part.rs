@@ -52,7 +52,8 @@ impl Part {
     /// Computes and checks the version after a change. The caller holds the lock of the MANIFEST.
     ///
     /// # Errors
-    /// Corruption if the change does not fit its version. InvalidArgument if the change lowers `full_history_ts_low`.
+    /// Corruption if the change does not fit its version. InvalidArgument if the change lowers `full_history_ts_low`. Aborted with
+    /// `Subcode::MemoryLimit` if the block cache has no room for the metadata of the new files.
     pub(super) fn new(mut change: Change) -> Result<Self> {
         let old = {
             let family = change.family.clone();
@@ -63,6 +64,7 @@ impl Part {
             check_history_mark(&change, &state)?;
             state.version.clone()
         };
+        change.family.parts().charge_files(change.edit.added.iter().map(|(_, file)| file))?;
         let next = Arc::new(old.apply(std::slice::from_ref(&change.edit))?);
         base::invariant!(
             next.num_files() + change.edit.deleted.len() == old.num_files() + change.edit.added.len(),

@@ -66,6 +66,7 @@ impl Db {
         let edit = Edit { added: imported.files.clone(), ..Edit::default() };
         let empty = Version::empty(parts.internal_order(), parts.pick.num_levels);
         let version = Arc::new(empty.apply(&[edit])?);
+        parts.charge_files(version.files().map(|(_, file)| file))?;
         let id = inner.families.max_id().next();
         let id = id.ok_or_else(|| Error::not_supported("more column families: all numbers are used"))?;
         base::invariant!(inner.families.get(id).is_none(), "the new column family {id} exists already");

@@ -41,8 +41,10 @@ impl Db {
         options.set_live(changes.iter().copied())?;
         options.validate_without_cache(family.name(), &self.inner.tools.options.load())?;
         refuse(&options.unsupported(family.name()))?;
-        let (cache, blobs) = (family.parts().block_cache.clone(), family.parts().blob_cache.clone());
-        let parts = Parts::resolve(&options, &self.inner.tools.options.load(), self.path(), cache, blobs)?;
+        let (cache, blobs) =
+            (family.parts().block_cache.clone(), family.parts().blob_cache.clone().map(|blobs| blobs.cache));
+        let parts = Parts::resolve(&options, &self.inner.tools.options.load(), self.path(), cache, blobs)?
+            .with_blob_charge()?;
         family.set_options(Arc::new(options), Arc::new(parts));
         // The default of `max_total_wal_size` depends on the write buffer sizes of all column families.
         let wal_max = self.inner.tools.options.load().max_total_wal_size;
@@ -85,9 +87,13 @@ impl Db {
         let rest = options.daily_offpeak_time_utc != inner.tools.options.load().daily_offpeak_time_utc;
         inner.tools.options.store(Arc::new(options));
         for family in inner.families.all().into_iter().filter(|_| rest) {
-            let (cache, blobs) = (family.parts().block_cache.clone(), family.parts().blob_cache.clone());
+            let (cache, blobs) = (
+                family.parts().block_cache.clone(),
+                family.parts().blob_cache.clone().map(|blobs| blobs.cache),
+            );
             let parts =
-                Parts::resolve(&family.options(), &inner.tools.options.load(), self.path(), cache, blobs)?;
+                Parts::resolve(&family.options(), &inner.tools.options.load(), self.path(), cache, blobs)?
+                    .with_blob_charge()?;
             family.set_options(family.options(), Arc::new(parts));
         }
         writing.schedule.size_pools();

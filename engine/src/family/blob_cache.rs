@@ -47,6 +47,9 @@ pub fn keep(parts: &Parts, statistics: Option<&Arc<Statistics>>, key: &CacheKey,
     base::invariant!(charge >= bytes.len(), "a blob of {} bytes is charged {charge} bytes", bytes.len());
     match cache.insert(key, block, charge, Priority::Bottom, Role::BlobValue) {
         Ok(_) => {
+            if cache.charge.is_some() {
+                cache.follow_usage();
+            }
             count(Ticker::BlobDbCacheAdd, 1);
             count(Ticker::BlobDbCacheBytesWrite, bytes.len() as u64);
         }

@@ -9,6 +9,7 @@
 //! the entry. A memtable leaves the immutable memtables in the same step that adds its SST file to the version.
 
 pub mod blob_cache;
+mod charges;
 mod check_read;
 mod conversions;
 mod deleted_places;

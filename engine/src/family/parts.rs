@@ -11,6 +11,7 @@ use lsm::filter::{CompactionFilter, CompactionFilterFactory};
 use lsm::merge::MergeOperator;
 use lsm::table_file::TableFile;
 use lsm::version::BlobFile;
+use mem::cache::UsageCharge;
 use mem::memtable::{MemTable, MemTableOptions};
 use table::options::{BlockBasedTableOptions, OtherTables};
 use table::sst::BlockCache;
@@ -27,6 +28,22 @@ pub struct VerifiedOutputs {
     pub entries: bool,
     /// True if the checksum of the whole file is compared with the stored checksum.
     pub checksum: bool,
+}
+
+/// A blob cache.
+#[derive(Clone)]
+pub struct BlobCache {
+    pub cache: Arc<BlockCache>,
+    /// The charge of its usage to the block cache. `None`: the usage is not charged.
+    pub charge: Option<Arc<UsageCharge>>,
+}
+
+impl std::ops::Deref for BlobCache {
+    type Target = BlockCache;
+
+    fn deref(&self) -> &BlockCache {
+        &self.cache
+    }
 }
 
 /// The components and derived settings of a column family. `set_options` replaces all of them together.
@@ -47,7 +64,7 @@ pub struct Parts {
     /// `None` with `no_block_cache`.
     pub block_cache: Option<Arc<BlockCache>>,
     /// The cache of blob values; `None` if the column family has none.
-    pub blob_cache: Option<Arc<BlockCache>>,
+    pub blob_cache: Option<BlobCache>,
     /// Which values go to blob files, and when they leave old blob files.
     pub blobs: BlobSettings,
     /// The options of the compaction pickers.

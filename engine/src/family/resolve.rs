@@ -14,7 +14,7 @@ use table::sst::BlockCache;
 
 use super::Parts;
 use super::parts::{
-    BlobSettings, BlockSettings, Measured, ScanSettings, Stored, SuccessiveMerges, VerifiedOutputs,
+    BlobCache, BlobSettings, BlockSettings, Measured, ScanSettings, Stored, SuccessiveMerges, VerifiedOutputs,
 };
 use crate::options::{
     AGE_AUTO, CompactionOptionsFifo, CompactionOptionsUniversal, CompactionPri, CompactionStopStyle,
@@ -62,7 +62,7 @@ impl Parts {
             collectors: options.table_properties_collectors.clone(),
             prefix_extractor: options.prefix_extractor.clone(),
             block_cache,
-            blob_cache,
+            blob_cache: blob_cache.map(|cache| BlobCache { cache, charge: None }),
             blobs: blob_settings(options),
             table: Arc::new(table),
             other: Arc::new(OtherTables {

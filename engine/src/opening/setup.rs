@@ -172,7 +172,7 @@ pub fn request_of(
     options.sanitize(db, false, &mut mended);
     db.compat.cap(&mut options)?;
     mended.iter().for_each(|line| events.warn(format_args!("{line}")));
-    let parts = Parts::resolve(&options, db, dir, Some(cache), d.blob_cache.clone())?;
+    let parts = Parts::resolve(&options, db, dir, Some(cache), d.blob_cache.clone())?.with_blob_charge()?;
     Ok(RequestedFamily { name: d.name.clone(), options: Arc::new(options), parts: Arc::new(parts) })
 }
 

@@ -250,7 +250,11 @@ fn tree(
     let version = empty
         .apply(&[edit])
         .map_err(|e| e.doing(format!("building the version of column family {}", record.name)))?;
-    Ok(version.infer_epochs(parts.first_epoch()).unwrap_or(version))
+    let version = version.infer_epochs(parts.first_epoch()).unwrap_or(version);
+    parts
+        .charge_files(version.files().map(|(_, file)| file))
+        .map_err(|e| e.doing(format!("reading the MANIFEST entries of column family {}", record.name)))?;
+    Ok(version)
 }
 
 /// Makes a new column family with an empty version and an empty memtable.

@@ -369,7 +369,9 @@ impl TableCache {
                 tracer: Some(self.settings.stats.blocks.clone()),
                 histogram: how.histogram,
             };
-            AnyReader::open(handle, size, &options)
+            let reader = AnyReader::open(handle, size, &options)?;
+            parts.charge_reader(&reader)?;
+            Ok(reader)
         });
         let reader = opened.map_err(|e| {
             let paths = parts.table_dirs.len();

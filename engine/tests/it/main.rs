@@ -7,6 +7,7 @@ mod basic;
 mod beside;
 mod blob_cache;
 mod blobs;
+mod charges;
 mod close;
 mod covered;
 mod deleted_runs;

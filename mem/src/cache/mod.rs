@@ -11,12 +11,13 @@
 
 use std::fmt;
 use std::ptr::NonNull;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 
 use base::{Error, Result, Subcode};
 use parking_lot::Mutex;
 
+mod charge;
 mod entry;
 mod handle;
 mod index;
@@ -33,6 +34,7 @@ mod tests;
 
 use shard::{Shard, Taken};
 
+pub use charge::UsageCharge;
 pub use handle::Handle;
 pub use key::{CacheKey, Priority};
 pub use options::{CacheOptions, Kind, MetadataCharge};
@@ -50,6 +52,8 @@ pub struct Cache<V: Send + Sync + 'static> {
     ledger: Mutex<[usize; ROLES]>,
     /// True after [`Cache::charge_statistics`].
     charges_statistics: AtomicBool,
+    /// The charges of [`Cache::charge_usage_to`] that are in use.
+    usage_charges: Mutex<Vec<Weak<UsageCharge>>>,
     options: CacheOptions,
 }
 
@@ -81,6 +85,7 @@ impl<V: Send + Sync + 'static> Cache<V> {
             reserved: AtomicUsize::new(0),
             ledger: Mutex::new([0; ROLES]),
             charges_statistics: AtomicBool::new(false),
+            usage_charges: Mutex::new(Vec::new()),
             options,
         }))
     }
@@ -187,6 +192,7 @@ impl<V: Send + Sync + 'static> Cache<V> {
     /// Removes every entry that no handle pins.
     pub fn erase_unreferenced(&self) {
         self.shards().for_each(Shard::erase_unreferenced);
+        self.follow_usage();
     }
 
     /// Returns the capacity in bytes.
@@ -197,9 +203,12 @@ impl<V: Send + Sync + 'static> Cache<V> {
     /// Sets the capacity in bytes and evicts entries until the cache fits, as far as pinned entries allow.
     pub fn set_capacity(&self, bytes: usize) {
         let mut taken = Taken::new();
-        let _ledger = self.ledger.lock();
+        let ledger = self.ledger.lock();
         self.capacity.store(bytes, Ordering::Relaxed);
         self.spread(&mut taken);
+        drop(ledger);
+        drop(taken);
+        self.follow_usage();
     }
 
     /// Returns true if an insertion fails when the cache is full of entries in use.

@@ -11,6 +11,7 @@ use env::fs::RandomRead;
 use format::footer::TableKind;
 use format::metaindex::Metaindex;
 use format::properties::Properties;
+use mem::cache::Ledger;
 use mem::range_del::FragmentedTombstones;
 
 use super::TableRows;
@@ -226,6 +227,14 @@ impl AnyReader {
     /// Returns the bytes of memory that the open file takes outside of the block cache.
     pub fn memory_bytes(&self) -> usize {
         each!(self, reader => reader.memory_bytes())
+    }
+
+    /// Charges the memory of a block-based table to an account: see [`Reader::charge_to`].
+    ///
+    /// # Errors
+    /// The errors of [`Reader::charge_to`].
+    pub fn charge_to(&self, ledger: Arc<dyn Ledger>) -> Result<()> {
+        self.block_based().map_or(Ok(()), |reader| reader.charge_to(ledger))
     }
 
     /// Erases the blocks of this file from the block cache: see [`Reader::uncache`]. Plain and cuckoo tables have no blocks.

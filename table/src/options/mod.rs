@@ -25,6 +25,9 @@ pub use rows::{
     DEPRECATED, FlushBlockPolicy, MAX_FORMAT_VERSION, MIN_FORMAT_VERSION, UserDefinedIndex, Validation,
 };
 
+use base::Error;
+use mem::cache::Role;
+
 base::option_words! {
     /// The structure of the index block. The numbers are on disk, in a table property.
     IndexType: "index type" {
@@ -135,10 +138,35 @@ pub struct CacheUsageOptions {
     pub compression_dictionary_building_buffer: Charged,
     /// The hashes from which a filter is made.
     pub filter_construction: Charged,
-    /// The open table readers.
+    /// The open table readers: their properties, range tombstones, and the index and filter blocks that are not in the block cache.
+    /// If the block cache has a strict limit and no room, the open of an SST file fails with MemoryLimit.
     pub block_based_table_reader: Charged,
-    /// The metadata of the SST files.
+    /// The metadata of the SST files. If the block cache has a strict limit and no room, the open of the database, and the flush or
+    /// compaction that adds a file, fail with MemoryLimit.
     pub file_metadata: Charged,
-    /// The blob cache. The charge is for the whole capacity.
+    /// The values in the blob cache. The blob cache must not be the block cache, and must not have a larger capacity. If the block cache
+    /// has a strict limit and no room, the charge stays too low, and no call fails.
     pub blob_cache: Charged,
+}
+
+impl CacheUsageOptions {
+    /// Returns the first role that is charged by [`Charged::Enabled`].
+    pub fn charged_role(&self) -> Option<Role> {
+        let all = [
+            (Role::CompressionDictionaryBuildingBuffer, self.compression_dictionary_building_buffer),
+            (Role::FilterConstruction, self.filter_construction),
+            (Role::BlockBasedTableReader, self.block_based_table_reader),
+            (Role::FileMetadata, self.file_metadata),
+            (Role::BlobCache, self.blob_cache),
+        ];
+        all.into_iter().find(|(_, charged)| *charged == Charged::Enabled).map(|(role, _)| role)
+    }
+}
+
+/// Returns RocksDB's error for memory that cannot be charged.
+pub fn no_charge(role: Role, why: &str) -> Error {
+    Error::invalid_argument(format!(
+        "Enable CacheEntryRoleOptions::charged for CacheEntryRole {} but {why}",
+        role.camel_name()
+    ))
 }

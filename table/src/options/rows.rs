@@ -5,8 +5,8 @@ use base::{Error, Result};
 use format::checksum::ChecksumType;
 
 use super::{
-    BlockBasedTableOptions, Charged, DataBlockIndexType, IndexType, MetadataCacheOptions, PinningTier,
-    PrepopulateBlockCache,
+    BlockBasedTableOptions, DataBlockIndexType, IndexType, MetadataCacheOptions, PinningTier,
+    PrepopulateBlockCache, no_charge,
 };
 
 /// The option `flush_block_policy_factory`.
@@ -233,15 +233,8 @@ impl BlockBasedTableOptions {
             ),
             (self.use_udi_as_primary_index, "use_udi_as_primary_index requires user_defined_index_factory"),
         ];
-        let usage = &self.cache_usage_options;
-        for (role, charged) in [
-            ("BlockBasedTableReader", usage.block_based_table_reader),
-            ("FileMetadata", usage.file_metadata),
-            ("BlobCache", usage.blob_cache),
-        ] {
-            if charged == Charged::Enabled {
-                return Err(Error::not_supported(format!("cache_usage_options: charging the role {role}")));
-            }
+        if let Some(role) = self.cache_usage_options.charged_role().filter(|_| self.no_block_cache) {
+            return Err(no_charge(role, "block cache is disabled"));
         }
         match checks.into_iter().find(|(bad, _)| *bad) {
             Some((_, message)) => Err(Error::invalid_argument(message)),

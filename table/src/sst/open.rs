@@ -125,6 +125,7 @@ pub(super) fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) 
         fragments,
         table_options: options.table.clone(),
         forgiven,
+        charge: Default::default(),
     })
 }
 

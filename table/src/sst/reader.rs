@@ -7,18 +7,19 @@
 //! `open` has the open, `multi_get` look-ups of several keys, and `measure` estimates.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use base::key::{InternalOrder, trailer, user_key};
 use base::order::PrefixExtractor;
 use base::stats::{HistogramKind, PerfCounter, PerfTimer, Statistics, perf_add};
-use base::{Error, FileNumber, Level, Order, Pinned, Result, SequenceNumber};
+use base::{Error, FileNumber, Level, Order, Pinned, Result, SequenceNumber, Subcode};
 use env::fs::RandomRead;
 use format::block::{Block, BlockIter};
 use format::handle::BlockHandle;
 use format::index::Index;
 use format::metaindex::Metaindex;
 use format::properties::Properties;
+use mem::cache::{Ledger, Reservation, Role};
 use mem::range_del::FragmentedTombstones;
 
 use super::access_trace::{self, AccessTracer};
@@ -115,6 +116,20 @@ impl OpenOptions {
     }
 }
 
+/// Charges memory whose size is known only now.
+///
+/// # Errors
+/// Aborted with `Subcode::MemoryLimit`, and with RocksDB's text, if the account has a strict limit and no room.
+fn reserve(ledger: Arc<dyn Ledger>, role: Role, bytes: usize) -> Result<Reservation> {
+    Reservation::new(ledger, role, bytes).map_err(|_| {
+        Error::aborted(format!(
+            "Can't allocate {} due to memory limit based on cache capacity for memory allocation",
+            role.camel_name()
+        ))
+        .with_subcode(Subcode::MemoryLimit)
+    })
+}
+
 /// Returns false if the keys of a file with these properties have no timestamps in `order`. The timestamps of such a file
 /// were removed (`persist_user_defined_timestamps=false`), or the file was written before timestamps were turned on:
 /// with the comparator `NAME` instead of `NAME.u64ts`.
@@ -143,6 +158,8 @@ pub struct Reader {
     /// The properties block, if its checksum is valid only without the sequence number that an old release
     /// wrote into it.
     pub(super) forgiven: Option<BlockHandle>,
+    /// The charge of [`Reader::charge_to`].
+    pub(super) charge: OnceLock<Reservation>,
 }
 
 impl Reader {
@@ -154,6 +171,17 @@ impl Reader {
     pub fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) -> Result<Reader> {
         let path = file.path().to_path_buf();
         super::open::open(file, size, options).map_err(|e| e.doing("opening a table").file(path))
+    }
+
+    /// Charges the memory of the open table to an account, as long as the table is open. A second call does nothing.
+    ///
+    /// # Errors
+    /// Aborted with `Subcode::MemoryLimit`, and with RocksDB's text, if the account has a strict limit and no room.
+    pub fn charge_to(&self, ledger: Arc<dyn Ledger>) -> Result<()> {
+        if self.charge.get().is_none() {
+            let _ = self.charge.set(reserve(ledger, Role::BlockBasedTableReader, self.memory_bytes())?);
+        }
+        Ok(())
     }
 
     /// Visits the entries of a key from `seek_key` (an internal key) on, newest first, until `visit` breaks
@@ -374,6 +402,7 @@ impl Reader {
             + self.index.own_memory_bytes()
             + self.filter.own_memory_bytes()
             + tombstones.sum::<usize>()
+            + self.properties.memory_bytes()
             + self.source.dict.as_ref().map_or(0, |d| d.raw().len())
     }
 }

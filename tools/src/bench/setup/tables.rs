@@ -69,6 +69,9 @@ pub(super) fn table(flags: &Flags, family: &mut ironstone::FamilyOptions) -> Res
     table.cache_usage_options.compression_dictionary_building_buffer =
         charged("charge_compression_dictionary_building_buffer");
     table.cache_usage_options.filter_construction = charged("charge_filter_construction");
+    table.cache_usage_options.block_based_table_reader = charged("charge_table_reader");
+    table.cache_usage_options.file_metadata = charged("charge_file_metadata");
+    table.cache_usage_options.blob_cache = charged("charge_blob_cache");
     let block_index = if flags.bool("use_data_block_hash_index") {
         "kDataBlockBinaryAndHash"
     } else {
