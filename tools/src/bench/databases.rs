@@ -114,7 +114,7 @@ impl Database {
     /// Creates the column families of a stage. Does nothing if they exist, because another thread may have begun the stage.
     ///
     /// # Errors
-    /// The errors of [`Db::create_families`].
+    /// The errors of [`Db::create_family`].
     pub fn begin_stage(&self, stage: u64) -> Result<()> {
         let _creating = self.creating.lock().unwrap_or_else(PoisonError::into_inner);
         let created = self.created.load(Ordering::Relaxed);
@@ -122,11 +122,12 @@ impl Database {
         if (stage as usize + 1) * self.hot <= created || created == end {
             return Ok(());
         }
-        let made = self
-            .db
-            .create_families(self.descriptors[created..end].to_vec())
-            .map_err(|error| error.doing("creating the column families of the next stage"))?;
-        for (slot, family) in self.families[created..end].iter().zip(made) {
+        // RocksDB creates the column families one by one too, so the files have the same numbers.
+        for (slot, descriptor) in self.families[created..end].iter().zip(&self.descriptors[created..end]) {
+            let family = self
+                .db
+                .create_family(descriptor.clone())
+                .map_err(|error| error.doing("creating the column families of the next stage"))?;
             // No other thread sets the slot, because this thread holds `creating`.
             let _ = slot.set(family);
         }
