@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use base::{Error, Result};
-use env::Clock;
 use env::rate::{IoPriority, Mode, RateLimiter, RateOptions};
+use env::{Clock, LoweredPriority};
 use ironstone::{
     BlockCache, BottommostLevelCompaction, CompactRangeOptions, Db, FamilyDescriptor, Options, ReadOptions,
     WriteOptions,
@@ -79,16 +79,7 @@ impl House {
                 )));
             }
         };
-        let pools = &options.db.env.executor;
-        for (flag, pool) in [
-            ("num_bottom_pri_threads", env::Pool::Bottom),
-            ("num_high_pri_threads", env::Pool::High),
-            ("num_low_pri_threads", env::Pool::Low),
-        ] {
-            if flags.int(flag) > 0 {
-                pools.set_threads(pool, flags.count(flag) as usize);
-            }
-        }
+        set_pools(&flags, &options.db.env);
         let blob_cache = setup::blob_cache(&flags, cache.as_ref())?;
         let stamps = (flags.int("user_timestamp_size") > 0)
             .then(|| Arc::new(Stamps::new(flags.bool("read_with_latest_user_timestamp"))));
@@ -426,6 +417,28 @@ fn read_options(flags: &Flags) -> ReadOptions {
         auto_refresh_iterator_with_snapshot: flags.bool("auto_refresh_iterator_with_snapshot"),
         rate_limiter_priority: flags.bool("rate_limit_user_ops").then_some(IoPriority::User),
         ..ReadOptions::default()
+    }
+}
+
+/// Sets the sizes and the priorities of the thread pools.
+fn set_pools(flags: &Flags, env: &env::Env) {
+    let pools = &env.executor;
+    for (flag, pool) in [
+        ("num_bottom_pri_threads", env::Pool::Bottom),
+        ("num_high_pri_threads", env::Pool::High),
+        ("num_low_pri_threads", env::Pool::Low),
+    ] {
+        if flags.int(flag) > 0 {
+            pools.set_threads(pool, flags.count(flag) as usize);
+        }
+    }
+    for (flag, lowered) in
+        [("enable_io_prio", LoweredPriority::CpuAndIo), ("enable_cpu_prio", LoweredPriority::Cpu)]
+    {
+        if flags.bool(flag) {
+            pools.lower_priority(env::Pool::Low, lowered);
+            pools.lower_priority(env::Pool::High, lowered);
+        }
     }
 }
 

@@ -163,3 +163,39 @@ fn the_state_of_the_threads_is_printed_at_each_status_line() {
     };
     assert_eq!(tables, heads(bench(&theirs, scratch.path(), &args)));
 }
+
+/// Returns the largest nice value of a thread of a process, and the nice value of its first thread.
+#[cfg(target_os = "linux")]
+fn nice_values(process: u32) -> Option<(i64, i64)> {
+    let of = |stat: &std::path::Path| -> Option<i64> {
+        let text = std::fs::read_to_string(stat).ok()?;
+        text.rsplit_once(')')?.1.split_whitespace().nth(16)?.parse().ok()
+    };
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).ok()?;
+    let largest = tasks.filter_map(|task| of(&task.ok()?.path().join("stat"))).max()?;
+    Some((largest, of(std::path::Path::new(&format!("/proc/{process}/stat")))?))
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_threads_of_jobs_get_a_lower_priority() {
+    for (flag, lowered) in
+        [("--enable_cpu_prio", true), ("--enable_io_prio", true), ("--noenable_cpu_prio", false)]
+    {
+        let scratch = tempfile::tempdir().unwrap();
+        let mut program = Command::new(env!("CARGO_BIN_EXE_db_bench"))
+            .env("TEST_TMPDIR", scratch.path())
+            .args(["--benchmarks=fillrandom", "--num=60000", "--write_buffer_size=200000", flag])
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut seen = false;
+        while program.try_wait().unwrap().is_none() && !seen {
+            seen = nice_values(program.id()).is_some_and(|(largest, first)| largest > first);
+        }
+        let _ = program.kill();
+        program.wait().unwrap();
+        assert_eq!(seen, lowered, "{flag}");
+    }
+}
