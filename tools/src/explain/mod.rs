@@ -132,8 +132,14 @@ impl Args {
         if self.json && self.text {
             return Err("--json and --text exclude each other".to_string());
         }
-        if self.path.is_some() && matches!(command, "plan" | "options") {
-            return Err(format!("{command} takes no path; see --help"));
+        if self.path.is_some() && command == "plan" {
+            return Err("plan takes no path: it simulates a tree with --size and --options, and reads no database; see --help".to_string());
+        }
+        if self.path.is_some() && command == "options" {
+            return Err(
+                "options takes no path: `ironstone inspect PATH` shows the options of a database; see --help"
+                    .to_string(),
+            );
         }
         if self.json && of_pages {
             return Err(

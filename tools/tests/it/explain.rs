@@ -67,6 +67,15 @@ fn flag_that_a_command_would_ignore_is_refused() {
 }
 
 #[test]
+fn command_without_a_path_says_what_it_reads() {
+    for (command, what) in [("plan", "--size and --options"), ("options", "ironstone inspect PATH")] {
+        let output = run(&[command, golden("levels").to_str().unwrap()]);
+        assert!(!output.status.success());
+        assert!(text(&output.stderr).contains(what), "{command}: {}", text(&output.stderr));
+    }
+}
+
+#[test]
 fn bundle_is_a_new_file_that_the_program_reads() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("bundle.json");
