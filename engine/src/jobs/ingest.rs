@@ -322,11 +322,11 @@ impl Ingestions {
         Ok(Change { keeps_older_snapshots, ..Change::new(family, edit) })
     }
 
-    /// Finishes a committed ingestion: removes the external files, emits events, opens the tables, and plans
-    /// compactions.
+    /// Finishes a committed ingestion: removes the external files, opens the tables, plans compactions, and emits events. As in
+    /// RocksDB, a listener gets the change of a write stall before the event of the files that cause it.
     fn ingested(&self, jobs: &[Prepared]) {
-        for job in jobs {
-            let pin = job.family.pin_owned();
+        let pins: Vec<_> = jobs.iter().map(|job| job.family.pin_owned()).collect();
+        for (job, pin) in jobs.iter().zip(&pins) {
             let last = pin.version.num_levels() - 1;
             for file in &job.files {
                 if job.options.move_files
@@ -336,7 +336,6 @@ impl Ingestions {
                         "the ingested file is in the database, but the original could not be removed: {error}"
                     ));
                 }
-                self.report_ingested(job, file, &pin);
             }
             let mut totals = job.family.stats.lock();
             totals.ingested.files += job.files.len() as u64;
@@ -354,7 +353,10 @@ impl Ingestions {
                     let _ = self.context.tables.get(&pin.parts, level, meta);
                 }
             }
-            self.schedule.reconsider(&job.family);
+        }
+        jobs.iter().for_each(|job| self.schedule.reconsider(&job.family));
+        for (job, pin) in jobs.iter().zip(&pins) {
+            job.files.iter().for_each(|file| self.report_ingested(job, file, pin));
         }
         self.purge.schedule();
     }

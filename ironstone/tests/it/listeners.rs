@@ -7,7 +7,8 @@ use env::fault::FaultFs;
 use env::sync::Mutex;
 use ironstone::event::{ErrorDecision, ErrorReason, FileOperation, RecoveryDecision};
 use ironstone::{
-    CompactRangeOptions, Db, Error, Event, Listener, Options, Severity, Subcode, WaitForCompactOptions,
+    CompactRangeOptions, Db, Error, Event, IngestExternalFileOptions, Listener, Options, Severity,
+    SstFileWriter, Subcode, WaitForCompactOptions,
 };
 
 #[derive(Default)]
@@ -170,4 +171,22 @@ fn aborted_compactions_run_again_after_the_resume() {
     db.wait_for_compact_with(&WaitForCompactOptions::default()).unwrap();
     assert!(db.live_files().len() < 4);
     assert_eq!(db.int_property("rocksdb.compaction-abort-count"), Some(0));
+}
+
+/// RocksDB calls the listeners in this order.
+#[test]
+fn the_write_stall_that_an_ingestion_causes_is_reported_before_the_ingestion() {
+    let (mut options, notes) = heard(Notes::default());
+    options.update("level0_file_num_compaction_trigger=2;level0_slowdown_writes_trigger=2").unwrap();
+    let db = Db::open("data", options.clone()).unwrap();
+    db.put(b"k", b"1").unwrap();
+    db.flush().unwrap();
+    let mut file = SstFileWriter::create("file.sst", &options.db, &options.family).unwrap();
+    file.put(b"k", b"2").unwrap();
+    file.finish().unwrap();
+    db.ingest_external_files(["file.sst"], &IngestExternalFileOptions::default()).unwrap();
+    let events = notes.events.lock();
+    let place = |wanted: fn(&Event) -> bool| events.iter().position(wanted).unwrap();
+    let stall = place(|event| matches!(event, Event::StallChanged { .. }));
+    assert!(stall < place(|event| matches!(event, Event::ExternalFileIngested(_))));
 }
