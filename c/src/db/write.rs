@@ -132,10 +132,11 @@ c_api! {
         db: at rocksdb_t, options: in rocksdb_writeoptions_t, batch: mut rocksdb_writebatch_t, err
     ) {
         let open = db.get()?;
-        if batch.protected {
-            let options = WriteOptions { protection_bytes_per_key: 8, ..*options.get()? };
-            return open.write(batch.batch_for(&open.default)?, &options);
+        let mut options = *options.get()?;
+        // The options may have a number that the write rejects.
+        if batch.protected && options.protection_bytes_per_key == 0 {
+            options.protection_bytes_per_key = 8;
         }
-        open.write(batch.batch_for(&open.default)?, options.get()?)
+        open.write(batch.batch_for(&open.default)?, &options)
     }
 }

@@ -231,6 +231,7 @@ unsafe extern "C" {
     );
     fn rocksdb_write(db: *mut rocksdb_t, options: *const c_void, batch: *mut c_void, err: *mut *mut c_char);
     fn rocksdb_writebatch_destroy(batch: *mut c_void);
+    fn rocksdb_writeoptions_set_protection_bytes_per_key(options: *mut c_void, value: usize);
 }
 
 #[test]
@@ -248,6 +249,15 @@ fn batch_with_any_number_of_protection_bytes_is_written() {
             assert_eq!(db.get(key.to_str().unwrap()).as_deref(), Some("v"));
             rocksdb_writebatch_destroy(batch);
         }
+        // A protected batch does not hide a number of the options that the write rejects.
+        let batch = rocksdb_writebatch_create_with_params(0, 0, 8, 0);
+        rocksdb_writebatch_put(batch, c"c".as_ptr(), 1, c"v".as_ptr(), 1);
+        rocksdb_writeoptions_set_protection_bytes_per_key(db.write, 4);
+        let mut error = null_mut();
+        rocksdb_write(db.handle, db.write, batch, &mut error);
+        let text = "Not implemented: WriteBatch protection info must be zero or eight bytes/key";
+        assert_eq!((taken(error).as_str(), db.get("c")), (text, None));
+        rocksdb_writebatch_destroy(batch);
         rocksdb_options_destroy(options);
     }
 }
