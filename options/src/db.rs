@@ -219,7 +219,7 @@ base::options! {
     fixed wal_compression: CompressionType = CompressionType::NONE, since: "7.0";
     /// Has no effect: the WAL switch closes the previous WAL.
     fixed background_close_inactive_wals: bool = false, since: "9.4";
-    /// Flushes all column families together, in one version edit.
+    /// Flushes all column families that have entries together, in one version edit. A manual flush of one column family does so too.
     fixed atomic_flush: bool = false;
     /// Has no effect: files are always deleted in the background.
     fixed avoid_unnecessary_blocking_io: bool = false, since: "6.1";
