@@ -44,8 +44,8 @@ pub const BATCH_BYTES_MAX: u64 = LIMIT / 2 - (1 << 30);
 /// Offset 0 is never handed out, so that a `Ref` of 0 can mean "none".
 const RESERVED: u64 = 64;
 
-/// A piece of at least this size, one small page, is large.
-const LARGE: usize = 4 << 10;
+/// A piece of at least this size, half of a small page, is large.
+const LARGE: usize = 2 << 10;
 /// log2 of the step in which memory for large pieces is populated.
 const STEP_SHIFT: u32 = 18;
 
