@@ -9,6 +9,8 @@ mod factories;
 mod family;
 mod files;
 mod groups;
+#[cfg(test)]
+mod names;
 pub(crate) mod retired;
 pub(crate) mod retired_setters;
 

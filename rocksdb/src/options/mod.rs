@@ -13,6 +13,8 @@ mod database;
 mod family;
 mod kinds;
 mod logger;
+#[cfg(test)]
+mod names;
 pub(crate) mod place;
 mod styles;
 mod tables;
