@@ -1,6 +1,6 @@
 //! One change in a commit: the version before the change, the version after it, and its steps.
 
-use base::{Error, FileNumber, Result};
+use base::{Error, FileNumber, Result, SequenceNumber};
 use lsm::version::{Edit, Version};
 
 use crate::family::{Family, FlushPick, Last, State, SuperVersion, timestamp_text};
@@ -19,6 +19,8 @@ pub struct Change {
     pub keeps_keys: bool,
     /// True if readers at each older snapshot see the same keys before and after the commit. False is always safe.
     pub keeps_older_snapshots: bool,
+    /// The last sequence number of the database, if the change is an ingestion.
+    pub ingested_at: Option<SequenceNumber>,
 }
 
 impl Change {
@@ -32,6 +34,7 @@ impl Change {
             full_history_ts_low: None,
             keeps_keys: false,
             keeps_older_snapshots: false,
+            ingested_at: None,
         }
     }
 
@@ -104,6 +107,9 @@ impl Part {
         if let Some(pick) = &change.flushed {
             state.keep_flushed(pick);
             old_of_eras.extend(state.replace_flushed_of_eras(pick, &change.edit));
+        }
+        if let Some(seq) = change.ingested_at {
+            state.note_ingestion(seq);
         }
         if let Some(low) = &change.full_history_ts_low {
             state.full_history_ts_low = Some(low.clone());

@@ -382,7 +382,8 @@ impl Family {
             state.era.clone(),
             self.release_notifier.clone(),
         )
-        .with_full_history_ts_low(state.full_history_ts_low.clone());
+        .with_full_history_ts_low(state.full_history_ts_low.clone())
+        .with_ingested_at(state.ingested_at);
         base::invariant!(
             self.current.load().number < next.number,
             "super version {} follows super version {}",

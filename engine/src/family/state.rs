@@ -1,7 +1,7 @@
 //! The part of a column family that jobs change, under its lock.
 
 use base::key::InternalOrder;
-use base::{EpochNumber, FileNumber};
+use base::{EpochNumber, FileNumber, SequenceNumber};
 use lsm::version::{Edit, Version};
 use mem::memtable::MemTable;
 use mem::write_buffer::WriteBufferManager;
@@ -121,6 +121,8 @@ pub struct State {
     pub next_epoch: EpochNumber,
     /// The history below this timestamp may be gone: compaction may have merged its entries.
     pub full_history_ts_low: Option<Vec<u8>>,
+    /// The last sequence number of the database at the newest ingestion into the column family; 0 without an ingestion.
+    pub(super) ingested_at: SequenceNumber,
     /// The era of the installed super version, and of the next one if no commit ends the era.
     pub(super) era: Arc<Era>,
     /// Eras that have ended and may have readers.
@@ -156,6 +158,7 @@ impl State {
             recorded_wal_number: wal_number,
             next_epoch,
             full_history_ts_low: None,
+            ingested_at: SequenceNumber::ZERO,
             era: Arc::default(),
             ended_eras: Vec::new(),
             flush_requested: false,
@@ -517,6 +520,14 @@ impl State {
             self.history.remove(0);
         }
         self.history.len() < before
+    }
+
+    /// Notes an ingestion after the write with the sequence number `last_seq`. The entries of the ingested files were
+    /// in no memtable. So the history must not answer for them: it is removed, and
+    /// [`in_memory_since`](super::SuperVersion::in_memory_since) is `last_seq` at least.
+    pub fn note_ingestion(&mut self, last_seq: SequenceNumber) {
+        self.history.clear();
+        self.ingested_at = self.ingested_at.max(last_seq);
     }
 
     pub(super) fn immutable_newest_first(&self) -> Arc<[Arc<MemTable>]> {

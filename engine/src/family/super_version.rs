@@ -26,6 +26,8 @@ pub struct SuperVersion {
     /// The oldest timestamp that can be read: history below this timestamp may be gone. `None`: all history is kept.
     /// Readers of an older super version still see the older history.
     pub full_history_ts_low: Option<Vec<u8>>,
+    /// The last sequence number of the database at the newest ingestion; 0 without an ingestion.
+    pub(super) ingested_at: SequenceNumber,
     /// The super versions that show the same entries to older snapshots.
     pub(super) era: Arc<Era>,
     /// True if an SST file has range tombstones. Set when this is known for every file.
@@ -57,6 +59,7 @@ impl SuperVersion {
             parts,
             era,
             full_history_ts_low: None,
+            ingested_at: SequenceNumber::ZERO,
             table_tombstones: OnceLock::new(),
             _notify: NotifyOnDrop::new(release_notifier),
         }
@@ -68,6 +71,13 @@ impl SuperVersion {
     #[must_use]
     pub(crate) fn with_full_history_ts_low(mut self, low: Option<Vec<u8>>) -> Self {
         self.full_history_ts_low = low;
+        self
+    }
+
+    /// Sets the last sequence number of the database at the newest ingestion.
+    #[must_use]
+    pub(crate) fn with_ingested_at(mut self, seq: SequenceNumber) -> Self {
+        self.ingested_at = seq;
         self
     }
 
@@ -90,6 +100,7 @@ impl SuperVersion {
             notifier,
         )
         .with_full_history_ts_low(self.full_history_ts_low.clone())
+        .with_ingested_at(self.ingested_at)
     }
 
     /// Checks that the history at `timestamp` is complete. Without the check, a read could return an entry that was
@@ -114,14 +125,15 @@ impl SuperVersion {
     }
 
     /// Returns the sequence number above which all entries are in memtables, with the flushed memtables of the
-    /// history.
+    /// history. Entries of ingested files were never in a memtable, so the number is never below that of the newest
+    /// ingestion.
     pub fn in_memory_since(&self) -> SequenceNumber {
         let oldest = self.history.last().or(self.imm.last()).unwrap_or(&self.mem);
         base::invariant!(
             oldest.earliest_seq() <= self.mem.earliest_seq(),
             "a flushed memtable is newer than the active memtable"
         );
-        oldest.earliest_seq()
+        oldest.earliest_seq().max(self.ingested_at)
     }
 
     /// Returns the memtables, with those of the history, newest first.

@@ -193,6 +193,7 @@ impl Ingestions {
             changes.push(self.change_of(job, &placed)?);
             Ok(())
         });
+        changes.iter_mut().for_each(|change| change.ingested_at = Some(newest));
         // The new version has entries that are not visible yet. Without this, a compaction could drop the older entries
         // that a snapshot taken before the publish must see.
         let visible = self.context.tools.sequence.visible();

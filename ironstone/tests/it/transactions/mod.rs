@@ -4,6 +4,7 @@ mod deadlocks;
 mod decided_again;
 mod entities;
 mod golden;
+mod ingested_files;
 mod large;
 mod optimistic;
 mod pessimistic;
