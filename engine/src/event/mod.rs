@@ -113,7 +113,7 @@ impl Events {
         if self.logger.is_heard()
             && let Some(line) = show::line(event, self.clock.now_micros())
         {
-            self.logger.log(LogLevel::Info, format_args!("EVENT_LOG_v1 {line}"));
+            self.log(LogLevel::Info, format_args!("EVENT_LOG_v1 {line}"));
         }
         self.notify(event);
     }
@@ -172,27 +172,27 @@ impl Events {
 
     /// Writes a line of the level `Debug` to the info log. No listener is called.
     pub fn debug(&self, message: fmt::Arguments<'_>) {
-        self.logger.log(LogLevel::Debug, message);
+        self.log(LogLevel::Debug, message);
     }
 
     /// Writes a line of the level `Info` to the info log. No listener is called.
     pub fn info(&self, message: fmt::Arguments<'_>) {
-        self.logger.log(LogLevel::Info, message);
+        self.log(LogLevel::Info, message);
     }
 
     /// Writes a line of the level `Warn` to the info log. No listener is called.
     pub fn warn(&self, message: fmt::Arguments<'_>) {
-        self.logger.log(LogLevel::Warn, message);
+        self.log(LogLevel::Warn, message);
     }
 
     /// Writes a line of the level `Error` to the info log. No listener is called.
     pub fn error(&self, message: fmt::Arguments<'_>) {
-        self.logger.log(LogLevel::Error, message);
+        self.log(LogLevel::Error, message);
     }
 
     /// Writes a line that the start of each new info log repeats.
     pub fn header(&self, message: fmt::Arguments<'_>) {
-        self.logger.log(LogLevel::Header, message);
+        self.log(LogLevel::Header, message);
     }
 
     /// Writes several header lines. Calls `lines` only if the logger writes lines.
@@ -200,6 +200,12 @@ impl Events {
         if self.logger.is_heard() {
             lines().iter().for_each(|line| self.header(format_args!("{line}")));
         }
+    }
+
+    /// Writes a line to the info log. A line in which the logger of the application panics is lost: the caller may lead the
+    /// writers, and a panic that unwinds through a leader would lose the lead.
+    fn log(&self, level: LogLevel, message: fmt::Arguments<'_>) {
+        let _ = catch_unwind(AssertUnwindSafe(|| self.logger.log(level, message)));
     }
 
     /// Returns the logger of the info log.

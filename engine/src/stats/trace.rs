@@ -9,6 +9,7 @@
 //! `trace_replay/trace_replay.cc`.
 
 use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use base::{Error, FamilyId, Kind, Result};
 use env::Clock;
@@ -125,14 +126,20 @@ impl Trace {
         }
         let mut record = Vec::with_capacity(encoding::RECORD_HEADER_LEN + payload.len());
         encoding::put_record(&mut record, self.clock.now_micros(), kind, payload);
-        self.sink.write(&record).inspect_err(|error| self.failure = Some(error.clone()))
+        self.guarded(|sink| sink.write(&record)).inspect_err(|error| self.failure = Some(error.clone()))
+    }
+
+    /// Calls the sink. A panic becomes an error: the caller may lead the writers, and a panic that unwinds through a leader would
+    /// lose the lead.
+    fn guarded<T>(&mut self, call: impl FnOnce(&mut dyn TraceSink) -> Result<T>) -> Result<T> {
+        catch_unwind(AssertUnwindSafe(|| call(&mut *self.sink)))
+            .unwrap_or_else(|_| Err(Error::aborted("the sink of a trace panicked")))
     }
 
     /// Returns true if a call with this bit of the filter is to be recorded. Counts the calls that are not recorded.
     fn takes(&mut self, bit: u64) -> bool {
-        if self.sink.size().is_none_or(|size| size > self.options.max_trace_file_size)
-            || self.options.filter & bit != 0
-        {
+        let size = self.guarded(|sink| Ok(sink.size())).ok().flatten();
+        if size.is_none_or(|size| size > self.options.max_trace_file_size) || self.options.filter & bit != 0 {
             return false;
         }
         base::invariant!(
@@ -152,7 +159,7 @@ impl Trace {
     fn end(mut self) -> Result<()> {
         let _quiet = Quiet::new();
         let ended = self.write(RecordType::End, &[]);
-        ended.and(self.sink.close())
+        ended.and(self.guarded(|sink| sink.close()))
     }
 }
 

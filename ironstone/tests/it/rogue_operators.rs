@@ -1,4 +1,4 @@
-//! Merge operators that fail or panic, and inverted ranges. Every kind of read and write returns an error or the
+//! Merge operators, comparators, loggers and sinks that fail or panic, and inverted ranges. Every kind of read and write returns an error or the
 //! documented answer, and the database continues to work.
 
 use std::panic::AssertUnwindSafe;
@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use base::order::Comparator;
 use base::{Order, Severity};
 use env::fault::FaultFs;
+use env::logger::{LogLevel, Logger};
+use ironstone::trace::{self, TraceOptions, TraceSink};
 use ironstone::{
     CompactRangeOptions, CompactionOptions, Db, FullMerge, MergeFailure, MergeOperator, Merged, Options,
     ReadOptions, Result, Subcode,
@@ -357,4 +359,60 @@ fn a_comparator_that_panics_in_a_subcompaction_leaves_no_file() {
     assert_eq!(files(), 2);
     assert_eq!(db.live_files().len(), 2);
     drop(db.close());
+}
+
+/// Drops all lines, and panics while the flag is set.
+#[derive(Debug)]
+struct PanickingLogger(Arc<AtomicBool>);
+
+impl Logger for PanickingLogger {
+    fn level(&self) -> LogLevel {
+        LogLevel::Debug
+    }
+
+    fn set_level(&self, _level: LogLevel) {}
+
+    fn log(&self, _level: LogLevel, _message: std::fmt::Arguments<'_>) {
+        assert!(!self.0.load(Ordering::Relaxed), "a logger of the user's");
+    }
+}
+
+/// Panics at each record while the flag is set.
+struct PanickingSink(Arc<AtomicBool>);
+
+impl TraceSink for PanickingSink {
+    fn write(&mut self, _record: &[u8]) -> Result<()> {
+        assert!(!self.0.load(Ordering::Relaxed), "a sink of the user's");
+        Ok(())
+    }
+
+    fn size(&mut self) -> Option<u64> {
+        Some(0)
+    }
+
+    fn close(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The leader of the writers calls the logger at a switch of the memtable, and calls the sink before the WAL append.
+#[test]
+fn a_logger_and_a_trace_sink_that_panic_in_a_leader_lose_neither_the_lead_nor_a_write() {
+    let armed = Arc::new(AtomicBool::new(false));
+    let mut options = Options::in_memory();
+    options.update("create_if_missing=true;write_buffer_size=65536").unwrap();
+    options.db.info_log = Some(Arc::new(PanickingLogger(armed.clone())));
+    let db = Db::open("/db", options).unwrap();
+    let order = TraceOptions { preserve_write_order: true, ..TraceOptions::default() };
+    trace::start(&db, order, Box::new(PanickingSink(armed.clone()))).unwrap();
+    armed.store(true, Ordering::Relaxed);
+    for i in 0..300 {
+        db.put(format!("{i:04}").as_bytes(), &[b'v'; 1000]).unwrap();
+    }
+    db.flush().unwrap();
+    assert_eq!(db.rows().count(), 300);
+    assert!(db.live_files().len() > 1, "no writer switched a memtable");
+    armed.store(false, Ordering::Relaxed);
+    assert!(trace::end(&db).unwrap_err().to_string().contains("panicked"));
+    db.close().unwrap();
 }
