@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use env::clock::ManualClock;
 use ironstone::ttl::{self, TtlDb, TtlFamily};
-use ironstone::{FamilyDescriptor, Options, ReadOptions, WriteBatch, WriteOptions};
+use ironstone::{FamilyDescriptor, Options, ReadOptions, WriteBatch, WriteBatchWithIndex, WriteOptions};
 use testkit::chance::Chance;
 
 use super::{FAMILIES, Setting, World, key, same, told, value};
@@ -158,6 +158,51 @@ impl Aging {
         Ok(())
     }
 
+    /// Reads a batch with an index over the column family. The batch is not written.
+    fn read_batch(&self, chance: &mut Chance) -> Result<(), String> {
+        let at = chance.below(2) as usize;
+        let (family, options) = (&self.families[at], ReadOptions::default());
+        let mut batch = WriteBatchWithIndex::new();
+        let mut own = BTreeMap::new();
+        for _ in 0..chance.below(8) {
+            let (key, value) = (key(chance), value(chance));
+            let (done, after) = match chance.below(3) {
+                0 => (batch.delete_in(family.plain_family(), &key), None),
+                _ => (batch.put_in(family.plain_family(), &key, &value), Some(value)),
+            };
+            done.map_err(told("change of a batch"))?;
+            own.insert(key, after);
+        }
+        let below = key(chance);
+        for key in own.keys().chain([&below]) {
+            let found = family.get_from_batch(&batch, key, &options).map_err(told("get_from_batch"))?;
+            match own.get(key) {
+                Some(after) => same("get_from_batch", &found.as_deref(), &after.as_deref())?,
+                None => self.agree("get_from_batch", at, key, found.as_deref())?,
+            }
+        }
+        let all = ReadOptions { total_order_seek: true, ..options };
+        let base = family.plain_family().iter_with(all).map_err(told("iter_with"))?;
+        let mut iter = family.iter_over_base(&batch, base, None, None);
+        let mut seen = Vec::new();
+        iter.seek_to_first();
+        while iter.valid() {
+            let (key, value) = (iter.key().to_vec(), ttl::value_of(iter.value()).map_err(told("value_of"))?);
+            match own.get(&key) {
+                Some(after) => same("iter_over_base", &Some(value), &after.as_deref())?,
+                None => self.agree("iter_over_base", at, &key, Some(value))?,
+            }
+            seen.push(key);
+            iter.next();
+        }
+        iter.status().map_err(told("iter_over_base"))?;
+        let is_kept = |key: &Vec<u8>, aged: &Aged| !own.contains_key(key) && !aged.may_be_gone;
+        let of_base = self.state[at].iter().filter(|(key, aged)| is_kept(key, aged)).map(|(key, _)| key);
+        let of_batch = own.iter().filter(|(_, after)| after.is_some()).map(|(key, _)| key);
+        let missing: Vec<_> = of_base.chain(of_batch).filter(|key| !seen.contains(key)).collect();
+        same("keys that iter_over_base misses", &missing, &Vec::new())
+    }
+
     fn scan(&self, at: usize, backward: bool) -> Result<(), String> {
         let options = ReadOptions { total_order_seek: true, ..ReadOptions::default() };
         let mut iter = self.families[at].iter_with(options).map_err(told("iter_with"))?;
@@ -216,7 +261,8 @@ impl World for Aging {
     fn step(&mut self, chance: &mut Chance) -> Result<(), String> {
         match chance.below(100) {
             0..50 => self.write(chance),
-            50..70 => self.read(chance),
+            50..66 => self.read(chance),
+            66..70 => self.read_batch(chance),
             70..76 => self.scan(chance.below(2) as usize, chance.percent(50)),
             76..84 => {
                 self.clock.advance(chance.below(60) * 1_000_000);

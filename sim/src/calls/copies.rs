@@ -46,8 +46,11 @@ impl Copies {
     ///
     /// # Errors
     /// The error of an open, as text.
-    pub fn new(setting: &Setting) -> Result<Copies, String> {
+    pub fn new(seed: u64, setting: &Setting) -> Result<Copies, String> {
         let mut options = setting.options.clone();
+        if (seed / super::WORLDS).is_multiple_of(2) {
+            options.update("min_tombstones_for_range_conversion=2").map_err(told("options"))?;
+        }
         // `updates_since` needs the archive. Secondary instances need open files, and WAL records that are written at
         // once.
         options
@@ -93,6 +96,17 @@ impl Copies {
         self.state[at].delete_range(&begin, &end);
         if chance.percent(50) {
             self.held = (self.held.is_none()).then(|| self.db.snapshot());
+        }
+        Ok(())
+    }
+
+    /// Deletes a run of neighbouring keys, each by its own tombstone. A later scan may convert the run into a range tombstone.
+    fn delete_run(&mut self, chance: &mut Chance) -> Result<(), String> {
+        let (at, first) = (chance.below(2) as usize, chance.below(48));
+        for number in first..first + 2 + chance.below(8) {
+            let key = format!("key{number:02}").into_bytes();
+            self.families[at].delete(&key).map_err(told("delete"))?;
+            self.state[at].delete(&key);
         }
         Ok(())
     }
@@ -309,7 +323,9 @@ impl Copies {
 impl World for Copies {
     fn step(&mut self, chance: &mut Chance) -> Result<(), String> {
         match chance.below(100) {
-            0..36 => self.write(chance),
+            0..31 => self.write(chance),
+            31..34 => self.delete_run(chance),
+            34..36 => self.scan_partly(chance),
             36..40 => self.delete_range(chance),
             40..46 => self.checkpoint(chance),
             46..52 => self.back_up(chance),

@@ -9,7 +9,7 @@ use ironstone::{
 use testkit::chance::Chance;
 
 use super::overlay::{Change, Key, Overlay, State, columns};
-use super::{FAMILIES, Setting, World, key, same, told, walk};
+use super::{FAMILIES, Setting, World, key, same, told, value, walk};
 
 /// A database and one batch over it.
 pub(super) struct Indexed {
@@ -22,6 +22,10 @@ pub(super) struct Indexed {
     types: BTreeMap<Key, WriteType>,
     saves: Vec<(Overlay, BTreeMap<Key, WriteType>, u32)>,
     count: u32,
+    /// True if the index of the batch has only the newest record of each key.
+    overwrites: bool,
+    /// True if the options of the database forbid batches that become memtables of their own.
+    may_refuse: bool,
 }
 
 impl Indexed {
@@ -37,7 +41,20 @@ impl Indexed {
         let state = vec![Default::default(); FAMILIES.len()];
         let (overlay, types, saves) = Default::default();
         let batch = batch(true);
-        Ok(Indexed { db, families, state, batch, overlay, types, saves, count: 0 })
+        let may_refuse =
+            setting.options.db.recycle_log_file_num > 0 || setting.options.family.enable_blob_direct_write;
+        Ok(Indexed {
+            db,
+            families,
+            state,
+            batch,
+            overlay,
+            types,
+            saves,
+            count: 0,
+            overwrites: true,
+            may_refuse,
+        })
     }
 
     fn change(&mut self, chance: &mut Chance) -> Result<(), String> {
@@ -66,6 +83,28 @@ impl Indexed {
         Ok(())
     }
 
+    /// Puts a key that has no value, or deletes a key that has one put. No other call changes these keys, so each single deletion
+    /// meets one put.
+    fn change_once(&mut self, chance: &mut Chance) -> Result<(), String> {
+        let key =
+            Key { family: chance.below(2) as usize, bytes: format!("once{}", chance.below(6)).into_bytes() };
+        let plain = key.family == 0 && chance.percent(50);
+        let (family, batch) = (&self.families[key.family], &mut self.batch);
+        let (done, change, kind) = match self.overlay.read(&key, &self.state) {
+            None => {
+                let value = value(chance);
+                (batch.put_in(family, &key.bytes, &value), Change::Put(value), WriteType::Put)
+            }
+            Some(_) if plain => (batch.single_delete(&key.bytes), Change::Delete, WriteType::SingleDelete),
+            Some(_) => (batch.single_delete_in(family, &key.bytes), Change::Delete, WriteType::SingleDelete),
+        };
+        done.map_err(told("change of a key with one put"))?;
+        self.overlay.change(&key, &change);
+        self.types.insert(key, kind);
+        self.count += 1;
+        Ok(())
+    }
+
     fn read(&mut self, chance: &mut Chance) -> Result<(), String> {
         let at = Key::draw(chance);
         let (family, options) = (&self.families[at.family], ReadOptions::default());
@@ -78,6 +117,17 @@ impl Indexed {
             (Err(error), None) if error.kind() == Kind::MergeInProgress => {}
             (Ok(found), Some(expected)) => same("get_from_batch", &found, &expected)?,
             (found, expected) => return Err(format!("get_from_batch: {found:?} and not {expected:?}")),
+        }
+        if at.family == 0 {
+            let of_default = |found: ironstone::Result<Option<ironstone::Pinned>>| {
+                found.map(|value| value.map(|value| value.to_vec())).map_err(|error| error.kind())
+            };
+            let named = of_default(self.batch.get_from_batch_in(family, &at.bytes));
+            same(
+                "get_from_batch of the default family",
+                &of_default(self.batch.get_from_batch(&at.bytes)),
+                &named,
+            )?;
         }
         self.read_entity(family, &at, &options, &expected)?;
         let keys: Vec<Vec<u8>> = (0..chance.below(12)).map(|_| key(chance)).collect();
@@ -154,20 +204,50 @@ impl Indexed {
         let inside: Vec<_> = rows.into_iter().filter(|(key, _)| lower <= *key && *key < upper).collect();
         let mut over = self.batch.iter_over_base(&self.families[at], base, Some(lower), Some(upper));
         walk("iter_over_base", &mut over, &inside, chance)?;
-        self.records(at)
+        self.reject_merges(at)?;
+        self.records(at, chance)
+    }
+
+    /// Walks with an iterator that applies no merge operands of the batch: at the first key whose value needs the database, the
+    /// iterator ends with an error. Compares the columns of the values of the batch.
+    fn reject_merges(&self, at: usize) -> Result<(), String> {
+        let options = ReadOptions { total_order_seek: true, ..ReadOptions::default() };
+        let iter = self.batch.iter_with_base(&self.families[at], options);
+        let mut iter = iter.map_err(told("iter_with_base"))?.rejecting_merges();
+        let needs_base = |key: &[u8]| self.overlay.alone(&Key { family: at, bytes: key.to_vec() }).is_none();
+        iter.seek_to_first();
+        for (key, value) in self.overlay.rows(at, &self.state) {
+            if needs_base(&key) {
+                return same("a rejected merge", &(iter.valid(), iter.status().is_err()), &(false, true));
+            }
+            same(
+                "a row without merges",
+                &(iter.key().to_vec(), iter.value().to_vec()),
+                &(key, value.clone()),
+            )?;
+            same("timestamp", &iter.timestamp(), &&[][..])?;
+            let columns = iter.columns();
+            let default = columns.iter().flatten().find(|(name, _)| name.is_empty());
+            if let Some((_, found)) = default {
+                same("the default column", found, &value)?;
+            }
+            iter.next();
+        }
+        iter.status().map_err(told("a walk without merges"))
     }
 
     /// Checks the iterator over the records: all records if keys are not overwritten, otherwise the newest record of
     /// each key.
-    fn records(&self, at: usize) -> Result<(), String> {
-        let mut iter = self.batch.iter_in(&self.families[at]);
+    fn records(&self, at: usize, chance: &mut Chance) -> Result<(), String> {
+        let plain = at == 0 && chance.percent(50);
+        let mut iter = if plain { self.batch.iter() } else { self.batch.iter_in(&self.families[at]) };
         let mut keys: Vec<Vec<u8>> = Vec::new();
         // The first record of a key is its newest record.
         let mut newest = BTreeMap::new();
         iter.seek_to_first();
         while iter.valid() {
             keys.push(iter.key().to_vec());
-            newest.entry(iter.key().to_vec()).or_insert(iter.write_type());
+            newest.entry(iter.key().to_vec()).or_insert((iter.write_type(), iter.value().to_vec()));
             iter.next();
         }
         if !keys.is_sorted() {
@@ -185,8 +265,24 @@ impl Indexed {
         let expected: Vec<_> =
             self.overlay.keys().filter(|k| k.family == at).map(|k| k.bytes.clone()).collect();
         same("keys of the records", &keys, &expected)?;
-        for (bytes, found) in newest {
+        let target = key(chance);
+        iter.seek(&target);
+        let first = keys.iter().find(|key| **key >= target);
+        same("seek of a record", &iter.valid().then(|| iter.key()), &first.map(Vec::as_slice))?;
+        iter.seek_for_prev(&target);
+        let last = keys.iter().rev().find(|key| **key <= target);
+        same("seek for prev of a record", &iter.valid().then(|| iter.key()), &last.map(Vec::as_slice))?;
+        for (bytes, (found, value)) in newest {
             let key = Key { family: at, bytes };
+            match found {
+                Some(WriteType::Put) => {
+                    same("value of a record", &Some(Some(value)), &self.overlay.alone(&key))?
+                }
+                Some(WriteType::Delete | WriteType::SingleDelete) => {
+                    same("value of a deletion", &value, &Vec::new())?;
+                }
+                _ => {}
+            }
             same(
                 &format!("type of the newest record of {key:02x?}"),
                 &found,
@@ -216,10 +312,26 @@ impl Indexed {
         Ok(())
     }
 
+    /// Writes the batch as memtables of its own. Returns false if the options forbid the call; nothing is written then.
+    fn ingest(&mut self) -> Result<bool, String> {
+        let options = WriteOptions { disableWAL: true, ..WriteOptions::default() };
+        let logged = self.batch.ingest(&self.db, &WriteOptions::default()).map_err(|error| error.kind());
+        same("ingestion of a batch with a WAL", &logged, &Err(Kind::NotSupported))?;
+        match self.batch.ingest(&self.db, &options) {
+            Ok(()) => Ok(true),
+            Err(error) if self.may_refuse && error.kind() == Kind::InvalidArgument => Ok(false),
+            Err(error) if !self.overwrites && error.kind() == Kind::NotSupported => Ok(false),
+            Err(error) if self.may_refuse && error.kind() == Kind::NotSupported => Ok(false),
+            Err(error) => Err(format!("ingestion of a batch: {error}")),
+        }
+    }
+
     fn finish(&mut self, chance: &mut Chance) -> Result<(), String> {
         if chance.percent(80) {
             let options = WriteOptions::default();
-            if chance.percent(50) {
+            if chance.percent(30) && self.ingest()? {
+                // The database has the batch.
+            } else if chance.percent(50) {
                 self.batch.write(&self.db, &options).map_err(told("write of the batch"))?;
             } else {
                 self.db.write(self.batch.to_batch()).map_err(told("write"))?;
@@ -230,7 +342,8 @@ impl Indexed {
         if chance.percent(50) {
             self.batch.clear();
         } else {
-            self.batch = batch(chance.percent(50));
+            self.overwrites = chance.percent(50);
+            self.batch = batch(self.overwrites);
         }
         Ok(())
     }
@@ -248,7 +361,8 @@ fn batch(overwrite_key: bool) -> WriteBatchWithIndex {
 impl World for Indexed {
     fn step(&mut self, chance: &mut Chance) -> Result<(), String> {
         match chance.below(100) {
-            0..55 => self.change(chance),
+            0..45 => self.change(chance),
+            45..55 => self.change_once(chance),
             55..70 => self.read(chance),
             70..82 => self.iterate(chance),
             82..90 => self.save_points(chance),

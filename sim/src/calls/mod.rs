@@ -85,7 +85,7 @@ fn run(seed: u64, len: usize) -> Result<Ran, String> {
         4 => Box::new(indexed::Indexed::new(&setting).map_err(|w| failed(0, w))?),
         5 => Box::new(entities::Entities::new(&setting).map_err(|w| failed(0, w))?),
         6 => Box::new(aging::Aging::new(&setting).map_err(|w| failed(0, w))?),
-        7 => Box::new(copies::Copies::new(&setting).map_err(|w| failed(0, w))?),
+        7 => Box::new(copies::Copies::new(seed, &setting).map_err(|w| failed(0, w))?),
         8 => Box::new(stamped::Stamped::new(&setting).map_err(|w| failed(0, w))?),
         9 => Box::new(batches::Batches::new(&setting).map_err(|w| failed(0, w))?),
         10 => Box::new(waits::Waits::new(seed, &setting).map_err(|w| failed(0, w))?),

@@ -1,33 +1,62 @@
 //! Ingestion and export of SST files, and the metadata of files.
 
+use std::collections::BTreeMap;
+
 use ironstone::{
     Checkpoint, CompactionOptions, FamilyDescriptor, FileIngestionHandle, FlushOptions,
-    IngestExternalFileArg, IngestExternalFileOptions, Kind, LiveFilesStorageInfoOptions, ReadOptions,
-    SstFileReader, SstFileWriter, ValueType, WaitForCompactOptions,
+    IngestExternalFileArg, IngestExternalFileOptions, Iter, Kind, LiveFilesStorageInfoOptions, ReadOptions,
+    ReadTier, SstFileReader, SstFileWriter, TableFilter, ValueType, WaitForCompactOptions,
 };
 use testkit::chance::Chance;
 use testkit::model::Model;
 
 use super::super::indexed::rows_equal;
+use super::super::overlay::columns;
 use super::super::{same, told, value, walk};
 use super::{Copies, key};
+
+/// Returns the rows of an iterator.
+fn forward(iter: &mut Iter) -> Result<Vec<(Vec<u8>, Vec<u8>)>, String> {
+    let mut rows = Vec::new();
+    iter.seek_to_first();
+    while iter.valid() {
+        rows.push((iter.key().to_vec(), iter.value().to_vec()));
+        iter.next();
+    }
+    iter.status().map_err(told("scan"))?;
+    Ok(rows)
+}
 
 /// The changes of one SST file, in the order of their keys.
 enum Row {
     Put(Vec<u8>),
+    /// The value is the default column.
+    Entity(Vec<u8>),
     Delete,
     Merge(Vec<u8>),
+}
+
+impl Row {
+    fn value_type(&self) -> ValueType {
+        match self {
+            Row::Put(_) => ValueType::Value,
+            Row::Entity(_) => ValueType::WideColumnEntity,
+            Row::Delete => ValueType::Deletion,
+            Row::Merge(_) => ValueType::Merge,
+        }
+    }
 }
 
 impl Copies {
     /// Writes an SST file, reads it alone, and ingests it.
     pub(super) fn ingest(&mut self, chance: &mut Chance) -> Result<(), String> {
         let (at, path) = (chance.below(2) as usize, self.path("external").with_extension("sst"));
-        let mut rows = std::collections::BTreeMap::new();
+        let mut rows = BTreeMap::new();
         for _ in 0..1 + chance.below(20) {
             let row = match chance.below(10) {
                 0 => Row::Delete,
                 1 => Row::Merge(b"outside".to_vec()),
+                2 => Row::Entity(value(chance)),
                 _ => Row::Put(value(chance)),
             };
             rows.insert(key(chance), row);
@@ -35,22 +64,28 @@ impl Copies {
         let family = &self.families[at];
         let mut writer = SstFileWriter::create(&path, &self.options.db, &family.options())
             .map_err(told("create of an SST file"))?;
-        let mut alone = Model::default();
+        let (mut alone, mut size) = (Model::default(), 0);
         for (key, row) in &rows {
             let done = match row {
                 Row::Put(value) => writer.put(key, value),
+                Row::Entity(value) => writer.put_entity(key, &columns(value)),
                 Row::Delete => writer.delete(key),
                 Row::Merge(operand) => writer.merge(key, operand),
             };
             done.map_err(told("write to an SST file"))?;
             change(&mut alone, key, row);
+            same("the file shrinks", &(writer.file_size() < size), &false)?;
+            size = writer.file_size();
         }
         let info = writer.finish().map_err(told("finish of an SST file"))?;
         same("entries of the SST file", &info.num_entries, &(rows.len() as u64))?;
-        let merged = rows.iter().filter(|(_, row)| matches!(row, Row::Merge(_)));
-        let operands: Vec<&[u8]> = merged.map(|(key, _)| &key[..]).collect();
-        self.read_alone(&path, &alone, (rows.len(), &operands), chance)?;
+        let on_disk = self.options.db.env.fs.file_size(&path).map_err(told("size of the SST file"))?;
+        same("size of the SST file", &(info.file_size, size <= on_disk), &(on_disk, true))?;
+        self.read_alone(&path, &alone, &rows, chance)?;
         let move_files = chance.percent(50);
+        let all = ReadOptions { total_order_seek: true, ..ReadOptions::default() };
+        let older = chance.percent(50).then(|| family.iter_with(all)).transpose().map_err(told("iter"))?;
+        let rows_before = self.state[at].rows();
         let options = IngestExternalFileOptions {
             move_files,
             verify_checksums_before_ingest: chance.percent(50),
@@ -71,7 +106,25 @@ impl Copies {
         // An ingestion writes no WAL record, so the stream since the mark is incomplete.
         self.mark = None;
         let left = self.options.db.env.fs.open_sequential(&path).is_ok();
-        same("the ingested file is still there", &left, &!move_files)
+        same("the ingested file is still there", &left, &!move_files)?;
+        let Some(mut older) = older else { return Ok(()) };
+        same("rows of an older iterator", &forward(&mut older)?, &rows_before)?;
+        rows_equal(&self.families, &self.state).map_err(|words| format!("after an older iterator: {words}"))
+    }
+
+    /// Scans with an iterator that skips SST files, or reads memtables only. The scan changes no row of later reads.
+    pub(super) fn scan_partly(&self, chance: &mut Chance) -> Result<(), String> {
+        let family = &self.families[chance.below(2) as usize];
+        let odd = chance.below(2);
+        let skips = TableFilter::new(move |properties| properties.original_file_number % 2 == odd);
+        let options = ReadOptions { total_order_seek: true, ..ReadOptions::default() };
+        let options = match chance.percent(50) {
+            true => ReadOptions { table_filter: Some(skips), ..options },
+            false => ReadOptions { read_tier: ReadTier::Memtable, ..options },
+        };
+        let rows = forward(&mut family.iter_with(options).map_err(told("iter"))?)?;
+        same("a partial scan is in order", &rows.is_sorted_by(|a, b| a.0 < b.0), &true)?;
+        rows_equal(&self.families, &self.state).map_err(|words| format!("after a partial scan: {words}"))
     }
 
     /// Reads an SST file without a database.
@@ -79,7 +132,7 @@ impl Copies {
         &self,
         path: &std::path::Path,
         rows: &Model,
-        (entries, operands): (usize, &[&[u8]]),
+        changes: &BTreeMap<Vec<u8>, Row>,
         chance: &mut Chance,
     ) -> Result<(), String> {
         let reader = SstFileReader::open(path, &self.options).map_err(told("open of an SST file"))?;
@@ -91,20 +144,25 @@ impl Copies {
         iter.seek_to_first();
         if iter.valid() {
             let (value, pinned) = (iter.value().to_vec(), iter.pinned_value());
-            // The iterator merges operands, and skips deletions.
-            let types = [Some(ValueType::Value), Some(ValueType::Merge)];
-            if !types.contains(&iter.value_type()) {
-                return Err(format!("type of an entry: {:?}", iter.value_type()));
-            }
             iter.next();
             same("a pinned value after a move", &pinned.to_vec(), &value)?;
+        }
+        // The iterator merges operands, and skips deletions.
+        for _ in 0..8 {
+            iter.seek(&key(chance));
+            while iter.valid() && chance.percent(80) {
+                let expected = changes.get(iter.key()).map(Row::value_type);
+                same("type of an entry", &iter.value_type(), &expected)?;
+                same("timestamp", &iter.timestamp(), &&[][..])?;
+                if chance.percent(70) { iter.next() } else { iter.prev() }
+            }
         }
         let keys: Vec<Vec<u8>> = (0..6).map(|_| key(chance)).collect();
         let wanted: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
         for (key, found) in keys.iter().zip(reader.multi_get(&wanted, &options)) {
             // If the file has operands and no value of a key, an iterator merges the operands, but a get of the file
             // fails.
-            if operands.contains(&&key[..]) {
+            if matches!(changes.get(key), Some(Row::Merge(_))) {
                 let kinds = [found.err(), reader.get(key).err()].map(|error| error.map(|error| error.kind()));
                 same("get of operands in an SST file", &kinds, &[Some(Kind::MergeInProgress); 2])?;
                 continue;
@@ -114,8 +172,8 @@ impl Copies {
             same("get of an SST file", &read(reader.get(key))?, &expected)?;
         }
         let listed: Result<Vec<_>, _> = reader.entries().collect();
-        same("entries", &listed.map_err(told("entries"))?.len(), &entries)?;
-        same("entries by the properties", &reader.properties().num_entries, &(entries as u64))
+        same("entries", &listed.map_err(told("entries"))?.len(), &changes.len())?;
+        same("entries by the properties", &reader.properties().num_entries, &(changes.len() as u64))
     }
 
     /// Exports a column family, and imports it under another name.
@@ -303,7 +361,7 @@ impl Copies {
 
 fn change(model: &mut Model, key: &[u8], row: &Row) {
     match row {
-        Row::Put(value) => model.put(key, value),
+        Row::Put(value) | Row::Entity(value) => model.put(key, value),
         Row::Delete => model.delete(key),
         Row::Merge(operand) => model.append(key, operand),
     }
