@@ -7,6 +7,8 @@
 
 use std::sync::Arc;
 
+use base::EpochNumber;
+
 use super::expand::{Files, Picker, bytes_of};
 use super::leveled::intra_l0;
 use super::{Inputs, Options, Reason, Task, View};
@@ -176,9 +178,20 @@ fn too_large(picker: &Picker<'_>) -> Option<Task> {
     (!files.is_empty()).then(|| drop_files(picker, Reason::FifoMaxSize, last, files))
 }
 
+/// Returns the files of level 0 that may be merged, newest first. Files that were ingested behind all others share the first epoch
+/// number. A merge with one of them would get this number too, and could overlap the others: no file would be older.
+fn mergeable<'a>(picker: &Picker<'a>) -> &'a [Arc<TableFile>] {
+    let l0 = picker.version.level(0).as_slice();
+    let end = match picker.options.allow_ingest_behind {
+        true => l0.partition_point(|file| file.epoch_number > EpochNumber::FIRST),
+        false => l0.len(),
+    };
+    &l0[..end]
+}
+
 fn too_many(picker: &Picker<'_>) -> Option<Task> {
     let fifo = &picker.options.fifo;
-    if !fifo.allow_compaction || picker.version.level(0).is_empty() {
+    if !fifo.allow_compaction || mergeable(picker).is_empty() {
         return None;
     }
     let by_ratio = fifo.use_kv_ratio_compaction
@@ -190,7 +203,7 @@ fn too_many(picker: &Picker<'_>) -> Option<Task> {
         let min = picker.options.level0_file_num_compaction_trigger.max(2) as usize;
         let max_cost = (picker.options.write_buffer_size as f64 * 1.1) as u64;
         let max_bytes = picker.options.max_compaction_bytes();
-        let files = intra_l0(picker.version.level(0).as_slice(), min, max_cost, max_bytes)?;
+        let files = intra_l0(mergeable(picker), min, max_cost, max_bytes)?;
         (files, MERGED_FILE_SIZE)
     };
     let mut task = picker.task(Reason::FifoReduceNumFiles, vec![Inputs { level: 0, files }], 0);
@@ -203,7 +216,7 @@ fn too_many(picker: &Picker<'_>) -> Option<Task> {
 /// Picks level-0 files of neighbouring age within one size tier, trying small tiers first. A tier is a
 /// fraction of the target size, which files have when the column family is full.
 fn by_tiers(picker: &Picker<'_>) -> Option<(Files, u64)> {
-    let l0 = picker.version.level(0).as_slice();
+    let l0 = mergeable(picker);
     let trigger = picker.options.level0_file_num_compaction_trigger.max(0) as u64;
     let deeper = (1..picker.version.num_levels()).any(|l| !picker.version.level(l).is_empty());
     if deeper || trigger <= 1 || (l0.len() as u64) < trigger {
