@@ -260,3 +260,26 @@ fn the_value_type_of_a_merged_value_is_that_of_its_newest_operand() {
     iter.next();
     assert_eq!((iter.key(), iter.value_type()), (&b"c"[..], Some(ValueType::Value)));
 }
+
+/// A backward step over a key with many entries seeks the newest entry, and shows its type.
+#[test]
+fn the_value_type_after_a_backward_step_with_a_seek_is_that_of_the_entry() {
+    let mut options = Options::in_memory();
+    options.update("merge_operator=stringappend;max_sequential_skip_in_iterations=0").unwrap();
+    let mut file = SstFileWriter::create("1.sst", &options.db, &options.family).unwrap();
+    file.merge(b"a", b"1").unwrap();
+    file.put(b"b", b"1").unwrap();
+    file.put_entity(b"c", &[(b"", b"1")]).unwrap();
+    file.finish().unwrap();
+    let mut iter = SstFileReader::open("1.sst", &options).unwrap().iter(ReadOptions::default()).unwrap();
+    for (key, expected) in [
+        (b"a", ValueType::Merge),
+        (b"b", ValueType::Value),
+        (b"c", ValueType::WideColumnEntity),
+        (b"b", ValueType::Value),
+        (b"a", ValueType::Merge),
+    ] {
+        iter.seek_for_prev(key);
+        assert_eq!((iter.key(), iter.value_type()), (&key[..], Some(expected)));
+    }
+}

@@ -238,7 +238,8 @@ impl<I: InternalIterator> Search<I> {
                 self.view.sees(key::sequence(self.source.key())),
                 "a seek finds an entry that the reader does not see"
             );
-            let value_type = key::trailer(self.source.key()) as u8;
+            self.saved_trailer = key::trailer(self.source.key());
+            let value_type = self.saved_trailer as u8;
             self.saved_key.clear();
             self.saved_key.extend_from_slice(key::user_key(self.source.key()));
             match ValueType::from_u8(value_type).ok_or_else(|| resolve::unknown_value_type(value_type))? {
