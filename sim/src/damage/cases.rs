@@ -125,6 +125,7 @@ pub fn kind_of(name: &str) -> &'static str {
         "PROOF" => "PROOF",
         _ if name.ends_with(".log") => "WAL",
         _ if name.ends_with(".sst") => "table",
+        _ if name.ends_with(".blob") => "blob",
         _ if name.starts_with("MANIFEST") => "MANIFEST",
         _ if name.starts_with("OPTIONS") => "OPTIONS",
         _ => "other",

@@ -107,6 +107,9 @@ const OPTIONS: &str = "create_if_missing=true;create_missing_column_families=tru
     compression=kNoCompression;stats_dump_period_sec=0;max_subcompactions=1;\
     block_based_table_factory={block_size=256;filter_policy=bloomfilter:10:false;block_cache=65536}";
 
+/// More options of fixtures whose writes put values into blob files before the WAL. Shorter values stay in WAL and SST files.
+const DIRECT: &str = "enable_blob_files=true;min_blob_size=20;enable_blob_direct_write=true;allow_concurrent_memtable_write=false";
+
 impl Fixture {
     /// Returns all fixtures.
     pub fn all() -> Vec<Fixture> {
@@ -115,6 +118,8 @@ impl Fixture {
             make("idle", Promise::Proved, &["default"], "", End::Idle),
             make("recycled", Promise::Proved, &["default"], "recycle_log_file_num=2", End::Close),
             make("killed", Promise::Marked, &["default"], "", End::Kill),
+            make("direct closed", Promise::Proved, &["default"], DIRECT, End::Close),
+            make("direct killed", Promise::Marked, &["default"], DIRECT, End::Kill),
         ]
     }
 
