@@ -219,6 +219,7 @@ impl World {
             "incremental" => o.universal.incremental = value == "true",
             "max-read-amp" => o.universal.max_read_amp = value.parse().unwrap(),
             "fifo-size" => o.fifo.max_table_files_size = number(),
+            "ingest-behind" => o.allow_ingest_behind = value == "true",
             "fifo-compact" => o.fifo.allow_compaction = value == "true",
             "write-buffer" => o.write_buffer_size = number(),
             "compression" => {
