@@ -146,7 +146,7 @@ base::options! {
     /// The structure of memtables. The structures with a hash table for prefixes are built as the skip list.
     fixed memtable_factory: MemtableFactory = MemtableFactory::default();
     /// Factories that inspect the entries of each SST file and add properties, as a list. `CompactOnDeletionCollector`
-    /// is built in.
+    /// and `CompactForTieringCollector` are built in.
     fixed table_properties_collectors: Vec<Arc<dyn CollectorFactory>> = Vec::new(), since: "7.0";
     /// The number of merge operands of one key in memtables at which a write merges the operands. 0 never merges at a
     /// write.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use base::key::split;
 use base::option::{Object, Release, Value, id_and_options, no_such, not_a};
-use base::{Result, ValueType};
+use base::{Result, SequenceNumber, ValueType};
 
 use crate::sst::writer::{CollectorContext, CollectorFactory, TablePropertiesCollector};
 
@@ -27,6 +27,54 @@ pub struct CompactOnDeletion {
 }
 
 const NAME: &str = "CompactOnDeletionCollector";
+
+/// Counts the entries that may go to the last level, in the property `rocksdb.eligible.last.level.entries`, and marks an SST
+/// file for compaction if their share of all entries is at least `compaction_trigger_ratio` (`CompactForTieringCollector`).
+/// Acts in column families with `preclude_last_level_data_seconds` only, and not for files of the last level.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CompactForTiering {
+    /// The share that marks a file: above 0 and at most 1. A larger number marks no file; 0 or less makes no collector.
+    pub compaction_trigger_ratio: f64,
+}
+
+const TIERING_NAME: &str = "CompactForTieringCollector";
+
+/// The user property with the number of entries that may go to the last level.
+const ELIGIBLE: &[u8] = b"rocksdb.eligible.last.level.entries";
+
+impl CollectorFactory for CompactForTiering {
+    fn name(&self) -> &str {
+        TIERING_NAME
+    }
+
+    /// Older releases than 9.4 do not know the collector.
+    fn option_text(&self, release: Release) -> String {
+        match release < Release(9, 4) {
+            true => String::new(),
+            false => {
+                format!(
+                    "{{id={TIERING_NAME};compaction_trigger_ratio={:.6};}}",
+                    self.compaction_trigger_ratio
+                )
+            }
+        }
+    }
+
+    fn log_text(&self) -> String {
+        format!("{TIERING_NAME}, compaction trigger ratio:{}", self.compaction_trigger_ratio)
+    }
+
+    fn create(&self, context: CollectorContext) -> Option<Box<dyn TablePropertiesCollector>> {
+        let old_before = context.old_before.filter(|_| self.compaction_trigger_ratio > 0.0)?;
+        Some(Box::new(TieringCollector {
+            ratio: self.compaction_trigger_ratio,
+            old_before,
+            eligible: 0,
+            total: 0,
+            need_compact: false,
+        }))
+    }
+}
 
 impl CollectorFactory for CompactOnDeletion {
     fn name(&self) -> &str {
@@ -59,8 +107,10 @@ impl CollectorFactory for CompactOnDeletion {
 impl Object for dyn CollectorFactory {
     fn make(text: &str) -> Result<Arc<Self>> {
         let (name, options) = id_and_options(text)?;
-        if name != NAME {
-            return Err(no_such("table properties collector", &name));
+        match name.as_str() {
+            NAME => {}
+            TIERING_NAME => return tiering(&options),
+            _ => return Err(no_such("table properties collector", &name)),
         }
         let mut settings = CompactOnDeletion {
             sliding_window_size: 0,
@@ -86,6 +136,59 @@ impl Object for dyn CollectorFactory {
 
     fn option_text_for(&self, release: Release) -> String {
         CollectorFactory::option_text(self, release)
+    }
+}
+
+/// Makes the factory of [`CompactForTiering`]. Without an option, the factory makes no collector, as in RocksDB.
+fn tiering(options: &[(String, String)]) -> Result<Arc<dyn CollectorFactory>> {
+    let mut settings = CompactForTiering { compaction_trigger_ratio: 0.0 };
+    for (option, value) in options {
+        match option.as_str() {
+            "compaction_trigger_ratio" => settings.compaction_trigger_ratio = f64::parse(value)?,
+            _ => return Err(not_a("option of CompactForTieringCollector", option)),
+        }
+    }
+    Ok(Arc::new(settings))
+}
+
+/// Counts the entries below a sequence number. RocksDB: `compact_for_tiering_collector.cc`.
+struct TieringCollector {
+    ratio: f64,
+    old_before: SequenceNumber,
+    eligible: u64,
+    total: u64,
+    need_compact: bool,
+}
+
+impl TablePropertiesCollector for TieringCollector {
+    fn name(&self) -> &str {
+        TIERING_NAME
+    }
+
+    fn add(&mut self, key: &[u8], value: &[u8], _file_size: u64) -> Result<()> {
+        let (_, seq, value_type) = split(key);
+        let seq = match value.last_chunk::<8>() {
+            // The write time of such an entry is that of the sequence number behind its value.
+            Some(written) if value_type == ValueType::ValuePreferredSeqno as u8 => {
+                SequenceNumber::new(u64::from_le_bytes(*written))
+            }
+            _ => seq,
+        };
+        self.eligible += u64::from(seq < self.old_before);
+        self.total += 1;
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
+        self.need_compact = self.ratio <= 1.0 && self.eligible as f64 >= self.ratio * self.total as f64;
+        Ok(match self.eligible {
+            0 => Vec::new(),
+            eligible => vec![(ELIGIBLE.to_vec(), eligible.to_string().into_bytes())],
+        })
+    }
+
+    fn need_compact(&self) -> bool {
+        self.need_compact
     }
 }
 

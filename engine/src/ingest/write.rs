@@ -11,6 +11,7 @@ use env::writer::FileWriter;
 use env::{AppendHints, Env};
 use table::options::WrittenTable;
 use table::sst::WriterOptions;
+use table::sst::writer::Collecting;
 use table::sst_file::{ExternalFileInfo, SstFileWriter};
 use table::unique_id::SessionId;
 
@@ -165,7 +166,7 @@ fn writer_options(env: &Env, db: &DbOptions, family: &FamilyOptions, parts: &Par
             other => other.to_string(),
         },
         file_number: FileNumber::new(1),
-        collectors: parts.collectors.clone(),
+        collecting: Collecting { factories: parts.collectors.clone(), old_before: None },
         context_seed: env.rng.next_u64() as u32 & 0x7fff_ffff,
         statistics: db.statistics.clone(),
         ..WriterOptions::default()

@@ -287,8 +287,8 @@ impl OpenBlob {
                 file,
                 FileOptions {
                     buffer_bytes: s.buffer_bytes,
-                    bytes_per_sync: s.bytes_per_sync,
-                    strict_bytes_per_sync: s.strict_bytes_per_sync,
+                    bytes_per_sync: s.write_back.bytes,
+                    strict_bytes_per_sync: s.write_back.is_strict,
                     rate_limiter: s.rate_limiter.clone(),
                     priority: s.priority,
                     statistics: s.stats.statistics().cloned(),

@@ -18,7 +18,7 @@ use mem::cache::{Ledger, Priority};
 use table::any::AnyWriter;
 use table::options::{FilterLevel, PrepopulateBlockCache};
 use table::sst::BlockWarmer;
-use table::sst::writer::{FinishedTable, WarmCache, WriterOptions};
+use table::sst::writer::{Collecting, FinishedTable, WarmCache, WriterOptions};
 use table::unique_id::UniqueId;
 
 use super::deleted_run::DeletedRun;
@@ -490,7 +490,10 @@ fn writer_options(s: &OutputSettings, file_number: FileNumber, now_s: u64) -> Wr
         context_seed: s.env.rng.next_u64() as u32 & 0x7fff_ffff,
         external: false,
         embedded_blob_min_size: None,
-        collectors: parts.collectors.clone(),
+        collecting: Collecting {
+            factories: parts.collectors.clone(),
+            old_before: s.old_before.filter(|_| !last_level),
+        },
         executor: (s.compression_options.parallel_threads > 1).then(|| s.env.executor.clone()),
         ledger: parts.block_cache.clone().map(|cache| cache as Arc<dyn Ledger>),
         warm: warmer(s, file_number),

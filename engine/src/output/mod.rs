@@ -28,7 +28,7 @@ pub use file::{CoveredBytes, OutputFile, is_out_of_order};
 pub use flush_priority::FlushPriority;
 pub use memtables::{MemtableBlobs, flush_compression, write_memtables};
 pub use rewrite::Rewrite;
-pub use settings::{OutputSettings, Purpose};
+pub use settings::{OutputSettings, Purpose, WriteBack};
 pub use summary::{files_by_level, input_summary, level_summary, live_blob_files, rates};
 pub use tools::{
     JobTools, compression_text, edit_of, forget_spares, named, remember_deleted_runs, remove_tracked,

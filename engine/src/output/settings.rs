@@ -4,7 +4,7 @@
 
 use base::ids::JobId;
 use base::stats::HistogramKind;
-use base::{EpochNumber, FamilyId};
+use base::{EpochNumber, FamilyId, SequenceNumber};
 use compress::{Compression, CompressionOptions};
 use env::Env;
 use env::rate::{IoPriority, RateLimiter};
@@ -39,6 +39,15 @@ impl Purpose {
     }
 }
 
+/// When the bytes of a new file go to the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WriteBack {
+    /// A job starts write-back each time after this many bytes; 0: only the sync at the end.
+    pub bytes: u64,
+    /// The job waits for the write-back before.
+    pub is_strict: bool,
+}
+
 /// The common settings of all files of one run.
 #[derive(Clone)]
 pub struct OutputSettings {
@@ -53,6 +62,9 @@ pub struct OutputSettings {
     pub path_id: u32,
     pub level: usize,
     pub is_flush: bool,
+    /// Entries with smaller sequence numbers may go to the last level; `None`: not known. Only a flush knows the number: a
+    /// compaction that divides entries by age writes for the last level.
+    pub old_before: Option<SequenceNumber>,
     pub purpose: Purpose,
     pub epoch: EpochNumber,
     pub compression: Compression,
@@ -74,8 +86,7 @@ pub struct OutputSettings {
     pub rate_limiter: Option<Arc<RateLimiter>>,
     pub priority: IoPriority,
     pub buffer_bytes: usize,
-    pub bytes_per_sync: u64,
-    pub strict_bytes_per_sync: bool,
+    pub write_back: WriteBack,
     pub use_fsync: bool,
     pub direct: bool,
     /// Bytes that are requested from the file system for a new file; 0 requests none.
@@ -98,8 +109,8 @@ impl OutputSettings {
     pub fn file_options(&self) -> FileOptions {
         FileOptions {
             buffer_bytes: self.buffer_bytes,
-            bytes_per_sync: self.bytes_per_sync,
-            strict_bytes_per_sync: self.strict_bytes_per_sync,
+            bytes_per_sync: self.write_back.bytes,
+            strict_bytes_per_sync: self.write_back.is_strict,
             rate_limiter: self.rate_limiter.clone(),
             priority: self.priority,
             statistics: self.stats.statistics().cloned(),

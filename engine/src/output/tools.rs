@@ -2,7 +2,7 @@
 
 use base::ids::JobId;
 use base::key::MAX_SEQUENCE;
-use base::{EpochNumber, Error, Result, Subcode};
+use base::{EpochNumber, Error, Result, SequenceNumber, Subcode};
 use compress::Compression;
 use env::Env;
 use env::rate::IoPriority;
@@ -12,7 +12,7 @@ use lsm::pick::YoungAfter;
 use lsm::version::Edit;
 use mem::budget::{Holder, MemoryBudget, Share};
 
-use super::{BlobPolicy, FlushPriority, OutputFile, OutputSettings, Purpose};
+use super::{BlobPolicy, FlushPriority, OutputFile, OutputSettings, Purpose, WriteBack};
 use crate::direct::DirectBlobs;
 use crate::event::{Events, Named};
 use crate::family::{Family, FamilySet, Parts};
@@ -129,6 +129,11 @@ impl JobTools {
         Some(YoungAfter { age: cutoffs.preclude_from?, snapshot })
     }
 
+    /// Returns the sequence number below which entries may go to the last level. RocksDB: `FlushJob::GetPrecludeLastLevelMinSeqno`.
+    fn old_before(&self, pick: &lsm::pick::Options) -> Option<SequenceNumber> {
+        self.young_after(pick).map(|young| young.age.min(young.snapshot)).filter(|&seq| seq < MAX_SEQUENCE)
+    }
+
     /// Charges the buffers of a job to the memory budget, until the returned value is dropped: a read-ahead buffer for each of
     /// `inputs` files, and a write buffer.
     pub fn charge_buffers(&self, inputs: usize) -> Option<Share> {
@@ -189,7 +194,6 @@ impl JobTools {
             return Err(base::Error::not_supported(format!("compression {compression} in this build")));
         }
         let direct = db.use_direct_io_for_flush_and_compaction;
-        let (bytes_per_sync, strict_bytes_per_sync) = write_back(db.bytes_per_sync, db.strict_bytes_per_sync);
         let temperature = parts.pick.default_write_temperature;
         Ok(OutputSettings {
             env: self.env.clone(),
@@ -202,6 +206,7 @@ impl JobTools {
             path_id: 0,
             level,
             is_flush,
+            old_before: if is_flush { self.old_before(&parts.pick) } else { None },
             purpose: if is_flush { Purpose::Flush } else { Purpose::Compaction },
             epoch: EpochNumber::UNKNOWN,
             compression,
@@ -226,8 +231,7 @@ impl JobTools {
                 true => db.writable_file_max_buffer_size,
                 false => db.writable_file_max_buffer_size.min(BUFFER_BYTES_MAX),
             },
-            bytes_per_sync,
-            strict_bytes_per_sync,
+            write_back: write_back(db.bytes_per_sync, db.strict_bytes_per_sync),
             use_fsync: db.use_fsync,
             direct,
             preallocate_bytes: 0,
@@ -242,17 +246,16 @@ impl JobTools {
 /// A job waits for the disk after this many bytes of a file, if `bytes_per_sync` is 0.
 const WRITE_BACK_BYTES: u64 = 4 << 20;
 
-/// Returns the bytes of a file after which a job starts write-back, and whether the job waits for the write-back
-/// before.
+/// Returns when a job starts write-back.
 ///
 /// With the option value 0, the engine chooses. Each file is synced at its end, so early write-back writes no
 /// additional bytes. Without write-back, a job fills the page cache faster than the disk writes. At a limit of dirty
 /// pages, Linux stops every thread that writes, for up to 200 ms: also the writer that appends a few bytes to the
 /// WAL. A job that waits for the disk stays below this limit.
-fn write_back(bytes_per_sync: u64, strict: bool) -> (u64, bool) {
+fn write_back(bytes_per_sync: u64, is_strict: bool) -> WriteBack {
     match bytes_per_sync {
-        0 => (WRITE_BACK_BYTES, true),
-        bytes => (bytes, strict),
+        0 => WriteBack { bytes: WRITE_BACK_BYTES, is_strict: true },
+        bytes => WriteBack { bytes, is_strict },
     }
 }
 

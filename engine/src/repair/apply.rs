@@ -24,7 +24,7 @@ use super::{Report, Scope};
 use crate::family::Parts;
 use crate::files::{DbLock, LOST_DIR, Numbers, lost_name};
 use crate::manifest::{FileSource, Manifest, ManifestSettings, Record, write_identity};
-use crate::output::{FlushPriority, OutputFile, OutputSettings, Purpose, Rewrite};
+use crate::output::{FlushPriority, OutputFile, OutputSettings, Purpose, Rewrite, WriteBack};
 use crate::stats::Stats;
 use crate::sync::Arc;
 
@@ -229,6 +229,7 @@ impl<'a> Repair<'a> {
             times: None,
             purpose: Purpose::Open,
             is_flush: false,
+            old_before: None,
             epoch: table.record.epoch_number,
             compression: if kind.is_supported() { kind } else { Compression::None },
             compression_options: *compression,
@@ -243,8 +244,7 @@ impl<'a> Repair<'a> {
             rate_limiter: None,
             priority: IoPriority::High,
             buffer_bytes: o.writable_file_max_buffer_size,
-            bytes_per_sync: 0,
-            strict_bytes_per_sync: false,
+            write_back: WriteBack { bytes: 0, is_strict: false },
             use_fsync: o.use_fsync,
             direct: false,
             preallocate_bytes: 0,

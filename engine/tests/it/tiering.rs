@@ -396,3 +396,31 @@ fn tables_note_the_temperature_they_are_written_with() {
     drop(db);
     assert_eq!(temperatures(&world.open(family)), [Temperature::Cold as u8], "in the MANIFEST too");
 }
+
+/// Follows RocksDB `utilities/table_properties_collectors/compact_for_tiering_collector.cc`.
+#[test]
+fn a_flush_of_old_entries_is_marked_and_counted_by_the_tiering_collector() {
+    let flushed = |ratio: &str, old: usize, more: &str| {
+        let world = World::new(47);
+        let collector = format!(
+            "table_properties_collectors={{id=CompactForTieringCollector;compaction_trigger_ratio={ratio}}};{more}"
+        );
+        let db = world.open(tiered(CompactionStyle::Level, &collector));
+        (0..old).for_each(|i| put(&db, &format!("old{i}"), "1"));
+        world.pass(20_000);
+        (old..10).for_each(|i| put(&db, &format!("young{i}"), "1"));
+        flush(&db);
+        let family = db.default_family().unwrap();
+        let is_marked = family.pin().version.files().next().unwrap().1.is_marked();
+        let properties = db.table_properties(&family, None).unwrap();
+        let count = properties.values().next().unwrap().user("rocksdb.eligible.last.level.entries");
+        (is_marked, count.map(|count| String::from_utf8_lossy(count).into_owned()))
+    };
+    let counted = |count: &str| Some(count.to_string());
+    assert_eq!(flushed("0.5", 4, ""), (false, counted("4")));
+    assert_eq!(flushed("0.4", 4, ""), (true, counted("4")));
+    assert_eq!(flushed("0.4", 0, ""), (false, None), "young entries");
+    assert_eq!(flushed("1.1", 10, ""), (false, counted("10")), "a ratio above 1 only counts");
+    assert_eq!(flushed("0", 10, ""), (false, None));
+    assert_eq!(flushed("0.4", 10, "preclude_last_level_data_seconds=0"), (false, None), "no tiering");
+}

@@ -159,10 +159,7 @@ fn what_is_refused_says_why() {
         ("compression=kCustomCompressionFF", "not a compression type"),
         ("blob_cache=1m", "option blob_cache"),
         ("sst_partitioner_factory=x", "SST partitioner factory \"x\""),
-        (
-            "table_properties_collectors=CompactForTieringCollector",
-            "collector \"CompactForTieringCollector\"",
-        ),
+        ("table_properties_collectors=app.Collector", "collector \"app.Collector\""),
         ("compaction_filter=app.Filter", "compaction filter \"app.Filter\""),
         ("compression_manager=AutoSkip", "compression manager \"AutoSkip\""),
         ("disable_auto_compactions=yes", "disable_auto_compactions"),

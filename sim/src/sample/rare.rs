@@ -76,7 +76,13 @@ const DB: &[Row] = &[
 const FAMILY: &[Row] = &[
     ("blob_direct_write_partitions", &["2"]),
     ("compression_manager", &["BuiltinV2"]),
-    ("table_properties_collectors", &["{id=CompactOnDeletionCollector;window_size=10;deletion_trigger=5}"]),
+    (
+        "table_properties_collectors",
+        &[
+            "{id=CompactOnDeletionCollector;window_size=10;deletion_trigger=5}",
+            "{id=CompactForTieringCollector;compaction_trigger_ratio=0.5}",
+        ],
+    ),
     ("block_protection_bytes_per_key", &["1", "8"]),
     ("bottommost_compression_opts", &["{level=1;enabled=true}"]),
     ("bottommost_file_compaction_delay", &["10"]),

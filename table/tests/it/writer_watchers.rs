@@ -7,7 +7,8 @@ use base::{Error, Result, SequenceNumber, ValueType};
 use compress::{Compression, CompressionOptions};
 use ironstone_table::options::{BlockBasedTableOptions, Charged, FilterPolicy};
 use ironstone_table::sst::writer::{
-    BlockKind, CollectorContext, CollectorFactory, TablePropertiesCollector, WarmCache, WriterOptions,
+    BlockKind, Collecting, CollectorContext, CollectorFactory, TablePropertiesCollector, WarmCache,
+    WriterOptions,
 };
 use mem::cache::{Ledger, Role};
 
@@ -67,7 +68,10 @@ impl TablePropertiesCollector for Counting {
 #[test]
 fn collectors_see_all_and_a_failing_one_is_dropped() {
     let options = WriterOptions {
-        collectors: vec![Arc::new(Counter { fails_at: None }), Arc::new(Counter { fails_at: Some(7) })],
+        collecting: Collecting {
+            factories: vec![Arc::new(Counter { fails_at: None }), Arc::new(Counter { fails_at: Some(7) })],
+            old_before: None,
+        },
         ..WriterOptions::default()
     };
     let (_, table) =

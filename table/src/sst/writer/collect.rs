@@ -117,7 +117,7 @@ pub(super) fn initial_properties(options: &WriterOptions) -> Properties {
         .prefix_extractor
         .as_ref()
         .map_or_else(|| text("nullptr"), |extractor| text(&extractor.name()));
-    let collectors: Vec<&str> = options.collectors.iter().map(|factory| factory.name()).collect();
+    let collectors: Vec<&str> = options.collecting.factories.iter().map(|factory| factory.name()).collect();
     properties.property_collectors_names = text(&format!("[{}]", collectors.join(",")));
     let flag = |flag: bool| vec![if flag { b'1' } else { b'0' }];
     let mut user = |name: &str, value: Vec<u8>| properties.user_collected.insert(text(name), value);
@@ -155,10 +155,19 @@ pub(crate) struct Collectors {
 
 impl Collectors {
     pub(crate) fn new(options: &WriterOptions) -> Self {
-        let context = CollectorContext { family: options.family, level: options.level };
+        let context = CollectorContext {
+            family: options.family,
+            level: options.level,
+            old_before: options.collecting.old_before,
+        };
         let size = options.order.user.timestamp_size();
         Collectors {
-            users: options.collectors.iter().filter_map(|factory| factory.create(context)).collect(),
+            users: options
+                .collecting
+                .factories
+                .iter()
+                .filter_map(|factory| factory.create(context))
+                .collect(),
             timestamps: (size > 0 && options.persist_timestamps).then(|| Timestamps::new(size)),
         }
     }

@@ -39,8 +39,8 @@ pub(crate) use collect::{Collectors, Counts, mark_external};
 use embed::Embedder;
 
 pub use options::{
-    BlockKind, CollectorContext, CollectorFactory, FAMILY_UNKNOWN, TablePropertiesCollector, WarmCache,
-    WriterOptions,
+    BlockKind, Collecting, CollectorContext, CollectorFactory, FAMILY_UNKNOWN, TablePropertiesCollector,
+    WarmCache, WriterOptions,
 };
 
 /// A table being written.

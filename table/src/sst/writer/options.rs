@@ -6,7 +6,7 @@ use base::key::InternalOrder;
 use base::option::Release;
 use base::order::{Order, PrefixExtractor};
 use base::stats::Statistics;
-use base::{FamilyId, FileNumber, Level, Result};
+use base::{FamilyId, FileNumber, Level, Result, SequenceNumber};
 use compress::{Compression, CompressionOptions};
 use env::Executor;
 use mem::cache::Ledger;
@@ -79,8 +79,8 @@ pub struct WriterOptions {
     /// The size in bytes from which a value, or a column of an entity, is an embedded blob (see [`crate::sst::EmbeddedIter`]).
     /// `None`: the table has no embedded blobs.
     pub embedded_blob_min_size: Option<u64>,
-    /// The collector factories. Each makes one collector for each table.
-    pub collectors: Vec<Arc<dyn CollectorFactory>>,
+    /// The collector factories, with what they need to know.
+    pub collecting: Collecting,
     /// The executor for `parallel_threads` of compression. `None`: only the calling thread compresses.
     pub executor: Option<Arc<dyn Executor>>,
     /// The ledger that is charged for buffers. `None`: buffers are not charged.
@@ -121,7 +121,7 @@ impl Default for WriterOptions {
             context_seed: 1,
             external: false,
             embedded_blob_min_size: None,
-            collectors: Vec::new(),
+            collecting: Collecting::default(),
             executor: None,
             ledger: None,
             warm: None,
@@ -157,6 +157,15 @@ pub trait WarmCache: Send + Sync {
     fn block_written(&self, kind: BlockKind, offset: u64, payload: &[u8]);
 }
 
+/// The collector factories of a table, with what only they need to know.
+#[derive(Clone, Default)]
+pub struct Collecting {
+    /// Each factory makes one collector for each table.
+    pub factories: Vec<Arc<dyn CollectorFactory>>,
+    /// See [`CollectorContext::old_before`].
+    pub old_before: Option<SequenceNumber>,
+}
+
 /// The facts about a table that a collector gets.
 #[derive(Clone, Copy, Debug)]
 pub struct CollectorContext {
@@ -164,6 +173,10 @@ pub struct CollectorContext {
     pub family: FamilyId,
     /// The level of the file. `None`: not known.
     pub level: Option<Level>,
+    /// Entries with smaller sequence numbers may go to the last level. `None`: the file is on the last level, or no option
+    /// (`preclude_last_level_data_seconds`) keeps entries out of the last level. RocksDB:
+    /// `last_level_inclusive_max_seqno_threshold`.
+    pub old_before: Option<SequenceNumber>,
 }
 
 /// Makes a collector for each table.
