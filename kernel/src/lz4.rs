@@ -41,7 +41,7 @@ pub fn decode(stream: &[u8], output: &mut [u8]) -> Option<usize> {
     'rounds: loop {
         // A sequence with short literals and a short match reads at most 17 bytes, and writes at most `FAST` bytes. So this number of
         // such sequences needs no check of the ends: a number `n` above 0 takes at most `17 * n` of at least `32 * n - 15` bytes.
-        // No sequence is fast before the eighth byte, so that one comparison checks both ends of an offset.
+        // The fast path begins at the eighth byte of the output. So one comparison checks both ends of an offset.
         let mut sequences = if end < 8 { 0 } else { (stream.len() - at + 15).min(output.len() - end) / FAST };
         if sequences > 0 {
             'fast: loop {

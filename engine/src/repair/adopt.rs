@@ -304,11 +304,12 @@ impl Survey {
         Ok(())
     }
 
-    /// Chooses the sequence number of an ingested SST file whose number is lost. The files with lower file
-    /// numbers existed before the file. So the sequence number is at least the largest sequence number of
-    /// these files, and above it if the file was ingested over one of them. The sequence number is also above 0 if another
-    /// file has entries with the sequence number 0 in the key range: a compaction removes sequence numbers only where no
-    /// SST file is older. The function takes the smallest possible number, so that the file hides no newer entry.
+    /// Chooses the sequence number of an ingested SST file whose sequence number is lost. The files with lower file
+    /// numbers existed before the ingestion. So the sequence number is at least the largest sequence number of the older
+    /// files. If the key range of an older file overlaps the ingested file, the sequence number is above the largest
+    /// sequence number of the older file. The sequence number is also above 0 if another file has entries with the sequence
+    /// number 0 in the key range: a compaction removes sequence numbers only where no SST file is older. The function takes
+    /// the smallest possible number, so that the file hides no newer entry.
     fn number(
         &self,
         scope: &Scope,

@@ -77,7 +77,7 @@ impl<'a> ReferredValues<'a> {
         self.is_cut_off
     }
 
-    /// Checks that each value can be read that replay of this batch of the WAL `wal` needs.
+    /// Checks the values in blob files that the replay of a batch of the WAL `wal` needs: each value can be read.
     ///
     /// # Errors
     /// Corruption that names the blob file.

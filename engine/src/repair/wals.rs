@@ -227,8 +227,8 @@ impl Survey {
 }
 
 /// Reports the faults of a WAL, and marks the WAL for a rewrite if a fault needs it. `bad` has the records that are no valid
-/// batches, or refer to lost values: offset, size and error. Some of them are the torn end that a crash leaves, and the open drops
-/// these records.
+/// batches, and the records that refer to lost values: offset, size and error. A record of `bad` can be the torn end of the WAL
+/// after a crash. The open drops a torn end.
 fn report_faults(
     report: &mut Report,
     wal: &mut FoundWal,

@@ -1,6 +1,6 @@
 //! The limit of the writes with `low_pri`. While compactions cannot keep up, all these writes together write at one rate.
 //!
-//! A writer waits here before it joins the queue, so other writers do not wait for it. Facts: RocksDB
+//! A writer with `low_pri` waits before the writer joins the queue of writers. So other writers do not wait for the writer. Facts: RocksDB
 //! `db/db_impl/db_impl_write.cc` (`ThrottleLowPriWritesIfNeeded`), `db/write_controller.h`.
 
 use base::stats::{Cause, PerfCounter, PerfLevel, PerfTimer, Step};

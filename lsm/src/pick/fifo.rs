@@ -178,8 +178,9 @@ fn too_large(picker: &Picker<'_>) -> Option<Task> {
     (!files.is_empty()).then(|| drop_files(picker, Reason::FifoMaxSize, last, files))
 }
 
-/// Returns the files of level 0 that may be merged, newest first. Files that were ingested behind all others share the first epoch
-/// number. A merge with one of them would get this number too, and could overlap the others: no file would be older.
+/// Returns the files of level 0 that a compaction may merge, newest first. Files that were ingested behind level 0 share the first
+/// epoch number. A merge of such a file would get the first epoch number too. Its key range could then overlap another file
+/// with the same epoch number, and the order of the two files would be unknown.
 fn mergeable<'a>(picker: &Picker<'a>) -> &'a [Arc<TableFile>] {
     let l0 = picker.version.level(0).as_slice();
     let end = match picker.options.allow_ingest_behind {

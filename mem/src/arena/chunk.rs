@@ -171,8 +171,8 @@ pub(crate) unsafe fn unmap(start: *mut u8, layout: Layout) {
 }
 
 /// Zeroed small chunks of dropped arenas, for new arenas. Each open and each flush makes and drops small
-/// memtables. Without this list each of them would cost system calls and a page fault for each page, which is more
-/// than the cost of its content.
+/// memtables. Without this list, each small memtable would cost system calls, and a page fault for each page. This cost is
+/// larger than the cost of the entries.
 static SPARE: Mutex<Spares> = Mutex::new(Spares { chunks: Vec::new(), bytes: 0 });
 
 /// The largest sum of the sizes of all spare chunks. Two memtables of 1 MiB have this size.

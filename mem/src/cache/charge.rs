@@ -23,8 +23,8 @@ impl UsageCharge {
 }
 
 impl<V: Send + Sync + 'static> Cache<V> {
-    /// Charges the usage of this cache to `ledger` under [`Role::BlobCache`], as long as a returned value is alive. Callers that name
-    /// the same account share one charge, so no byte is charged twice.
+    /// Charges the usage of this cache to `ledger` under [`Role::BlobCache`], as long as a returned value is alive. Two callers
+    /// whose ledgers have the same account share one charge. No byte is charged twice.
     pub fn charge_usage_to(&self, ledger: Arc<dyn Ledger>) -> Arc<UsageCharge> {
         let mut charges = self.usage_charges.lock();
         charges.retain(|charge| charge.strong_count() > 0);

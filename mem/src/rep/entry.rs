@@ -310,8 +310,8 @@ unsafe fn write_bytes(at: *mut u8, bytes: &[u8]) -> *mut u8 {
 /// The bytes of the encoded varint must be writable at `at`.
 #[inline]
 unsafe fn write_varint(mut at: *mut u8, mut value: u32) -> *mut u8 {
-    // SAFETY: the caller promises that the bytes of the varint are writable. Each loop writes the next of these bytes, so `at` ends at
-    // most one byte after them. Bytes have no alignment.
+    // SAFETY: the caller promises that the bytes of the varint are writable. Each loop writes one byte of the varint, and moves
+    // `at` to the next byte. The final `at` is at most one byte after the varint. Bytes have no alignment.
     unsafe {
         while value >= 0x80 {
             at.write(value as u8 | 0x80);

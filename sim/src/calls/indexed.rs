@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ironstone::{
-    Db, Family, Kind, Order, ReadOptions, Subcode, WideColumns, WriteBatchWithIndex,
+    Db, Family, Iter, Kind, Order, ReadOptions, Subcode, WideColumns, WriteBatchWithIndex,
     WriteBatchWithIndexOptions, WriteOptions, WriteType,
 };
 use testkit::chance::Chance;
@@ -388,18 +388,23 @@ pub(super) fn rows_equal(families: &[Family], state: &State) -> Result<(), Strin
     rows_equal_at(families, state, &ReadOptions::default())
 }
 
+/// Returns the rows of an iterator.
+pub(super) fn forward(iter: &mut Iter) -> Result<Vec<(Vec<u8>, Vec<u8>)>, String> {
+    let mut rows = Vec::new();
+    iter.seek_to_first();
+    while iter.valid() {
+        rows.push((iter.key().to_vec(), iter.value().to_vec()));
+        iter.next();
+    }
+    iter.status().map_err(told("scan"))?;
+    Ok(rows)
+}
+
 /// Compares the rows that a read with these options sees with the model.
 pub(super) fn rows_equal_at(families: &[Family], state: &State, options: &ReadOptions) -> Result<(), String> {
     for (family, model) in families.iter().zip(state) {
         let options = ReadOptions { total_order_seek: true, ..options.clone() };
-        let mut iter = family.iter_with(options).map_err(told("iter"))?;
-        let mut rows = Vec::new();
-        iter.seek_to_first();
-        while iter.valid() {
-            rows.push((iter.key().to_vec(), iter.value().to_vec()));
-            iter.next();
-        }
-        iter.status().map_err(told("scan"))?;
+        let rows = forward(&mut family.iter_with(options).map_err(told("iter"))?)?;
         let expected = model.rows();
         let more: Vec<_> = rows.iter().filter(|row| !expected.contains(row)).collect();
         let fewer: Vec<_> = expected.iter().filter(|row| !rows.contains(row)).collect();

@@ -192,7 +192,7 @@ impl Shaped {
                 }
                 Ok(())
             }
-            // The last level has a file in this range, or level 0 has another file that is behind all others.
+            // The last level has a file in this range. Or a file in this range was ingested behind level 0 before.
             Err(error)
                 if error.kind() == Kind::InvalidArgument && error.to_string().contains("doesn't fit") =>
             {

@@ -122,7 +122,7 @@ impl Database {
         if (stage as usize + 1) * self.hot <= created || created == end {
             return Ok(());
         }
-        // RocksDB creates the column families one by one too, so the files have the same numbers.
+        // RocksDB creates the column families one by one. With the same calls, all files get the numbers of RocksDB.
         for (slot, descriptor) in self.families[created..end].iter().zip(&self.descriptors[created..end]) {
             let family = self
                 .db

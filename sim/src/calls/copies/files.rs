@@ -4,28 +4,16 @@ use std::collections::BTreeMap;
 
 use ironstone::{
     Checkpoint, CompactionOptions, FamilyDescriptor, FileIngestionHandle, FlushOptions,
-    IngestExternalFileArg, IngestExternalFileOptions, Iter, Kind, LiveFilesStorageInfoOptions, ReadOptions,
+    IngestExternalFileArg, IngestExternalFileOptions, Kind, LiveFilesStorageInfoOptions, ReadOptions,
     ReadTier, SstFileReader, SstFileWriter, TableFilter, ValueType, WaitForCompactOptions,
 };
 use testkit::chance::Chance;
 use testkit::model::Model;
 
-use super::super::indexed::rows_equal;
+use super::super::indexed::{forward, rows_equal};
 use super::super::overlay::columns;
 use super::super::{same, told, value, walk};
 use super::{Copies, key};
-
-/// Returns the rows of an iterator.
-fn forward(iter: &mut Iter) -> Result<Vec<(Vec<u8>, Vec<u8>)>, String> {
-    let mut rows = Vec::new();
-    iter.seek_to_first();
-    while iter.valid() {
-        rows.push((iter.key().to_vec(), iter.value().to_vec()));
-        iter.next();
-    }
-    iter.status().map_err(told("scan"))?;
-    Ok(rows)
-}
 
 /// The changes of one SST file, in the order of their keys.
 enum Row {
