@@ -48,7 +48,7 @@ pub use enums::{
 pub use family::{AGE_AUTO, FamilyOptions, MemtableFactory, TableFactory};
 pub use limiter::{ConcurrentTaskLimiter, RunningTask};
 pub use memtable::{HashLinkListOptions, HashSkipListOptions};
-pub use resolve::{BackgroundLimits, resolve};
+pub use resolve::{BackgroundLimits, resolve, validate};
 pub use styles::{CompactionOptionsFifo, CompactionOptionsUniversal, FileTemperatureAge};
 pub use text::{DB_DEPRECATED, FAMILY_DEPRECATED, time_range};
 pub use unsupported::{FIELD_HINTS, HINTS, TABLE_HINTS, changed_hints, refuse, unsupported};

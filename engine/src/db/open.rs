@@ -4,7 +4,7 @@ use base::Result;
 
 use super::reading::Reading;
 use super::{Db, Inner};
-use crate::iter::IteratorTools;
+use crate::iter::{IteratorTools, Refreshes};
 use crate::opening::{OpenRequest, Opened, Opening, Overrides, Tails};
 use crate::ranks;
 use crate::sync::{Arc, AtomicBool, Mutex, OnceLock, RankedMutex};
@@ -52,7 +52,9 @@ pub(super) fn open(opening: Opening) -> Result<Db> {
 }
 
 pub(super) fn assemble(opened: Opened) -> Db {
-    let iterator_tools = IteratorTools::new(&opened.tables, &opened.tools);
+    let moves = opened.writing.is_some() || opened.manifest_tail.is_some();
+    let refreshes = if moves { Refreshes::Allowed } else { Refreshes::Rejected };
+    let iterator_tools = IteratorTools::new(&opened.tables, &opened.tools, refreshes);
     Db {
         inner: Arc::new(Inner {
             tools: opened.tools,

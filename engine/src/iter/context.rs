@@ -25,16 +25,27 @@ pub struct IteratorTools {
     pub stats: Arc<Stats>,
     /// Lends the memory of iterators. `None`: there is no memory budget.
     pub lender: Option<Arc<JobTools>>,
+    pub refreshes: Refreshes,
+}
+
+/// Whether `Refresh` moves the iterators of a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refreshes {
+    Allowed,
+    /// The database is open for reading only, and does not follow a writer. RocksDB's rule is in
+    /// `DBImplReadOnly::NewIterator`.
+    Rejected,
 }
 
 impl IteratorTools {
     /// Returns the parts of an open database.
-    pub fn new(tables: &Arc<TableCache>, tools: &Arc<JobTools>) -> Arc<Self> {
+    pub fn new(tables: &Arc<TableCache>, tools: &Arc<JobTools>, refreshes: Refreshes) -> Arc<Self> {
         Arc::new(IteratorTools {
             tables: tables.clone(),
             sequence: tools.sequence.clone(),
             stats: tools.stats.clone(),
             lender: tools.memory_budget.is_some().then(|| tools.clone()),
+            refreshes,
         })
     }
 }

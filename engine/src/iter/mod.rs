@@ -27,7 +27,7 @@ mod watch;
 
 use build::{build, check, collect};
 use context::Target;
-pub use context::{IteratorContext, IteratorTools};
+pub use context::{IteratorContext, IteratorTools, Refreshes};
 pub use find_empty::find_empty_range;
 pub use versions::Versions;
 pub(crate) use view::View;
@@ -391,7 +391,7 @@ impl Iter {
     /// RocksDB's `ArenaWrappedDBIter::Refresh` does. The caller must position the iterator again.
     ///
     /// # Errors
-    /// The errors of [`Iter::new`].
+    /// The errors of [`Iter::refresh_at`].
     pub fn refresh(&mut self) -> Result<()> {
         self.refresh_at(None)
     }
@@ -400,8 +400,12 @@ impl Iter {
     /// position the iterator again.
     ///
     /// # Errors
-    /// The errors of [`Iter::new`].
+    /// NotSupported if the database is open for reading only: no write changes what the iterator reads. An iterator of a
+    /// secondary instance or of a follower can be refreshed. The errors of [`Iter::new`].
     pub fn refresh_at(&mut self, snapshot: Option<Arc<Snapshot>>) -> Result<()> {
+        if self.context.refreshes == Refreshes::Rejected {
+            return Err(Error::not_supported("Creating renew iterator is not allowed."));
+        }
         let snapshot = match &self.lease {
             Some(_) => snapshot.or_else(|| Lease::snapshot(&self.context)),
             None => snapshot,

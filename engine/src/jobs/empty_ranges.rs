@@ -12,7 +12,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::context::JobContext;
 use crate::errors::panicked;
 use crate::family::Family;
-use crate::iter::{IteratorContext, IteratorTools, find_empty_range};
+use crate::iter::{IteratorContext, IteratorTools, Refreshes, find_empty_range};
 use crate::sync::{Arc, Ordering};
 
 /// No job looks for empty ranges in a column family with more bytes in SST files for each entry. The scan of a run reads all blocks
@@ -22,7 +22,7 @@ const BYTES_PER_ENTRY_MAX: u64 = 512;
 /// Searches for empty key ranges at the places of all column families. A failure ends the search at its place, and has
 /// no other effect.
 pub(super) fn look(context: &JobContext) {
-    let tools = IteratorTools::new(&context.tables, &context.tools);
+    let tools = IteratorTools::new(&context.tables, &context.tools, Refreshes::Allowed);
     for family in context.families.all() {
         let places = family.deleted_places().take();
         if places.is_empty() || family.is_dropped() || has_large_entries(&family) {

@@ -18,7 +18,7 @@ use crate::event::{Events, watched};
 use crate::family::{Family, FamilySet};
 use crate::files::{DbLock, Paths, refuse_foreign};
 use crate::manifest::SharedTail;
-use crate::options::{DbOptions, FamilyOptions, refuse};
+use crate::options::{DbOptions, FamilyOptions, refuse, validate};
 use crate::output::JobTools;
 use crate::prepared::TwoPhase;
 use crate::release_notifier::ReleaseNotifier;
@@ -75,13 +75,15 @@ impl Opening {
         if !families.iter().any(|f| f.name == "default") {
             return Err(Error::invalid_argument("Default column family not specified"));
         }
-        options.validate()?;
+        if read_only {
+            options.validate()?;
+        } else {
+            validate(&options, families.iter().map(|family| (family.name.as_str(), &family.options)))?;
+        }
         refuse(&if read_only { options.unsupported_for_reading() } else { options.unsupported() })?;
         for family in &families {
             if read_only {
                 family.options.validate_without_cache(&family.name, &options)?;
-            } else {
-                family.options.validate(&family.name, &options)?;
             }
             refuse(&family_gaps(&family.name, &family.options, read_only))?;
         }

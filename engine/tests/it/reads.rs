@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use base::order::BuiltinPrefix;
+use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::options::{FamilyOptions, FlushOptions, ReadOptions, WriteOptions};
 
 use crate::basic::{open, put};
@@ -110,6 +111,24 @@ fn an_iterator_shows_the_entries_of_its_creation_if_it_is_positioned_later() {
     assert_eq!(shown(&mut iter), [(b"a".to_vec(), b"1".to_vec()), (b"b".to_vec(), b"1".to_vec())]);
     iter.refresh().unwrap();
     assert_eq!(shown(&mut iter), [(b"a".to_vec(), b"2".to_vec())]);
+}
+
+/// No write changes what an iterator of a read-only open reads. RocksDB rejects the call too.
+#[test]
+fn an_iterator_of_a_read_only_open_cannot_be_refreshed() {
+    let env = env::Env::memory(40);
+    let db = open(&env, FamilyOptions::default());
+    put(&db, "a", "1");
+    db.close().unwrap();
+    let request = OpenRequest::new("/db", crate::basic::options(&env), FamilyOptions::default());
+    let db = Db::open_read_only(request).unwrap();
+    let family = db.default_family().unwrap();
+    let mut iter = db.iter(&family, ReadOptions::default()).unwrap();
+    iter.seek_to_first();
+    let error = iter.refresh().unwrap_err();
+    assert_eq!(error.to_string(), "Not implemented: Creating renew iterator is not allowed.");
+    assert_eq!((iter.valid(), iter.key()), (true, &b"a"[..]));
+    iter.status().unwrap();
 }
 
 /// RocksDB opens the file without a prefetch of index and filter into the block cache.

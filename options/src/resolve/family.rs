@@ -6,14 +6,22 @@ use table::options::Validation;
 use crate::{AGE_AUTO, CompactionStyle, CompressionType, DbOptions, FamilyOptions, TableFactory};
 
 impl FamilyOptions {
-    /// Rejects options that contradict each other or the options of the database.
+    /// Rejects options that contradict each other or the options of the database. As in RocksDB, the options of the table
+    /// factory are checked first.
     ///
     /// # Errors
     /// InvalidArgument or NotSupported, with RocksDB's message.
     pub fn validate(&self, name: &str, db: &DbOptions) -> Result<()> {
-        self.validate_without_cache(name, db)?;
+        self.validate_table(db)?;
+        self.validate_settings(name, db)
+    }
+
+    /// Checks the options of the table factory (`BlockBasedTableFactory::ValidateOptions`).
+    pub(super) fn validate_table(&self, db: &DbOptions) -> Result<()> {
         match &self.table_factory {
-            TableFactory::BlockBased(table) => table.validate(self.table_validation()),
+            TableFactory::BlockBased(table) => table.validate(self.table_validation(db)),
+            TableFactory::Plain(table) => table.validate(),
+            TableFactory::Cuckoo(table) => table.validate(),
             _ => Ok(()),
         }
     }
@@ -28,20 +36,33 @@ impl FamilyOptions {
     pub fn validate_without_cache(&self, name: &str, db: &DbOptions) -> Result<()> {
         self.validate_settings(name, db)?;
         match &self.table_factory {
-            TableFactory::BlockBased(table) => table.validate_without_cache(self.table_validation()),
+            TableFactory::BlockBased(table) => table.validate_without_cache(self.table_validation(db)),
             TableFactory::Plain(table) => table.validate(),
             TableFactory::Cuckoo(table) => table.validate(),
             _ => Ok(()),
         }
     }
 
-    fn validate_settings(&self, name: &str, db: &DbOptions) -> Result<()> {
+    /// Checks all options but those of the table factory, in the order of `ColumnFamilyData::ValidateOptions`.
+    pub(super) fn validate_settings(&self, name: &str, db: &DbOptions) -> Result<()> {
         self.validate_compression()?;
-        self.validate_writes(name, db)?;
+        self.validate_writes(db)?;
+        self.validate_paths(db)?;
+        self.validate_ages()?;
+        self.validate_direct_writes(db)?;
         self.validate_timestamps(db)?;
+        self.validate_thresholds()?;
         self.validate_styles(db)?;
+        if name == "default" && self.disallow_memtable_writes {
+            return Err(Error::invalid_argument(
+                "Default column family cannot use disallow_memtable_writes=true",
+            ));
+        }
+        Ok(())
+    }
+
+    fn validate_thresholds(&self) -> Result<()> {
         let invalid = |message: &str| Err(Error::invalid_argument(message));
-        let not_supported = |message: &str| Err(Error::not_supported(message));
         let unit = 0.0..=1.0;
         if self.enable_blob_garbage_collection && !unit.contains(&self.blob_garbage_collection_age_cutoff) {
             return invalid("The age cutoff for blob garbage collection should be in the range [0.0, 1.0].");
@@ -59,44 +80,39 @@ impl FamilyOptions {
                 "read_triggered_compaction_threshold must be >= 0.0 and finite. Use 0.0 to disable.",
             );
         }
-        if ![0, 1, 2, 4, 8].contains(&self.memtable_protection_bytes_per_key) {
-            return not_supported(
-                "Memtable per key-value checksum protection only supports 0, 1, 2, 4 or 8 bytes per key.",
-            );
-        }
-        if ![0, 1, 2, 4, 8].contains(&self.block_protection_bytes_per_key) {
-            return not_supported(
-                "Block per key-value checksum protection only supports 0, 1, 2, 4 or 8 bytes per key.",
-            );
-        }
-        match &self.table_factory {
-            TableFactory::BlockBased(_) => Ok(()),
-            _ => {
-                let aged = |seconds: u64| seconds > 0 && seconds != AGE_AUTO;
-                if aged(self.ttl) {
-                    return not_supported("TTL is only supported in Block-Based Table format. ");
-                }
-                if aged(self.periodic_compaction_seconds) {
-                    return not_supported(
-                        "Periodic Compaction is only supported in Block-Based Table format. ",
-                    );
-                }
-                Ok(())
-            }
-        }
+        Ok(())
+    }
+
+    fn validate_ages(&self) -> Result<()> {
+        let aged = |seconds: u64| {
+            !matches!(self.table_factory, TableFactory::BlockBased(_)) && seconds > 0 && seconds != AGE_AUTO
+        };
+        first(&[
+            (aged(self.ttl), "TTL is only supported in Block-Based Table format. "),
+            (
+                aged(self.periodic_compaction_seconds),
+                "Periodic Compaction is only supported in Block-Based Table format. ",
+            ),
+        ])
     }
 
     /// Returns the facts about the column family on which the check of its table options depends.
-    pub fn table_validation(&self) -> Validation {
-        let compressed = if self.compression_per_level.is_empty() {
-            self.compression != CompressionType::NONE
+    pub fn table_validation(&self, db: &DbOptions) -> Validation {
+        let compresses = |c: CompressionType| c != CompressionType::NONE && c != CompressionType::DISABLE;
+        let compressed_by = if compresses(self.compression) {
+            Some("compression")
+        } else if compresses(self.bottommost_compression) {
+            Some("bottommost_compression")
+        } else if self.compression_per_level.iter().any(|&c| compresses(c)) {
+            Some("compression_per_level")
         } else {
-            self.compression_per_level.iter().any(|&c| c != CompressionType::NONE)
+            None
         };
         Validation {
             has_prefix_extractor: self.prefix_extractor.is_some(),
             bytewise_order: self.comparator.is_bytewise(),
-            compressed,
+            compressed_by,
+            merges_unordered_writes: db.unordered_write && self.max_successive_merges > 0,
         }
     }
 
@@ -128,7 +144,7 @@ impl FamilyOptions {
         Ok(())
     }
 
-    fn validate_writes(&self, name: &str, db: &DbOptions) -> Result<()> {
+    fn validate_writes(&self, db: &DbOptions) -> Result<()> {
         let invalid = |message: &str| Err(Error::invalid_argument(message));
         if db.allow_concurrent_memtable_write && self.inplace_update_support {
             return invalid(
@@ -142,9 +158,26 @@ impl FamilyOptions {
         if db.unordered_write && self.max_successive_merges != 0 {
             return invalid("max_successive_merges > 0 is incompatible with unordered_write");
         }
-        if name == "default" && self.disallow_memtable_writes {
-            return invalid("Default column family cannot use disallow_memtable_writes=true");
+        Ok(())
+    }
+
+    fn validate_paths(&self, db: &DbOptions) -> Result<()> {
+        if matches!(self.compaction_style, CompactionStyle::Universal | CompactionStyle::Level) {
+            return Ok(());
         }
+        first(&[
+            (
+                self.cf_paths.len() > 1,
+                "More than one CF paths are only supported in universal and level compaction styles. ",
+            ),
+            (
+                self.cf_paths.is_empty() && db.db_paths.len() > 1,
+                "More than one DB paths are only supported in universal and level compaction styles. ",
+            ),
+        ])
+    }
+
+    fn validate_direct_writes(&self, db: &DbOptions) -> Result<()> {
         if !self.enable_blob_direct_write {
             return Ok(());
         }
@@ -188,29 +221,31 @@ impl FamilyOptions {
     }
 
     fn validate_styles(&self, db: &DbOptions) -> Result<()> {
-        let style = self.compaction_style;
-        let fifo = style == CompactionStyle::Fifo;
-        if !matches!(style, CompactionStyle::Universal | CompactionStyle::Level) {
-            first(&[
-                (
-                    self.cf_paths.len() > 1,
-                    "More than one CF paths are only supported in universal and level compaction styles. ",
-                ),
-                (
-                    self.cf_paths.is_empty() && db.db_paths.len() > 1,
-                    "More than one DB paths are only supported in universal and level compaction styles. ",
-                ),
-            ])?;
-        }
-        let ages = &self.compaction_options_fifo.file_temperature_age_thresholds;
-        let amp = self.compaction_options_universal.max_read_amp;
-        let universal = style == CompactionStyle::Universal;
+        let fifo = self.compaction_style == CompactionStyle::Fifo;
         first(&[
             (
                 fifo && db.max_open_files != -1 && self.ttl > 0,
                 "FIFO compaction only supported with max_open_files = -1.",
             ),
             (fifo && db.open_files_async, "FIFO compaction is not supported with open_files_async = true."),
+        ])?;
+        if db.open_files_async && !db.skip_stats_update_on_db_open {
+            return Err(Error::invalid_argument(
+                "open_files_async requires skip_stats_update_on_db_open = true.",
+            ));
+        }
+        let ages = &self.compaction_options_fifo.file_temperature_age_thresholds;
+        let amp = self.compaction_options_universal.max_read_amp;
+        let universal = self.compaction_style == CompactionStyle::Universal;
+        first(&[
+            (
+                ![0, 1, 2, 4, 8].contains(&self.memtable_protection_bytes_per_key),
+                "Memtable per key-value checksum protection only supports 0, 1, 2, 4 or 8 bytes per key.",
+            ),
+            (
+                ![0, 1, 2, 4, 8].contains(&self.block_protection_bytes_per_key),
+                "Block per key-value checksum protection only supports 0, 1, 2, 4 or 8 bytes per key.",
+            ),
             (
                 !ages.is_empty() && !fifo,
                 "Option file_temperature_age_thresholds only supports FIFO compaction.",
@@ -230,13 +265,7 @@ impl FamilyOptions {
                 "CompactionOptionsUniversal::max_read_amp limits the number of sorted runs but is smaller than the \
                  compaction trigger level0_file_num_compaction_trigger.",
             ),
-        ])?;
-        if db.open_files_async && !db.skip_stats_update_on_db_open {
-            return Err(Error::invalid_argument(
-                "open_files_async requires skip_stats_update_on_db_open = true.",
-            ));
-        }
-        Ok(())
+        ])
     }
 }
 

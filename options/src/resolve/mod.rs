@@ -13,6 +13,24 @@ use super::text::time_range;
 use super::{CompressionType, DbOptions, FamilyOptions, WalRecoveryMode, refuse, unsupported};
 use base::{Error, Result};
 
+/// Checks the options of an open for writing in the order of RocksDB's `DBImpl::Open`, so that several contradictions give
+/// the same error: the table factories of all column families, the column families, the database.
+///
+/// # Errors
+/// InvalidArgument or NotSupported, with RocksDB's message.
+pub fn validate<'a>(
+    db: &DbOptions,
+    families: impl Iterator<Item = (&'a str, &'a FamilyOptions)> + Clone,
+) -> Result<()> {
+    for (_, options) in families.clone() {
+        options.validate_table(db)?;
+    }
+    for (name, options) in families {
+        options.validate_settings(name, db)?;
+    }
+    db.validate()
+}
+
 /// Checks the options of a database and of its column families, and corrects values. Returns the warnings for the info
 /// log.
 ///
@@ -25,10 +43,7 @@ pub fn resolve(
     db: &mut DbOptions,
     families: &mut [(String, FamilyOptions)],
 ) -> Result<Vec<String>> {
-    for (name, options) in families.iter() {
-        options.validate(name, db)?;
-    }
-    db.validate()?;
+    validate(db, families.iter().map(|(name, options)| (name.as_str(), options)))?;
     refuse(&unsupported(db, families.iter().map(|(name, options)| (name.as_str(), options))))?;
     let mut warnings = Vec::new();
     db.sanitize(db_path, &mut warnings);

@@ -54,6 +54,75 @@ fn contradictions_are_refused_in_rocksdbs_words() {
     }
 }
 
+/// Each text is the answer of RocksDB 11.8.1 to both contradictions.
+#[test]
+fn of_two_contradictions_the_one_that_rocksdb_finds_first_is_reported() {
+    let table = "block_based_table_factory={format_version=99}";
+    let cuckoo = "ttl=100;table_factory=CuckooTable";
+    for (db, family, said) in [
+        (
+            "unordered_write=true",
+            "max_successive_merges=2",
+            "max_successive_merges larger than 0 is currently inconsistent with unordered_write",
+        ),
+        (
+            "unordered_write=true",
+            "max_successive_merges=2;table_factory=CuckooTable",
+            "max_successive_merges > 0 is incompatible with unordered_write",
+        ),
+        (
+            "keep_log_file_num=0",
+            "inplace_update_support=true;block_based_table_factory={format_version=99}",
+            "Unsupported BlockBasedTable format_version. Please check include/rocksdb/table.h for more info",
+        ),
+        ("keep_log_file_num=0", cuckoo, "TTL is only supported in Block-Based Table format. "),
+        (
+            "open_files_async=true",
+            "memtable_protection_bytes_per_key=3",
+            "open_files_async requires skip_stats_update_on_db_open = true.",
+        ),
+        (
+            "",
+            "enable_blob_direct_write=true;read_triggered_compaction_threshold=-1",
+            "Blob direct write v1 does not support concurrent memtable writes.",
+        ),
+        (
+            "keep_log_file_num=0",
+            "disallow_memtable_writes=true",
+            "Default column family cannot use disallow_memtable_writes=true",
+        ),
+        (
+            "",
+            "block_based_table_factory={cache_index_and_filter_blocks=true;no_block_cache=true;format_version=99}",
+            "Enable cache_index_and_filter_blocks, , but block cache is disabled",
+        ),
+    ] {
+        assert_eq!(check(db, family).unwrap_err().message(), said, "{db} {family}");
+    }
+    let (mut db, mut first, mut second) = Default::default();
+    DbOptions::update(&mut db, "keep_log_file_num=0").unwrap();
+    FamilyOptions::update(&mut first, "inplace_update_support=true").unwrap();
+    FamilyOptions::update(&mut second, table).unwrap();
+    let families = [("default", &first), ("other", &second)];
+    let error = validate(&db, families.into_iter()).unwrap_err();
+    assert!(error.message().starts_with("Unsupported BlockBasedTable format_version"), "{error}");
+}
+
+#[test]
+fn aligned_blocks_allow_no_compression_on_any_level() {
+    for (compression, said) in [
+        ("compression=kSnappyCompression", "compression"),
+        ("compression=kNoCompression;bottommost_compression=kZSTD", "bottommost_compression"),
+        ("compression=kNoCompression;compression_per_level=kNoCompression:kZSTD", "compression_per_level"),
+        ("compression=kSnappyCompression;compression_per_level=kNoCompression:kNoCompression", "compression"),
+    ] {
+        let family = format!("{compression};block_based_table_factory={{block_align=true}}");
+        let error = check("", &family).unwrap_err();
+        assert_eq!(error.message(), format!("Enable block_align, but {said} enabled"), "{compression}");
+    }
+    check("", "compression=kNoCompression;block_based_table_factory={block_align=true}").unwrap();
+}
+
 #[test]
 fn blob_direct_write_needs_other_options() {
     let family = "enable_blob_files=true;enable_blob_direct_write=true";

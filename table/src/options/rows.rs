@@ -109,8 +109,10 @@ pub struct Validation {
     pub has_prefix_extractor: bool,
     /// True if the comparator orders keys by unsigned bytes.
     pub bytewise_order: bool,
-    /// True if a level may be compressed.
-    pub compressed: bool,
+    /// The first option that compresses a level: `compression`, `bottommost_compression` or `compression_per_level`.
+    pub compressed_by: Option<&'static str>,
+    /// True if the database has `unordered_write` and the column family has `max_successive_merges`.
+    pub merges_unordered_writes: bool,
 }
 
 impl BlockBasedTableOptions {
@@ -168,22 +170,21 @@ impl BlockBasedTableOptions {
         self.format_version = self.format_version.max(MIN_FORMAT_VERSION);
     }
 
-    /// Rejects settings that contradict each other or the column family, with RocksDB's messages.
+    /// Rejects settings that contradict each other or the column family, with RocksDB's messages and in RocksDB's order.
     ///
     /// # Errors
     /// InvalidArgument for such settings.
     pub fn validate(&self, family: Validation) -> Result<()> {
-        self.validate_without_cache(family)?;
+        self.validate_order(family)?;
         let cached = [
             (self.cache_index_and_filter_blocks, "cache_index_and_filter_blocks"),
             (self.pin_l0_filter_and_index_blocks_in_cache, "pin_l0_filter_and_index_blocks_in_cache"),
         ];
-        match cached.into_iter().find(|(requested, _)| *requested && self.no_block_cache) {
-            Some((_, option)) => {
-                Err(Error::invalid_argument(format!("Enable {option}, , but block cache is disabled")))
-            }
-            None => Ok(()),
+        if let Some((_, option)) = cached.into_iter().find(|(requested, _)| *requested && self.no_block_cache)
+        {
+            return Err(Error::invalid_argument(format!("Enable {option}, , but block cache is disabled")));
         }
+        self.validate_blocks(family)
     }
 
     /// Checks as [`Self::validate`] does, but accepts options that request a block cache together with
@@ -193,7 +194,12 @@ impl BlockBasedTableOptions {
     /// # Errors
     /// The other errors of [`Self::validate`].
     pub fn validate_without_cache(&self, family: Validation) -> Result<()> {
-        let checks = [
+        self.validate_order(family)?;
+        self.validate_blocks(family)
+    }
+
+    fn validate_order(&self, family: Validation) -> Result<()> {
+        refuse_first(&[
             (
                 self.index_type == IndexType::HashSearch && !family.has_prefix_extractor,
                 "Hash index is specified for block-based table, but prefix_extractor is not given",
@@ -203,11 +209,18 @@ impl BlockBasedTableOptions {
                     && !family.bytewise_order,
                 "Interpolation search requires BytewiseComparator",
             ),
-            (
-                !(MIN_FORMAT_VERSION..=MAX_FORMAT_VERSION).contains(&self.format_version),
-                "Unsupported BlockBasedTable format_version. Please check include/rocksdb/table.h for more info",
-            ),
-            (self.block_align && family.compressed, "Enable block_align, but compression enabled"),
+        ])
+    }
+
+    fn validate_blocks(&self, family: Validation) -> Result<()> {
+        refuse_first(&[(
+            !(MIN_FORMAT_VERSION..=MAX_FORMAT_VERSION).contains(&self.format_version),
+            "Unsupported BlockBasedTable format_version. Please check include/rocksdb/table.h for more info",
+        )])?;
+        if let Some(option) = family.compressed_by.filter(|_| self.block_align) {
+            return Err(Error::invalid_argument(format!("Enable block_align, but {option} enabled")));
+        }
+        refuse_first(&[
             (
                 self.block_align && !self.block_size.is_power_of_two(),
                 "Block alignment requested but block size is not a power of 2",
@@ -232,12 +245,13 @@ impl BlockBasedTableOptions {
                  kDataBlockBinaryAndHash",
             ),
             (self.use_udi_as_primary_index, "use_udi_as_primary_index requires user_defined_index_factory"),
-        ];
-        if let Some(role) = self.cache_usage_options.charged_role().filter(|_| self.no_block_cache) {
-            return Err(no_charge(role, "block cache is disabled"));
-        }
-        match checks.into_iter().find(|(bad, _)| *bad) {
-            Some((_, message)) => Err(Error::invalid_argument(message)),
+            (
+                family.merges_unordered_writes,
+                "max_successive_merges larger than 0 is currently inconsistent with unordered_write",
+            ),
+        ])?;
+        match self.cache_usage_options.charged_role().filter(|_| self.no_block_cache) {
+            Some(role) => Err(no_charge(role, "block cache is disabled")),
             None => Ok(()),
         }
     }
@@ -292,6 +306,14 @@ impl BlockBasedTableOptions {
             policy.without_ribbon();
         }
         Ok(())
+    }
+}
+
+/// Returns InvalidArgument with the first message whose condition is true.
+fn refuse_first(checks: &[(bool, &str)]) -> Result<()> {
+    match checks.iter().find(|(refused, _)| *refused) {
+        Some((_, message)) => Err(Error::invalid_argument(*message)),
+        None => Ok(()),
     }
 }
 

@@ -105,7 +105,8 @@ impl Writer {
         table.validate_without_cache(Validation {
             has_prefix_extractor: options.prefix_extractor.is_some(),
             bytewise_order: options.order.user.is_bytewise(),
-            compressed: options.compression != compress::Compression::None,
+            compressed_by: (options.compression != compress::Compression::None).then_some("compression"),
+            merges_unordered_writes: false,
         })?;
         let strip_timestamp =
             if options.persist_timestamps { 0 } else { options.order.user.timestamp_size() };
