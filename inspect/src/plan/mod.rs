@@ -12,10 +12,12 @@
 //! A workload with many flushes is planned from two smaller trees: see [`scale`]. Files of a level without compression have their whole
 //! size; `Workload::compression` is the ratio of the other levels.
 //!
-//! Not modelled: reads, deletes, blob files, the speed of the memtable, and the cost of a sync.
+//! Not modelled: reads, deletes, the speed of the memtable, and the cost of a sync. [`refused`] names the options that the planner
+//! cannot plan.
 
 mod chart;
 mod merge;
+mod refused;
 mod scale;
 mod tree;
 
@@ -28,6 +30,7 @@ use options::{DbOptions, FamilyOptions, resolve};
 use serde::Serialize;
 
 pub use chart::svg;
+pub use refused::needs_object;
 
 /// The work of the writer and the speed of the machine.
 #[derive(Clone, Debug)]
@@ -92,7 +95,8 @@ pub struct Forecast {
 /// `written_bytes` that is planned. At the end, `done` is about `written_bytes` larger.
 ///
 /// # Errors
-/// InvalidArgument for a workload without bytes or speed, and for options that a database rejects.
+/// InvalidArgument for a workload without bytes or speed, and for options that a database rejects. NotSupported for options that the
+/// planner cannot plan, with their names.
 pub fn predict(
     workload: &Workload,
     db: &DbOptions,
@@ -115,12 +119,9 @@ pub fn predict(
     let (mut db, mut families) = (db.clone(), [("default".to_string(), family.clone())]);
     let changed = resolve(Path::new("/plan"), false, &mut db, &mut families)?;
     let [(_, family)] = &families;
+    refused::check(workload, &db, family)?;
     let mut forecast = scale::run(&tree::Setting::new(workload, &db, family, done));
     forecast.notes.extend(changed);
-    if family.enable_blob_files && family.min_blob_size <= workload.entry_bytes {
-        let note = "blob files are not modelled: the plan is that of whole values in SST files";
-        forecast.notes.push(note.to_string());
-    }
     Ok(forecast)
 }
 

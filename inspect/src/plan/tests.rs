@@ -155,7 +155,7 @@ fn empty_workloads_are_refused() {
 }
 
 #[test]
-fn compression_options_and_subcompactions_act_and_blobs_are_reported() {
+fn compression_options_and_subcompactions_act_and_blobs_are_refused() {
     let of = |text: &str, compression: f64| {
         let mut family = FamilyOptions::default();
         family.update(&format!("{SMALL};{text}")).unwrap();
@@ -187,8 +187,9 @@ fn compression_options_and_subcompactions_act_and_blobs_are_reported() {
         predict(&workload, &parallel, &family, &Default::default()).unwrap(),
     );
     assert!(four.seconds < one.seconds, "{} {}", four.seconds, one.seconds);
-    let blobs = predicted("enable_blob_files=true", 1.0);
-    assert!(blobs.notes.iter().any(|note| note.contains("blob files are not modelled")), "{:?}", blobs.notes);
+    let (workload, family) = of("enable_blob_files=true", 1.0);
+    let refused = predict(&workload, &DbOptions::default(), &family, &Default::default()).unwrap_err();
+    assert!(refused.message().contains("enable_blob_files=true"), "{refused}");
     let (workload, mut family) = of("", 1.0);
     family.level0_slowdown_writes_trigger = 2;
     let mended = predict(&workload, &DbOptions::default(), &family, &Default::default()).unwrap();
@@ -204,4 +205,39 @@ fn compression_options_and_subcompactions_act_and_blobs_are_reported() {
         predict(&workload, &DbOptions::default(), &family, &Default::default()).is_err(),
         "a database rejects the options"
     );
+}
+
+#[test]
+fn limits_of_all_memtables_and_ages_act() {
+    let workload = Workload {
+        size_bytes: 256 << 20,
+        entry_bytes: 116,
+        written_bytes: 256 << 20,
+        write_rate: 1 << 20,
+        job_rate: 100 << 20,
+        compression: 1.0,
+    };
+    let of = |db: &DbOptions, text: &str| {
+        let mut family = FamilyOptions::default();
+        family.update(text).unwrap();
+        predict(&workload, db, &family, &Default::default()).unwrap()
+    };
+    let limited = DbOptions { db_write_buffer_size: 8 << 20, ..DbOptions::default() };
+    let plain = DbOptions::default();
+    let flushes = (of(&plain, "").flushes, of(&limited, "").flushes);
+    assert!(flushes.1 > 7 * flushes.0, "{flushes:?}");
+    // A minute after its oldest data, a file moves to the last level. The age counts over compactions.
+    let ages = |ttl: &str| {
+        of(&plain, &format!("{SMALL};level_compaction_dynamic_level_bytes=false;num_levels=4;ttl={ttl}"))
+    };
+    let in_last = |forecast: &Forecast| forecast.levels.last().map_or(0, |(_, _, bytes)| *bytes);
+    let (kept, aged) = (ages("0"), ages("60"));
+    assert!(in_last(&aged) > in_last(&kept), "{:?} {:?}", aged.levels, kept.levels);
+    // In the off-peak time, the files are due that would be due before the next off-peak time. The plan takes 256 seconds from midnight
+    // on.
+    let daily = |hours: &str| {
+        let db = DbOptions { daily_offpeak_time_utc: hours.to_string(), ..DbOptions::default() };
+        of(&db, "periodic_compaction_seconds=86400;ttl=0").compactions
+    };
+    assert!(daily("00:02-00:10") > daily("12:00-13:00"));
 }

@@ -27,6 +27,9 @@ const TABLE_OVERHEAD: f64 = 12.0;
 /// The largest number of events in a simulation.
 const EVENTS_MAX: u64 = 4_000_000;
 
+/// The start of the virtual time, in seconds since 1970.
+const START_S: u64 = 12 * 24 * 60 * 60;
+
 /// The number of samples of the curves.
 const SAMPLES: u64 = 200;
 
@@ -88,6 +91,14 @@ pub(super) struct Simulation {
     out: Forecast,
 }
 
+/// Returns the bytes of a full memtable. With `db_write_buffer_size`, the active memtables have at most seven eighths of this limit.
+fn memtable_bytes(pick: &pick::Options, db: &DbOptions) -> u64 {
+    match db.db_write_buffer_size as u64 {
+        0 => pick.write_buffer_size,
+        limit => pick.write_buffer_size.min(limit / 8 * 7),
+    }
+}
+
 impl Setting {
     pub(super) fn new(
         workload: &Workload,
@@ -99,7 +110,7 @@ impl Setting {
         let pick = engine::family::pick_options(family, db);
         Setting {
             keys: workload.size_bytes / workload.entry_bytes,
-            memtable_entries: (pick.write_buffer_size as f64
+            memtable_entries: (memtable_bytes(&pick, db) as f64
                 / (workload.entry_bytes + MEMTABLE_OVERHEAD) as f64)
                 .max(1.0),
             delayed_write_rate: db.delayed_write_rate,
@@ -253,8 +264,8 @@ impl Simulation {
     }
 
     fn clock(&self) -> u64 {
-        // The time is never 0, because 0 is an unknown time.
-        1_000_000 + self.now as u64
+        // The time is never 0, because 0 is an unknown time. A plan starts at midnight, for `daily_offpeak_time_utc`.
+        START_S + self.now as u64
     }
 
     fn decide(&mut self) {
@@ -377,7 +388,7 @@ impl Simulation {
                         self.out.flushed_bytes += output.bytes;
                         let epoch = self.next_epoch;
                         self.next_epoch += 1;
-                        let added = self.add(&output, epoch);
+                        let added = self.add(&output, epoch, self.clock());
                         edit.added.push((0, added));
                     }
                     self.apply(&edit);
@@ -401,9 +412,11 @@ impl Simulation {
                 edit.deleted.push((level, file.number));
                 self.entries.remove(&file.number.get());
             }
+            // `ttl` counts from the oldest data of a file.
+            let oldest = task.oldest_ancester_time().unwrap_or_else(|| self.clock());
             for output in outputs {
                 self.out.compacted_bytes += output.bytes;
-                let added = self.add(output, task.output_epoch().get());
+                let added = self.add(output, task.output_epoch().get(), oldest);
                 edit.added.push((task.output_level, added));
             }
         }
@@ -413,7 +426,8 @@ impl Simulation {
         self.apply(&edit);
     }
 
-    fn add(&mut self, output: &Output, epoch: u64) -> Arc<TableFile> {
+    /// Makes the file of an output. `oldest` is the time of its oldest data, in seconds since 1970.
+    fn add(&mut self, output: &Output, epoch: u64, oldest: u64) -> Arc<TableFile> {
         let number = self.next_number;
         self.next_number += 1;
         let last = output.span.high.saturating_sub(1).max(output.span.low);
@@ -425,7 +439,7 @@ impl Simulation {
         );
         (file.smallest_seq, file.largest_seq) = (SequenceNumber::new(epoch), SequenceNumber::new(epoch));
         file.epoch_number = EpochNumber::new(epoch);
-        (file.file_creation_time, file.oldest_ancester_time) = (self.clock(), self.clock());
+        (file.file_creation_time, file.oldest_ancester_time) = (self.clock(), oldest);
         self.entries.insert(number, output.span);
         Arc::new(file.into())
     }

@@ -1,13 +1,12 @@
 //! The commands of the program `ironstone`.
 
 mod budget;
+mod planned;
 mod serve;
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use base::Kind;
 use env::Env;
@@ -15,7 +14,7 @@ use serve::{Source, serve};
 
 use inspect::doctor::{self, Finding, Severity};
 use inspect::model::{Budget, Database, FileKind, Source as Origin, load};
-use inspect::{bundle, plan, words};
+use inspect::{bundle, words};
 
 use crate::progress::{self, Progress};
 
@@ -31,8 +30,12 @@ changes a database.
   ironstone doctor PATH [--json]        findings with evidence, cost and the exact change; status 1 if there are findings
   ironstone bundle PATH --out FILE [--json]
                                         a support bundle without keys and values
-  ironstone plan --size 1TB --write-rate 50MB/s [--options TEXT] [--json] [--svg FILE]
+  ironstone plan --size 1TB --write-rate 50MB/s [--options PATH] [--options TEXT] [--json] [--svg FILE]
                                         predicts write, space and read amplification and stalls, without data
+      --options PATH      the options of a database: its directory, or an OPTIONS file
+      --options TEXT      option text, for example 'num_levels=5;write_buffer_size=64M'; if --options is given again, the
+                          later value replaces the earlier value
+      --family NAME       the column family of the OPTIONS file (default: default)
       --writes SIZE       bytes to write (default: twice the size)
       --entry-size SIZE   bytes of a key with its value (default: 116)
       --job-rate RATE     bytes per second that a flush or a compaction writes (default: 100MB/s)
@@ -71,12 +74,14 @@ struct Args {
     write: bool,
     /// True if only the option text is wanted. A flag of `options`.
     text: bool,
-    /// The flags with a value of `plan` and `options`, by name.
+    /// The values of `--options`, in order. A flag of `plan`.
+    options: Vec<OsString>,
+    /// The other flags with a value of `plan` and `options`, by name.
     flags: std::collections::BTreeMap<&'static str, String>,
 }
 
 const PLAN_FLAGS: [&str; 8] =
-    ["size", "write-rate", "writes", "entry-size", "job-rate", "compression", "options", "svg"];
+    ["size", "write-rate", "writes", "entry-size", "job-rate", "compression", "family", "svg"];
 
 const OPTIONS_FLAGS: [&str; 3] = ["memory", "cores", "goal"];
 
@@ -104,6 +109,9 @@ fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Args, String> {
             Long("write") if found.command == "inspect" => found.write = true,
             Long("out") => found.out = Some(PathBuf::from(parser.value().map_err(|e| e.to_string())?)),
             Long("text") if found.command == "options" => found.text = true,
+            Long("options") if found.command == "plan" => {
+                found.options.push(parser.value().map_err(|e| e.to_string())?)
+            }
             Long(name) if flags_of(&found.command).contains(&name) => {
                 let known = flags_of(&found.command).iter().find(|flag| **flag == name);
                 let value = parser.value().map_err(|e| e.to_string())?.to_string_lossy().into_owned();
@@ -201,7 +209,7 @@ fn command(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write) -> Res
                 .map_err(failed)?;
             Ok(0)
         }
-        "plan" => forecast(&args, out),
+        "plan" => planned::show(&args, &env, out),
         "options" => budget::show(&args, out),
         other => Err(format!("no such command: {other}; see --help")),
     }
@@ -225,95 +233,6 @@ fn progress(
 /// Ends the progress of work that succeeded.
 fn ended(progress: Option<Progress>) {
     progress.iter().for_each(Progress::succeeded);
-}
-
-fn forecast(args: &Args, out: &mut dyn Write) -> Result<i32, String> {
-    let flag = |name: &'static str, fallback: Option<u64>| match (args.flags.get(name), fallback) {
-        (Some(text), _) => plan::parse_bytes(text).map_err(|e| format!("--{name}: {}", e.message())),
-        (None, Some(fallback)) => Ok(fallback),
-        (None, None) => Err(format!("plan needs --{name}; see --help")),
-    };
-    let size_bytes = flag("size", None)?;
-    let ratio = args.flags.get("compression").map_or("1", String::as_str);
-    let workload = plan::Workload {
-        size_bytes,
-        entry_bytes: flag("entry-size", Some(116))?,
-        written_bytes: flag("writes", Some(size_bytes.saturating_mul(2)))?,
-        write_rate: flag("write-rate", None)?,
-        job_rate: flag("job-rate", Some(100 << 20))?,
-        compression: ratio.parse().map_err(|_| format!("--compression: {ratio:?} is no number"))?,
-    };
-    let mut options = ironstone::Options::default();
-    if let Some(text) = args.flags.get("options") {
-        options.update(text).map_err(|e| format!("--options: {e}"))?;
-    }
-    let done = Arc::<AtomicU64>::default();
-    let counted = Arc::clone(&done);
-    let progress =
-        progress(args, "plan", Some(workload.written_bytes), move || counted.load(Ordering::Relaxed));
-    let forecast =
-        plan::predict(&workload, &options.db, &options.family, &done).map_err(|e| e.to_string())?;
-    ended(progress);
-    if let Some(file) = args.flags.get("svg") {
-        std::fs::write(file, plan::svg(&forecast)).map_err(|e| format!("{file}: {e}"))?;
-    }
-    let written = match args.json {
-        true => writeln!(out, "{:#}", serde_json::json!(forecast)),
-        false => show_forecast(&forecast, workload.write_rate, out),
-    };
-    written.map(|()| 0).map_err(|e| format!("writing the output: {e}"))
-}
-
-const MIB: f64 = 1048576.0;
-
-/// Prints a forecast. `asked` is the rate of the writer without stalls, in bytes per second.
-fn show_forecast(forecast: &plan::Forecast, asked: u64, out: &mut dyn Write) -> std::io::Result<()> {
-    let f = forecast;
-    let stalled = f.delayed_seconds + f.stopped_seconds;
-    let seconds = |seconds: f64| match seconds < 120.0 {
-        true => format!("{seconds:.0} seconds"),
-        false => format!("{seconds:.0} seconds ({})", words::duration(seconds as u64)),
-    };
-    let rate = f.written_bytes as f64 / f.seconds.max(1e-9);
-    writeln!(out, "written              {} in {}", words::bytes(f.written_bytes), seconds(f.seconds))?;
-    writeln!(
-        out,
-        "writer               {:.1} of {:.1} MiB/s: {}",
-        rate / MIB,
-        asked as f64 / MIB,
-        match rate < 0.95 * asked as f64 {
-            true => "write stalls slow the writer, because the jobs cannot keep up",
-            false => "the jobs keep up with the writer",
-        }
-    )?;
-    writeln!(out, "write amplification  {:.2}  (SST bytes for each flushed byte)", f.write_amplification)?;
-    writeln!(
-        out,
-        "space amplification  {:.2}  (SST bytes for each byte of live data, at the end; {:.2} on average)",
-        f.space_amplification, f.space_amplification_mean
-    )?;
-    writeln!(out, "read amplification   {:.1}  (sorted runs, mean over time)", f.read_amplification)?;
-    match stalled > 0.0 {
-        false => writeln!(out, "stalls               none")?,
-        true => writeln!(
-            out,
-            "stalls               {} % of the time: the writer was delayed for {}, and stopped for {}",
-            (100.0 * stalled / f.seconds.max(1e-9)).round(),
-            seconds(f.delayed_seconds),
-            seconds(f.stopped_seconds)
-        )?,
-    }
-    writeln!(
-        out,
-        "disk                 {}/s written by {} flushes and {} compactions",
-        words::bytes(f.disk_bytes_per_second as u64),
-        f.flushes,
-        f.compactions
-    )?;
-    for (level, files, bytes) in &f.levels {
-        writeln!(out, "  L{level}  {:>8}  {}", words::count(*files as u64), words::bytes(*bytes))?;
-    }
-    f.notes.iter().try_for_each(|note| writeln!(out, "note: {note}"))
 }
 
 /// Reads a directory, a bundle, or an info log.

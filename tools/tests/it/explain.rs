@@ -104,6 +104,109 @@ fn plan_needs_a_size_and_predicts_amplifications() {
     assert!(last["done_bytes"].as_u64().unwrap() > 300_000_000, "{last}");
 }
 
+/// Makes a database with the column families `default`, of 16 MiB memtables and universal compaction, and `blobs`.
+fn database_with_options(dir: &Path) {
+    use ironstone::{Db, FamilyDescriptor, FamilyOptions, Options};
+    let mut options = Options::default();
+    options.db.create_if_missing = true;
+    options.db.create_missing_column_families = true;
+    options.update("write_buffer_size=16777216;compaction_style=kCompactionStyleUniversal").unwrap();
+    options.db.max_background_jobs = 3;
+    let blobs = FamilyOptions { enable_blob_files: true, ..FamilyOptions::default() };
+    let families = ["default", "blobs"].map(|name| match name {
+        "default" => FamilyDescriptor::new(name, options.family.clone()),
+        _ => FamilyDescriptor::new(name, blobs.clone()),
+    });
+    drop(Db::open_with_families(dir, options, families.into()).unwrap());
+}
+
+fn forecast(more: &[&str]) -> (Output, serde_json::Value) {
+    let args = [&["plan", "--size", "400MB", "--write-rate", "20MB/s", "--json"], more].concat();
+    let output = run(&args);
+    let value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    (output, value)
+}
+
+#[test]
+fn plan_has_the_options_of_a_directory_and_of_an_options_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("db");
+    database_with_options(&db);
+    let by_text = forecast(&[
+        "--options",
+        "write_buffer_size=16777216;compaction_style=kCompactionStyleUniversal;max_background_jobs=3",
+    ]);
+    let names =
+        std::fs::read_dir(&db).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let file = db.join(names.filter(|name| name.starts_with("OPTIONS-")).max().unwrap());
+    for path in [&db, &file] {
+        let (output, of_path) = forecast(&["--options", path.to_str().unwrap()]);
+        for field in ["write_amplification", "flushes", "compactions", "levels", "seconds"] {
+            assert_eq!(of_path[field], by_text.1[field], "{field}: {}", text(&output.stderr));
+        }
+        assert!(
+            of_path["notes"][0].as_str().unwrap().contains("the OPTIONS file has 1 more"),
+            "{}",
+            of_path["notes"]
+        );
+    }
+    let path = db.to_str().unwrap();
+    let leveled = forecast(&["--options", path, "--options", "compaction_style=kCompactionStyleLevel"]).1;
+    assert_eq!(leveled["flushes"], by_text.1["flushes"]);
+    assert!(leveled["write_amplification"] != by_text.1["write_amplification"]);
+}
+
+#[test]
+fn plan_names_options_that_it_cannot_plan() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("db");
+    database_with_options(&db);
+    let db = db.to_str().unwrap();
+    let refused = |more: &[&str]| {
+        let (output, _) = forecast(more);
+        assert_eq!(output.status.code(), Some(2), "{more:?}");
+        text(&output.stderr)
+    };
+    let blobs = refused(&["--options", db, "--family", "blobs"]);
+    assert!(blobs.contains("enable_blob_files=true (") && blobs.contains("add --options TEXT"), "{blobs}");
+    assert!(
+        forecast(&["--options", db, "--family", "blobs", "--options", "enable_blob_files=false"])
+            .0
+            .status
+            .success()
+    );
+    let unknown = refused(&["--options", db, "--family", "users"]);
+    assert!(unknown.contains("no column family \"users\"; it has default, blobs"), "{unknown}");
+    assert!(refused(&["--family", "users"]).contains("--family belongs to"));
+    let nothing = refused(&["--options", "/no/such/path"]);
+    assert!(nothing.contains("is no path that exists"), "{nothing}");
+    let empty = refused(&["--options", dir.path().to_str().unwrap()]);
+    assert!(empty.contains("No options files found"), "{empty}");
+}
+
+#[test]
+fn plan_needs_objects_of_the_application_that_remove_entries() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("OPTIONS-000007");
+    let of = |line: &str| {
+        let head = "[Version]\n  rocksdb_version=11.8.1\n  options_file_version=1.1\n\n[DBOptions]\n\n[CFOptions \"default\"]\n";
+        std::fs::write(&file, format!("{head}  {line}\n\n[TableOptions/BlockBasedTable \"default\"]\n"))
+            .unwrap();
+        file.to_str().unwrap().to_string()
+    };
+    let filtered = of("compaction_filter=ExpiryFilter");
+    let (output, _) = forecast(&["--options", &filtered]);
+    let message = text(&output.stderr);
+    assert!(message.contains("cannot plan compaction_filter=ExpiryFilter"), "{message}");
+    assert!(forecast(&["--options", &filtered, "--options", "compaction_filter=nullptr"]).0.status.success());
+    let merged = of("merge_operator=Counters");
+    let (_, value) = forecast(&["--options", &merged]);
+    assert!(
+        value["notes"][0].as_str().unwrap().contains("merge_operator=Counters: only the application"),
+        "{value}"
+    );
+}
+
 #[test]
 fn plan_says_whether_the_jobs_keep_up_with_the_writer() {
     let plan = |rate: &str, jobs: &str| {
