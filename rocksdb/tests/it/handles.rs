@@ -322,3 +322,32 @@ fn batches_caches_and_iterators_have_the_traits_of_the_crate_rocksdb() {
     let usage = std::panic::catch_unwind(|| (batch.len(), cache.get_usage()));
     assert_eq!(usage.unwrap().0, 0);
 }
+
+/// Compiles only if a function that `catch_unwind` runs may capture a `T` or a reference to a `T`.
+fn crosses<T: std::panic::UnwindSafe + std::panic::RefUnwindSafe>() {}
+
+#[test]
+fn types_of_release_0_24_cross_catch_unwind() {
+    crosses::<DB>();
+    crosses::<Options>();
+    crosses::<rocksdb::ColumnFamilyDescriptor>();
+    crosses::<rocksdb::DBPinnableSlice<'static>>();
+    crosses::<rocksdb::DBIterator<'static>>();
+    crosses::<rocksdb::DBRawIterator<'static>>();
+    crosses::<rocksdb::Snapshot<'static>>();
+    crosses::<SstFileWriter<'static>>();
+    crosses::<TransactionDB<rocksdb::MultiThreaded>>();
+    crosses::<rocksdb::OptimisticTransactionDB>();
+    crosses::<rocksdb::Transaction<'static, TransactionDB<rocksdb::SingleThreaded>>>();
+    let dir = tempfile::tempdir().unwrap();
+    let db = DB::open_default(dir.path()).unwrap();
+    db.put(b"k", b"v").unwrap();
+    let mut iter = db.raw_iterator();
+    iter.seek_to_first();
+    let caught = std::panic::catch_unwind(|| {
+        assert!(iter.valid());
+        panic!("the iterator is at {:?}", iter.key());
+    });
+    assert!(caught.is_err());
+    assert_eq!(iter.value(), Some(&b"v"[..]));
+}
