@@ -27,7 +27,7 @@ mod txn;
 
 pub use db::{Batch, Compaction, Db, Family, Writing};
 pub use files::{Backups, SstWriter};
-pub use library::{Library, Options, Result};
+pub use library::{Library, Options, Result, VARIABLE};
 pub use options_file::load_latest_options;
 pub use read::{Iter, Reading, Snapshot};
 pub use release::visit;

@@ -1,6 +1,6 @@
 //! The loaded library, and what needs no open database.
 
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CStr, CString, OsString, c_char};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,6 +15,9 @@ pub type Result<T> = std::result::Result<T, String>;
 pub struct Library {
     table: Arc<Table>,
 }
+
+/// The environment variable with the path of RocksDB's library, for tests.
+pub const VARIABLE: &str = "IRONSTONE_PEER";
 
 impl Library {
     /// Loads the library at `path`. The library must be RocksDB with its C interface, of the release that
@@ -32,6 +35,20 @@ impl Library {
         // The pointers must stay valid until the process ends: RocksDB's threads run until then.
         std::mem::forget(library);
         Ok(Library { table: Arc::new(table) })
+    }
+
+    /// Loads the library that a test may use. `path` is the value of the environment variable [`VARIABLE`], which this crate does not
+    /// read itself. Without a path, prints that the test is skipped, and returns `None`.
+    ///
+    /// # Panics
+    /// If the library does not load: a test must not skip its comparison because of a wrong path.
+    pub fn for_test(path: Option<OsString>) -> Option<Library> {
+        let Some(path) = path else {
+            eprintln!("SKIPPED: set {VARIABLE} to RocksDB's library");
+            return None;
+        };
+        let loaded = Library::load(Path::new(&path));
+        Some(loaded.unwrap_or_else(|error| panic!("{VARIABLE} names no library of RocksDB: {error}")))
     }
 
     pub(crate) fn table(&self) -> &Table {

@@ -9,21 +9,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use ironstone::{Db, Options, Secondary};
-use peer::{Library, Writing};
+use peer::{Library, VARIABLE, Writing};
 
 type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
 
 const DB: &str = "create_if_missing=true;allow_concurrent_memtable_write=false";
 const FAMILY: &str =
     "enable_blob_files=true;enable_blob_direct_write=true;min_blob_size=100;blob_direct_write_partitions=2";
-
-fn library() -> Option<Library> {
-    let Some(path) = std::env::var_os("IRONSTONE_PEER") else {
-        eprintln!("SKIPPED: set IRONSTONE_PEER to RocksDB's library");
-        return None;
-    };
-    Some(Library::load(Path::new(&path)).unwrap())
-}
 
 fn options() -> Options {
     let mut options = Options::default();
@@ -75,7 +67,7 @@ fn write(db: &peer::Db, family: &peer::Family, from: u32) -> Rows {
 
 #[test]
 fn we_open_what_a_crash_of_rocksdb_leaves() {
-    let Some(library) = library() else { return };
+    let Some(library) = Library::for_test(std::env::var_os(VARIABLE)) else { return };
     for compression in ["kNoCompression", "kZSTD", "kLZ4Compression"] {
         let scratch = tempfile::tempdir().unwrap();
         let at = |name: &str| scratch.path().join(name);

@@ -11,17 +11,9 @@ use ironstone::{
     BackupEngine, BackupEngineOptions, Checkpoint, CheckpointOptions, Db, IngestExternalFileOptions, Options,
     RestoreOptions, Secondary, SstFileReader, SstFileWriter,
 };
-use peer::{Backups, Library, Reading, SstWriter, Writing};
+use peer::{Backups, Library, Reading, SstWriter, VARIABLE, Writing};
 
 type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
-
-fn library() -> Option<Library> {
-    let Some(path) = std::env::var_os("IRONSTONE_PEER") else {
-        eprintln!("SKIPPED: set IRONSTONE_PEER to RocksDB's library");
-        return None;
-    };
-    Some(Library::load(Path::new(&path)).unwrap())
-}
 
 fn options() -> Options {
     let mut options = Options::default();
@@ -63,7 +55,7 @@ fn fill(db: &Db, from: u32, to: u32) {
 
 #[test]
 fn each_opens_the_checkpoint_of_the_other() {
-    let Some(library) = library() else { return };
+    let Some(library) = Library::for_test(std::env::var_os(VARIABLE)) else { return };
     for log_size_for_flush in [0, u64::MAX] {
         let scratch = tempfile::tempdir().unwrap();
         let at = |name: &str| scratch.path().join(name);
@@ -82,7 +74,7 @@ fn each_opens_the_checkpoint_of_the_other() {
 
 #[test]
 fn we_read_the_single_files_of_their_writer_and_of_their_database() {
-    let Some(library) = library() else { return };
+    let Some(library) = Library::for_test(std::env::var_os(VARIABLE)) else { return };
     let scratch = tempfile::tempdir().unwrap();
     let at = |name: &str| scratch.path().join(name);
     let mut their_file = SstWriter::open(&library, &at("theirs.sst"), "").unwrap();
@@ -126,7 +118,7 @@ fn we_read_the_single_files_of_their_writer_and_of_their_database() {
 /// number.
 #[test]
 fn they_read_a_file_that_was_copied_to_change_its_temperature() {
-    let Some(library) = library() else { return };
+    let Some(library) = Library::for_test(std::env::var_os(VARIABLE)) else { return };
     let scratch = tempfile::tempdir().unwrap();
     let path = scratch.path().join("db");
     let clock = env::Env::memory(1).clock;
@@ -164,7 +156,7 @@ fn they_read_a_file_that_was_copied_to_change_its_temperature() {
 
 #[test]
 fn each_ingests_the_files_of_the_other() {
-    let Some(library) = library() else { return };
+    let Some(library) = Library::for_test(std::env::var_os(VARIABLE)) else { return };
     let scratch = tempfile::tempdir().unwrap();
     let at = |name: &str| scratch.path().join(name);
     let mut their_file = SstWriter::open(&library, &at("theirs.sst"), "").unwrap();
@@ -210,7 +202,7 @@ fn each_ingests_the_files_of_the_other() {
 
 #[test]
 fn each_restores_the_backups_of_the_other() {
-    let Some(library) = library() else { return };
+    let Some(library) = Library::for_test(std::env::var_os(VARIABLE)) else { return };
     let scratch = tempfile::tempdir().unwrap();
     let at = |name: &str| scratch.path().join(name);
     let ours = Db::open(at("ours"), options()).unwrap();
@@ -256,7 +248,7 @@ fn each_restores_the_backups_of_the_other() {
 
 #[test]
 fn each_follows_the_other_as_a_secondary() {
-    let Some(library) = library() else { return };
+    let Some(library) = Library::for_test(std::env::var_os(VARIABLE)) else { return };
     let scratch = tempfile::tempdir().unwrap();
     let at = |name: &str| scratch.path().join(name);
     {
@@ -305,7 +297,7 @@ fn each_follows_the_other_as_a_secondary() {
 /// the error at each catch-up, and keeps the rows from before.
 #[test]
 fn a_secondary_of_a_writer_with_two_phase_commit_needs_allow_2pc() {
-    let Some(library) = library() else { return };
+    let Some(library) = Library::for_test(std::env::var_os(VARIABLE)) else { return };
     let scratch = tempfile::tempdir().unwrap();
     let at = |name: &str| scratch.path().join(name);
     let writer = peer::TransactionDb::open(&library, &at("db"), "create_if_missing=true").unwrap();

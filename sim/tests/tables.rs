@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use ironstone::{CompactRangeOptions, Db, Options, ReadOptions};
-use peer::{Compaction, Library, Reading, Writing};
+use peer::{Compaction, Library, Reading, VARIABLE, Writing};
 use testkit::chance::Chance;
 
 type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -32,14 +32,6 @@ const CUCKOO: &[&str] = &[
     "table_factory={id=CuckooTable;use_module_hash=false;identity_as_first_hash=true;cuckoo_block_size=2}",
     "memtable_factory=vector:12;table_factory={id=CuckooTable;hash_table_ratio=0.5}",
 ];
-
-fn library() -> Option<Library> {
-    let Some(path) = std::env::var_os("IRONSTONE_PEER") else {
-        eprintln!("SKIPPED: set IRONSTONE_PEER to RocksDB's library");
-        return None;
-    };
-    Some(Library::load(Path::new(&path)).unwrap())
-}
 
 fn options(family: &str) -> Options {
     let mut options = Options::default();
@@ -168,7 +160,7 @@ fn in_turns(library: &Library, family: &str, seed: u64) {
 
 #[test]
 fn plain_tables_go_between_both_in_turns() {
-    let Some(library) = library() else { return };
+    let Some(library) = Library::for_test(std::env::var_os(VARIABLE)) else { return };
     for (seed, family) in PLAIN.iter().enumerate() {
         eprintln!("{family}");
         in_turns(&library, family, seed as u64);
@@ -177,7 +169,7 @@ fn plain_tables_go_between_both_in_turns() {
 
 #[test]
 fn cuckoo_tables_go_between_both_in_turns() {
-    let Some(library) = library() else { return };
+    let Some(library) = Library::for_test(std::env::var_os(VARIABLE)) else { return };
     for (seed, family) in CUCKOO.iter().enumerate() {
         eprintln!("{family}");
         in_turns(&library, family, 100 + seed as u64);

@@ -13,20 +13,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use env::Env;
 use env::clock::ManualClock;
 use ironstone::{BottommostLevelCompaction, CompactRangeOptions, Db, Options};
-use peer::{Compaction, Library, Reading, Writing};
+use peer::{Compaction, Library, Reading, VARIABLE, Writing};
 
 const DAY_S: i64 = 24 * 60 * 60;
 const STYLES: [&str; 2] = ["kCompactionStyleLevel", "kCompactionStyleUniversal"];
 /// An hour. The levels are 0 to 4.
 const TIERED: &str = "num_levels=5;disable_auto_compactions=true;preclude_last_level_data_seconds=3600";
-
-fn library() -> Option<Library> {
-    let Some(path) = std::env::var_os("IRONSTONE_PEER") else {
-        eprintln!("SKIPPED: set IRONSTONE_PEER to RocksDB's library");
-        return None;
-    };
-    Some(Library::load(Path::new(&path)).unwrap())
-}
 
 fn their_db(library: &Library, path: &Path, style: &str) -> (peer::Db, peer::Family) {
     let family = [("default".to_string(), format!("{TIERED};compaction_style={style}"))];
@@ -67,7 +59,7 @@ fn files(above: &str, last: &str) -> [String; 2] {
 
 #[test]
 fn rocksdb_knows_the_age_of_our_entries() {
-    let Some(library) = library() else { return };
+    let Some(library) = Library::for_test(std::env::var_os(VARIABLE)) else { return };
     for style in STYLES {
         let scratch = tempfile::tempdir().unwrap();
         let path = scratch.path().join("db");
@@ -93,7 +85,7 @@ fn rocksdb_knows_the_age_of_our_entries() {
 
 #[test]
 fn we_know_the_age_of_the_entries_of_rocksdb() {
-    let Some(library) = library() else { return };
+    let Some(library) = Library::for_test(std::env::var_os(VARIABLE)) else { return };
     for style in STYLES {
         let scratch = tempfile::tempdir().unwrap();
         let path = scratch.path().join("db");

@@ -7,17 +7,9 @@
 use std::path::Path;
 
 use ironstone::{Db, FamilyId, Kind, Options, ReadOptions, WriteBatch, WriteOptions};
-use peer::{Library, Reading, Writing};
+use peer::{Library, Reading, VARIABLE, Writing};
 
 const FAMILY: &str = "comparator=leveldb.BytewiseComparator.u64ts;persist_user_defined_timestamps=false";
-
-fn library() -> Option<Library> {
-    let Some(path) = std::env::var_os("IRONSTONE_PEER") else {
-        eprintln!("SKIPPED: set IRONSTONE_PEER to RocksDB's library");
-        return None;
-    };
-    Some(Library::load(Path::new(&path)).unwrap())
-}
 
 fn options() -> Options {
     let mut options = Options::default();
@@ -52,7 +44,7 @@ fn our_get(db: &Db, key: &[u8], timestamp: u64) -> Result<Option<Vec<u8>>, Kind>
 
 #[test]
 fn they_read_our_files_and_our_wal() {
-    let Some(library) = library() else { return };
+    let Some(library) = Library::for_test(std::env::var_os(VARIABLE)) else { return };
     let scratch = tempfile::tempdir().unwrap();
     {
         let mut options = options();
@@ -74,7 +66,7 @@ fn they_read_our_files_and_our_wal() {
 
 #[test]
 fn we_read_their_files_and_their_wal_and_continue() {
-    let Some(library) = library() else { return };
+    let Some(library) = Library::for_test(std::env::var_os(VARIABLE)) else { return };
     let scratch = tempfile::tempdir().unwrap();
     {
         let (theirs, family) = their_db(&library, scratch.path());
@@ -147,7 +139,7 @@ fn our_plain_keys(path: &Path) {
 
 #[test]
 fn both_turn_timestamps_on_over_files_of_the_other() {
-    let Some(library) = library() else { return };
+    let Some(library) = Library::for_test(std::env::var_os(VARIABLE)) else { return };
     for ours_first in [false, true] {
         let scratch = tempfile::tempdir().unwrap();
         match ours_first {
@@ -181,7 +173,7 @@ fn both_turn_timestamps_on_over_files_of_the_other() {
 
 #[test]
 fn both_turn_timestamps_off_over_files_of_the_other() {
-    let Some(library) = library() else { return };
+    let Some(library) = Library::for_test(std::env::var_os(VARIABLE)) else { return };
     let scratch = tempfile::tempdir().unwrap();
     {
         let (theirs, family) = their_db(&library, scratch.path());

@@ -5,12 +5,11 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a rig")]
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use ironstone::{
     Options, TransactionDb, TransactionDbOptions, TransactionOptions, TxnDbWritePolicy, WriteOptions,
 };
-use peer::{Library, WritePolicy, Writing};
+use peer::{Library, VARIABLE, WritePolicy, Writing};
 use testkit::chance::Chance;
 
 /// The expected content of the database.
@@ -231,11 +230,7 @@ fn theirs(
 
 #[test]
 fn prepared_transactions_go_back_and_forth() {
-    let Some(path) = std::env::var_os("IRONSTONE_PEER") else {
-        eprintln!("SKIPPED: set IRONSTONE_PEER to RocksDB's library");
-        return;
-    };
-    let library = Library::load(Path::new(&path)).unwrap();
+    let Some(library) = Library::for_test(std::env::var_os(VARIABLE)) else { return };
     for seed in 0..36 {
         let policy = match seed % 3 {
             0 => Policy(TxnDbWritePolicy::WriteCommitted, WritePolicy::Committed, 0),

@@ -3,10 +3,10 @@
 //! A test compares with RocksDB if `IRONSTONE_PEER` names a library of RocksDB.
 
 use std::ffi::{c_char, c_void};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::ptr::null_mut;
 
-use peer::{Db as PeerDb, Library, Reading};
+use peer::{Db as PeerDb, Library, Reading, VARIABLE};
 
 use crate::calls::*;
 
@@ -192,11 +192,7 @@ fn prefix_that_is_not_valid_means_a_key_without_prefix() {
 
 #[test]
 fn rocksdb_finds_keys_by_prefixes_that_the_program_copied() {
-    let Some(library) = std::env::var_os("IRONSTONE_PEER").map(PathBuf::from) else {
-        eprintln!("skipped: IRONSTONE_PEER names no library of RocksDB");
-        return;
-    };
-    let library = Library::load(&library).unwrap();
+    let Some(library) = Library::for_test(std::env::var_os(VARIABLE)) else { return };
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("db");
     // SAFETY: as above.

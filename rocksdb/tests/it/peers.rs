@@ -1,17 +1,9 @@
 //! Databases that RocksDB opens, changes and returns. If `IRONSTONE_PEER` does not name a library of RocksDB, the
 //! tests are skipped.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rocksdb::{DB, Options, WriteBatch};
-
-fn library() -> Option<peer::Library> {
-    let path = std::env::var_os("IRONSTONE_PEER").map(PathBuf::from);
-    if path.is_none() {
-        eprintln!("skipped: IRONSTONE_PEER names no library of RocksDB");
-    }
-    path.map(|path| peer::Library::load(&path).unwrap())
-}
 
 fn rows(path: &Path) -> Vec<(Vec<u8>, Vec<u8>)> {
     let db = DB::open_cf(&Options::default(), path, ["users"]).unwrap();
@@ -22,7 +14,7 @@ fn rows(path: &Path) -> Vec<(Vec<u8>, Vec<u8>)> {
 
 #[test]
 fn rocksdb_reads_what_the_crate_wrote_and_the_crate_reads_what_rocksdb_added() {
-    let Some(rocksdb) = library() else { return };
+    let Some(rocksdb) = peer::Library::for_test(std::env::var_os(peer::VARIABLE)) else { return };
     let dir = tempfile::tempdir().unwrap();
     let mut options = Options::default();
     options.create_if_missing(true);

@@ -78,18 +78,14 @@ impl Batches {
     }
 
     fn open(&mut self) -> Result<(), String> {
-        let descriptor = |name: &&str| ironstone::FamilyDescriptor::new(*name, self.options.family.clone());
-        let descriptors = FAMILIES.iter().map(descriptor).collect();
-        let db = Db::open_with_families("/db", self.options.clone(), descriptors).map_err(told("open"))?;
-        let families: Result<Vec<_>, _> = FAMILIES.iter().map(|name| db.family(name)).collect();
-        self.families = families.map_err(told("family"))?;
-        self.db = Some(db);
+        let (db, families) = super::open(&self.options, super::families(&self.options))?;
+        (self.db, self.families) = (Some(db), families);
         Ok(())
     }
 
     fn close(&mut self) -> Result<(), String> {
         self.families.clear();
-        self.db.take().map_or(Ok(()), |db| db.close().map_err(told("close")))
+        super::close(&mut self.db)
     }
 
     fn db(&self) -> &Db {

@@ -89,11 +89,8 @@ impl Control {
     }
 
     fn open(&mut self) -> Result<(), String> {
-        let opened = Db::open_with_families("/db", self.options.clone(), self.descriptors());
-        let db = opened.map_err(told("open"))?;
-        let families: Result<Vec<_>, _> = FAMILIES.iter().map(|name| db.family(name)).collect();
-        self.families = families.map_err(told("family"))?;
-        self.db = Some(db);
+        let (db, families) = super::open(&self.options, self.descriptors())?;
+        (self.db, self.families) = (Some(db), families);
         Ok(())
     }
 
@@ -101,7 +98,7 @@ impl Control {
         self.families.clear();
         self.snapshots.clear();
         self.deletions_disabled = 0;
-        self.db.take().map_or(Ok(()), |db| db.close().map_err(told("close")))
+        super::close(&mut self.db)
     }
 
     fn db(&self) -> &Db {

@@ -39,7 +39,7 @@ use env::clock::ManualClock;
 use env::executor::Inline;
 use env::memory::MemoryFs;
 use env::rng::SeededRng;
-use ironstone::{Family, FamilyDescriptor, Options, ReadOptions};
+use ironstone::{Db, Family, FamilyDescriptor, Options, ReadOptions};
 use testkit::chance::Chance;
 
 use crate::random::Ran;
@@ -129,8 +129,31 @@ impl Setting {
 
     /// The families of a world, with equal options.
     fn families(&self) -> Vec<FamilyDescriptor> {
-        FAMILIES.iter().map(|name| FamilyDescriptor::new(*name, self.options.family.clone())).collect()
+        families(&self.options)
     }
+}
+
+/// Returns the column families of a world, with the options of the default column family.
+fn families(options: &Options) -> Vec<FamilyDescriptor> {
+    FAMILIES.iter().map(|name| FamilyDescriptor::new(*name, options.family.clone())).collect()
+}
+
+/// Opens the database of a world. Also returns its column families, in the order of [`FAMILIES`].
+///
+/// # Errors
+/// The error of the open, as text.
+fn open(options: &Options, families: Vec<FamilyDescriptor>) -> Result<(Db, Vec<Family>), String> {
+    let db = Db::open_with_families("/db", options.clone(), families).map_err(told("open"))?;
+    let families: Result<Vec<_>, _> = FAMILIES.iter().map(|name| db.family(name)).collect();
+    Ok((db, families.map_err(told("family"))?))
+}
+
+/// Closes the database of a world, if it is open.
+///
+/// # Errors
+/// The error of the close, as text.
+fn close(db: &mut Option<Db>) -> Result<(), String> {
+    db.take().map_or(Ok(()), |db| db.close().map_err(told("close")))
 }
 
 /// Prefixes an error of the engine with the operation.

@@ -97,19 +97,15 @@ impl Observed {
     }
 
     fn open(&mut self) -> Result<(), String> {
-        let of = |name: &&str| FamilyDescriptor::new(*name, self.options.family.clone());
-        let opened = Db::open_with_families("/db", self.options.clone(), FAMILIES.iter().map(of).collect());
-        let db = opened.map_err(told("open"))?;
-        let families: Result<Vec<_>, _> = FAMILIES.iter().map(|name| db.family(name)).collect();
-        self.families = families.map_err(told("family"))?;
-        self.db = Some(db);
+        let (db, families) = super::open(&self.options, super::families(&self.options))?;
+        (self.db, self.families) = (Some(db), families);
         Ok(())
     }
 
     fn reopen(&mut self) -> Result<(), String> {
         self.families.clear();
         self.snapshots.clear();
-        self.db.take().map_or(Ok(()), |db| db.close().map_err(told("close")))?;
+        super::close(&mut self.db)?;
         // The samples are in memory.
         self.history.clear();
         self.entries = 0;

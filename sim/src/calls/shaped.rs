@@ -130,7 +130,7 @@ impl Shaped {
     }
 
     fn close(&mut self) -> Result<(), String> {
-        self.db.take().map_or(Ok(()), |db| db.close().map_err(told("close")))
+        super::close(&mut self.db)
     }
 
     fn db(&self) -> &Db {
