@@ -10,12 +10,12 @@ use std::sync::Arc;
 
 use env::clock::ManualClock;
 use env::executor::Inline;
-use env::rng::SeededRng;
 use env::{Env, Executor};
 use ironstone::{
     CompactRangeOptions, Db, Error, FamilyDescriptor, IngestExternalFileArg, IngestExternalFileOptions,
     Options, Snapshot, SstFileWriter, WriteBatch, WriteOptions,
 };
+use testkit::machine::environment;
 
 use crate::scene::{Change, Edit, Scene, Step};
 use crate::state::State;
@@ -70,9 +70,7 @@ pub struct Outside {
 impl Outside {
     /// Makes an environment over this file system. The seed decides the random numbers and the order of jobs.
     pub fn new(fs: Arc<dyn env::FileSystem>, clock: Arc<ManualClock>, seed: u64) -> Outside {
-        let executor = Arc::new(Inline::new(seed, clock.clone()));
-        let env =
-            Env { fs, clock: clock.clone(), rng: Arc::new(SeededRng::new(seed)), executor: executor.clone() };
+        let (env, executor) = environment(fs, &clock, seed);
         Outside { env, clock, executor }
     }
 }

@@ -17,12 +17,12 @@ use env::clock::ManualClock;
 use env::executor::Inline;
 use env::fault::FaultFs;
 use env::memory::{MemoryFs, Survivors};
-use env::rng::SeededRng;
 use ironstone::{
     Error, Family, FamilyDescriptor, Options, ReadOptions, Record, Transaction, TransactionDb,
     TransactionDbOptions, TransactionOptions, TxnDbWritePolicy, WriteOptions,
 };
 use testkit::chance::Chance;
+use testkit::machine::environment;
 
 use crate::stamp;
 use crate::state::Key;
@@ -593,12 +593,11 @@ fn different(
 }
 
 fn world(faults: &Arc<FaultFs>, clock: &Arc<ManualClock>, seed: u64) -> (Env, Arc<Inline>) {
-    let executor = Arc::new(Inline::new(seed, clock.clone()));
+    let (env, executor) = environment(faults.clone(), clock, seed);
     let hook = faults.hook().clone();
     // If the disk fails permanently, writers may wait forever. The machine then stops.
     executor.on_starved(2000, move |_| hook.crash());
-    let rng = Arc::new(SeededRng::new(seed));
-    (Env { fs: faults.clone(), clock: clock.clone(), rng, executor: executor.clone() }, executor)
+    (env, executor)
 }
 
 fn difference(what: &str, found: &State, may: &[State]) -> String {

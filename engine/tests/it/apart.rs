@@ -19,8 +19,9 @@ use ironstone_engine::options::{
 };
 use mem::write_buffer::WriteBufferManager;
 use parking_lot::Mutex;
+use testkit::machine::Machine;
 
-use crate::durable::World;
+use crate::durable::Databases;
 
 mod waits;
 
@@ -66,7 +67,7 @@ fn dir(name: &str) -> PathBuf {
 
 /// A database with the column families `a`, `b` and `c`, each with its own disk.
 struct Apart {
-    world: World,
+    world: Machine,
     disks: Arc<Disks>,
     faults: Arc<FaultFs>,
     options: DbOptions,
@@ -76,7 +77,7 @@ const NAMES: [&str; 4] = ["default", "a", "b", "c"];
 
 impl Apart {
     fn new(change: impl FnOnce(&mut DbOptions)) -> Apart {
-        let mut world = World::new();
+        let mut world = Machine::new(1);
         let disks = Arc::new(Disks::default());
         let faults = FaultFs::wrap(Arc::new(Hooked::new(world.env.fs.clone(), disks.clone())));
         world.env.fs = faults.clone();
@@ -115,7 +116,7 @@ impl Apart {
     /// Simulates a power failure that drops unsynced bytes, and opens the database again.
     fn reopened(&self, db: Db) -> Db {
         db.sync_wal().unwrap();
-        self.world.crash(db, Survivors::Synced);
+        self.world.crash_with(db, Survivors::Synced);
         self.disks.0.lock().clear();
         self.open(|_| ())
     }
@@ -498,7 +499,7 @@ fn a_failed_creation_or_drop_of_a_family_stops_writes_until_a_resume() {
         assert!(db.background_error().is_none());
         put(&db, "a", "after").unwrap();
         db.sync_wal().unwrap();
-        apart.world.crash(db, Survivors::Everything);
+        apart.world.crash_with(db, Survivors::Everything);
         let db = apart.open(|_| ());
         assert_eq!(keys(&db, "a"), ["after", "before"]);
     }

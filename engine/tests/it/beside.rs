@@ -11,9 +11,10 @@ use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::options::{CompactRangeOptions, FamilyOptions, FlushOptions};
 use parking_lot::Mutex;
+use testkit::machine::Machine;
 
 use crate::basic::{get, put};
-use crate::durable::World;
+use crate::durable::Databases;
 
 type Act = Box<dyn FnMut() -> Verdict + Send>;
 
@@ -51,7 +52,7 @@ impl Hook for Meanwhile {
 
 /// Opens for reading only. The writer acts before the first call of this kind, or before each such call.
 fn read_while(
-    world: &World,
+    world: &Machine,
     (op, name, again): (Op, &'static str, bool),
     request: OpenRequest,
     act: impl FnMut() -> Verdict + Send + 'static,
@@ -74,7 +75,7 @@ const AT_LIST: (Op, &str, bool) = (Op::List, "/db", false);
 
 #[test]
 fn a_wal_deleted_before_the_reader_lists_the_directory_is_not_missing() {
-    let world = World::new();
+    let world = Machine::new(1);
     let db = Arc::new(world.open().unwrap());
     put(&db, "a", "1");
     let (wal, writer) = (world.file("", ".log"), db.clone());
@@ -89,7 +90,7 @@ fn a_wal_deleted_before_the_reader_lists_the_directory_is_not_missing() {
 
 #[test]
 fn a_wal_recycled_during_its_read_is_not_missing() {
-    let world = World::new();
+    let world = Machine::new(1);
     let request = || {
         let mut request = world.request();
         request.options.recycle_log_file_num = 1;
@@ -114,7 +115,7 @@ fn a_wal_recycled_during_its_read_is_not_missing() {
 
 #[test]
 fn a_torn_end_of_the_newest_wal_does_not_restart_the_reader_while_the_manifest_grows() {
-    let world = World::new();
+    let world = Machine::new(1);
     let db = Arc::new(world.open().unwrap());
     put(&db, "a", "1");
     let whole = world.bytes(&world.file("", ".log")).len();
@@ -131,7 +132,7 @@ fn a_torn_end_of_the_newest_wal_does_not_restart_the_reader_while_the_manifest_g
 
 #[test]
 fn sst_files_deleted_by_a_compaction_before_their_open_do_not_fail_the_reader() {
-    let world = World::new();
+    let world = Machine::new(1);
     let db = Arc::new(world.open().unwrap());
     for key in ["a", "b"] {
         put(&db, "0", key);
@@ -152,7 +153,7 @@ fn sst_files_deleted_by_a_compaction_before_their_open_do_not_fail_the_reader() 
 
 #[test]
 fn a_manifest_replaced_before_its_open_does_not_fail_the_reader() {
-    let world = World::new();
+    let world = Machine::new(1);
     let mut request = world.request();
     request.options.max_manifest_file_size = 1;
     request.options.max_manifest_space_amp_pct = 0;
@@ -170,7 +171,7 @@ fn a_manifest_replaced_before_its_open_does_not_fail_the_reader() {
 
 #[test]
 fn a_family_dropped_during_a_restart_of_the_reader_is_not_required() {
-    let world = World::new();
+    let world = Machine::new(1);
     let db = Arc::new(world.open().unwrap());
     let other = db.create_family(FamilyDescriptor::new("other", FamilyOptions::default())).unwrap();
     put(&db, "a", "1");
@@ -240,7 +241,7 @@ fn a_writer_may_roll_its_manifest_at_any_call_of_the_reader() {
     };
     let mut at = 0;
     loop {
-        let world = World::new();
+        let world = Machine::new(1);
         let db = Arc::new(world.open().unwrap());
         put(&db, "a", "1");
         let writer = db.clone();

@@ -13,16 +13,17 @@ use ironstone_engine::family::Family;
 use ironstone_engine::options::{FlushOptions, ReadOptions, WriteOptions};
 use ironstone_engine::repair::Weight;
 use parking_lot::Mutex;
+use testkit::machine;
 
 use crate::basic::{put, scan};
 use crate::direct_writes::{family, request};
-use crate::durable::{World, synced};
+use crate::durable::{Databases, synced};
 
 const FAMILY: &str = "blob_direct_write_partitions=2;blob_file_size=1300";
 
 /// A disk with planned faults, and the writes that a workload has made on it.
 struct Machine {
-    world: World,
+    world: machine::Machine,
     faults: Arc<FaultFs>,
     /// The number of writes that have returned without an error.
     written: usize,
@@ -32,7 +33,7 @@ struct Machine {
 
 impl Machine {
     fn new(plan: &str) -> Machine {
-        let mut world = World::new();
+        let mut world = machine::Machine::new(1);
         let faults = FaultFs::wrap_disk(Arc::new(world.disk.clone()), world.disk.clone());
         world.env.fs = faults.clone();
         faults.hook().set_plan(plan).unwrap();
@@ -137,8 +138,7 @@ fn each_crash_leaves_a_prefix_of_the_writes_with_all_durable_writes() {
                 let _ = machine.run(db);
             }
             fired |= machine.faults.hook().fired() > 0;
-            machine.world.disk.crash(survivors);
-            machine.world.executor.abandon();
+            machine.world.crash(survivors);
             drop(opened);
             machine.faults.hook().revive();
             let db = machine.open().unwrap_or_else(|error| panic!("{context}: {error}"));
@@ -199,8 +199,7 @@ fn a_failed_call_of_a_blob_file_stops_writes_and_loses_no_write() {
                 machine.run(&db).unwrap_or_else(|error| panic!("{context}: {error}"));
                 machine.check(&db, &context);
             }
-            machine.world.disk.crash(Survivors::Synced);
-            machine.world.executor.abandon();
+            machine.world.crash(Survivors::Synced);
             drop(db);
             let db = machine.open().unwrap_or_else(|error| panic!("{context}: {error}"));
             let found = machine.check(&db, &context);
@@ -241,7 +240,7 @@ impl Hook for DuringSync {
 #[test]
 fn a_wal_that_is_closed_during_a_sync_of_values_waits_for_its_own_values() {
     for seed in 0..100 {
-        let mut world = World::new();
+        let mut world = machine::Machine::new(1);
         let hook = Arc::new(DuringSync::default());
         world.env.fs = Arc::new(Hooked::new(Arc::new(world.disk.clone()), hook.clone()));
         let db = Arc::new(Db::open(request(&world.env, "")).unwrap());
@@ -256,8 +255,7 @@ fn a_wal_that_is_closed_during_a_sync_of_values_waits_for_its_own_values() {
         assert!(hook.0.lock().is_none(), "the blob file was synced");
         // The first record of the next WAL states which WALs are durable.
         put(&db, "c", "small");
-        world.disk.crash(Survivors::Random(seed));
-        world.executor.abandon();
+        world.crash(Survivors::Random(seed));
         drop(db);
         let db = Db::open(request(&world.env, "")).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         let found = rows(&db, &db.default_family().unwrap(), "");
@@ -267,13 +265,13 @@ fn a_wal_that_is_closed_during_a_sync_of_values_waits_for_its_own_values() {
 }
 
 /// The writes of a database that was killed: each value is in the blob file, and the WAL refers to the value.
-fn killed(synced_writes: &[&str], later: &[&str], survivors: Survivors) -> World {
-    let world = World::new();
+fn killed(synced_writes: &[&str], later: &[&str], survivors: Survivors) -> machine::Machine {
+    let world = machine::Machine::new(1);
     let db = Db::open(request(&world.env, "")).unwrap();
     let value = |key: &str| format!("{key}-{}", "v".repeat(500));
     synced_writes.iter().for_each(|key| synced(&db, key, &value(key)));
     later.iter().for_each(|key| put(&db, key, &value(key)));
-    world.crash(db, survivors);
+    world.crash_with(db, survivors);
     world
 }
 
@@ -315,7 +313,7 @@ fn values_that_a_crash_lost_are_no_loss_in_a_check() {
 /// The header of a blob file has no checksum.
 #[test]
 fn a_repair_reports_a_blob_file_whose_header_is_wrong() {
-    let world = World::new();
+    let world = machine::Machine::new(1);
     let db = Db::open(request(&world.env, "")).unwrap();
     put(&db, "a", &"v".repeat(500));
     db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();

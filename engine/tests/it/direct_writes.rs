@@ -13,10 +13,11 @@ use ironstone_engine::options::{
     BottommostLevelCompaction, CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, ReadOptions,
     WriteOptions,
 };
+use testkit::machine::Machine;
 
 use crate::basic::{get, put, scan};
 use crate::blobs::expect;
-use crate::durable::{World, synced};
+use crate::durable::{Databases, synced};
 
 pub fn family(more: &str) -> FamilyOptions {
     let mut family =
@@ -79,7 +80,7 @@ fn values_are_read_before_and_after_their_flush() {
 
 #[test]
 fn the_wal_has_references_and_not_the_values() {
-    let world = World::new();
+    let world = Machine::new(1);
     let db = open(&world.env, "");
     put(&db, "a", &large("a"));
     let wal = world.bytes(&world.file("", ".log"));
@@ -98,13 +99,13 @@ fn synced_writes_survive_each_crash() {
         Survivors::Random(4),
         Survivors::Random(5),
     ] {
-        let world = World::new();
+        let world = Machine::new(1);
         let db = open(&world.env, "blob_direct_write_partitions=2");
         put(&db, "a", &large("a"));
         put(&db, "b", &large("b"));
         synced(&db, "c", &large("c"));
         put(&db, "d", &large("d"));
-        world.crash(db, survivors);
+        world.crash_with(db, survivors);
         let db = Db::open(request(&world.env, "")).unwrap_or_else(|e| panic!("{survivors:?}: {e}"));
         let rows = scan(&db);
         assert!(rows.len() >= 3, "{survivors:?}: {rows:?}");
@@ -116,10 +117,10 @@ fn synced_writes_survive_each_crash() {
 /// The WAL record of the damaged value is complete, and a later record says that it was durable.
 #[test]
 fn damage_of_a_durable_value_fails_every_open() {
-    let world = World::new();
+    let world = Machine::new(1);
     let db = open(&world.env, "");
     ["a", "b", "c"].iter().for_each(|key| synced(&db, key, &large(key)));
-    world.crash(db, Survivors::Synced);
+    world.crash_with(db, Survivors::Synced);
     let blobs = world.file("", ".blob");
     world.disk.damage(Path::new(&blobs), |bytes| bytes[700] ^= 1);
     for is_read_only in [true, false] {
@@ -137,12 +138,12 @@ fn damage_of_a_durable_value_fails_every_open() {
 /// A sync of a later write makes earlier values of other column families durable too.
 #[test]
 fn a_sync_covers_the_values_of_all_column_families_and_of_immutable_memtables() {
-    let world = World::new();
+    let world = Machine::new(1);
     let db = open(&world.env, "");
     let other = db.create_family(FamilyDescriptor::new("other", family(""))).unwrap();
     db.put(&other, b"k", large("k").as_bytes(), &WriteOptions::default()).unwrap();
     synced(&db, "small", "small");
-    world.crash(db, Survivors::Synced);
+    world.crash_with(db, Survivors::Synced);
     let mut both = request(&world.env, "");
     both.families.push(FamilyDescriptor::new("other", family("")));
     let db = Db::open(both).unwrap();

@@ -4,11 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use base::{FileNumber, Kind};
-use env::Env;
-use env::clock::ManualClock;
-use env::executor::{Executor, Inline};
-use env::memory::{MemoryFs, Survivors};
-use env::rng::SeededRng;
+use env::executor::Executor;
+use env::memory::Survivors;
 use format::proof::{PROOF, Proof};
 use format::wal::{Framing, Item, Mark, Marks, Reader, ReaderOptions, Writer, marks_of, put_marks};
 use ironstone_engine::components::FamilyDescriptor;
@@ -18,55 +15,42 @@ use ironstone_engine::options::file::{ReadConfig, load_latest};
 use ironstone_engine::options::{DbOptions, FamilyOptions, FlushOptions, WalRecoveryMode, WriteOptions};
 use ironstone_engine::properties::LOST_BYTES;
 use parking_lot::Mutex;
+use testkit::machine::Machine;
 
 use crate::basic::{get, put};
 
-pub struct World {
-    pub disk: MemoryFs,
-    pub clock: Arc<ManualClock>,
-    pub executor: Arc<Inline>,
-    pub env: Env,
-}
+/// The databases on a machine, in the directory `/db`.
+pub trait Databases {
+    /// Returns a request that creates or opens the database.
+    fn request(&self) -> OpenRequest;
 
-impl World {
-    pub fn new() -> World {
-        let clock = Arc::new(ManualClock::new(1_700_000_000_000_000));
-        let disk = MemoryFs::new(clock.clone());
-        let executor = Arc::new(Inline::new(1, clock.clone()));
-        let rng = Arc::new(SeededRng::new(1));
-        let env = Env { fs: Arc::new(disk.clone()), clock: clock.clone(), rng, executor: executor.clone() };
-        World { disk, clock, executor, env }
+    fn open(&self) -> base::Result<Db> {
+        Db::open(self.request())
     }
 
-    pub fn request(&self) -> OpenRequest {
+    /// Returns the path of the last file whose name has this beginning and this end.
+    fn file(&self, begin: &str, end: &str) -> String;
+
+    /// Stops the machine while the database is open.
+    fn crash_with(&self, db: Db, survivors: Survivors);
+}
+
+impl Databases for Machine {
+    fn request(&self) -> OpenRequest {
         let options = DbOptions { create_if_missing: true, env: self.env.clone(), ..DbOptions::default() };
         let family = FamilyOptions { disable_auto_compactions: true, ..FamilyOptions::default() };
         OpenRequest::new("/db", options, family)
     }
 
-    pub fn open(&self) -> base::Result<Db> {
-        Db::open(self.request())
-    }
-
-    /// Returns the path of the last file whose name has this beginning and this end.
-    pub fn file(&self, begin: &str, end: &str) -> String {
+    fn file(&self, begin: &str, end: &str) -> String {
         let mut names = self.env.fs.list(Path::new("/db")).unwrap();
         names.retain(|n| n.starts_with(begin) && n.ends_with(end));
         names.sort();
         format!("/db/{}", names.pop().unwrap_or_else(|| panic!("no {begin}*{end}")))
     }
 
-    pub fn bytes(&self, path: &str) -> Vec<u8> {
-        self.env.fs.read_all(Path::new(path), 1 << 30).unwrap()
-    }
-
-    pub fn damage(&self, path: &str, change: impl FnOnce(&mut Vec<u8>)) {
-        assert!(self.disk.damage(Path::new(path), change), "{path}");
-    }
-
-    pub fn crash(&self, db: Db, survivors: Survivors) {
-        self.disk.crash(survivors);
-        self.executor.abandon();
+    fn crash_with(&self, db: Db, survivors: Survivors) {
+        self.crash(survivors);
         drop(db);
     }
 }
@@ -78,8 +62,8 @@ pub fn synced(db: &Db, key: &str, value: &str) {
 }
 
 /// Creates and closes a database with three synced writes in its WAL.
-fn closed() -> World {
-    let world = World::new();
+fn closed() -> Machine {
+    let world = Machine::new(1);
     let db = world.open().unwrap();
     ["a", "b", "c"].into_iter().for_each(|key| synced(&db, key, key));
     db.close().unwrap();
@@ -135,7 +119,7 @@ fn a_lost_edit_and_seal_are_reported_if_a_later_record_of_the_wal_has_a_mark() {
     let dropped = |db: &Db| db.drop_family(&db.family("more").unwrap()).unwrap();
     for edit in [flushed, dropped] as [fn(&Db); 2] {
         for garbage in [0x5a, 0x00] {
-            let world = World::new();
+            let world = Machine::new(1);
             let db = world.open().unwrap();
             db.create_family(FamilyDescriptor::new("more", FamilyOptions::default())).unwrap();
             synced(&db, "a", "1");
@@ -143,7 +127,7 @@ fn a_lost_edit_and_seal_are_reported_if_a_later_record_of_the_wal_has_a_mark() {
             let before = world.bytes(&manifest).len();
             edit(&db);
             synced(&db, "b", "2");
-            world.crash(db, Survivors::Everything);
+            world.crash_with(db, Survivors::Everything);
             world.damage(&manifest, |bytes| bytes[before..].fill(garbage));
             let request = || {
                 let mut request = world.request();
@@ -171,7 +155,7 @@ fn a_lost_edit_and_seal_are_reported_if_a_later_record_of_the_wal_has_a_mark() {
 /// A copy of a database has each file as it was at another time. The WALs may have marks about a later MANIFEST.
 #[test]
 fn a_copy_whose_manifest_is_older_than_its_wals_opens() {
-    let world = World::new();
+    let world = Machine::new(1);
     let db = world.open().unwrap();
     let more = db.create_family(FamilyDescriptor::new("more", FamilyOptions::default())).unwrap();
     synced(&db, "a", "1");
@@ -180,7 +164,7 @@ fn a_copy_whose_manifest_is_older_than_its_wals_opens() {
     db.drop_family(&more).unwrap();
     drop(more);
     synced(&db, "b", "2");
-    world.crash(db, Survivors::Everything);
+    world.crash_with(db, Survivors::Everything);
     world.damage(&manifest, |bytes| bytes.truncate(before));
     let mut request = world.request();
     request.families.push(FamilyDescriptor::new("more", FamilyOptions::default()));
@@ -225,7 +209,7 @@ fn the_error_names_a_missing_wal() {
 
 #[test]
 fn a_manifest_cut_anywhere_after_a_clean_close_fails_the_open_and_nothing_is_deleted() {
-    let world = World::new();
+    let world = Machine::new(1);
     let db = world.open().unwrap();
     for key in ["a", "b"] {
         put(&db, key, key);
@@ -253,10 +237,10 @@ fn a_manifest_cut_anywhere_after_a_clean_close_fails_the_open_and_nothing_is_del
 
 #[test]
 fn marks_alone_separate_damage_below_the_last_sync_from_a_torn_end() {
-    let world = World::new();
+    let world = Machine::new(1);
     let db = world.open().unwrap();
     ["a", "b", "c"].into_iter().for_each(|key| synced(&db, key, &key.repeat(40)));
-    world.crash(db, Survivors::Synced);
+    world.crash_with(db, Survivors::Synced);
     let wal = world.file("", ".log");
     let whole = world.bytes(&wal);
     // The first record gets a wrong header: more than one bit differs, and its length may exceed the file.
@@ -274,7 +258,7 @@ fn marks_alone_separate_damage_below_the_last_sync_from_a_torn_end() {
 
 #[test]
 fn only_the_first_batch_after_a_sync_has_a_mark() {
-    let world = World::new();
+    let world = Machine::new(1);
     let db = world.open().unwrap();
     for (key, sync) in [("a", false), ("b", true), ("c", false), ("d", false), ("e", true), ("f", true)] {
         if sync { synced(&db, key, key) } else { put(&db, key, key) }
@@ -300,11 +284,11 @@ fn only_the_first_batch_after_a_sync_has_a_mark() {
 /// Another thread appends a record during the sync. The mark is then one record after the offset that it states.
 #[test]
 fn a_mark_states_the_offset_at_the_start_of_its_sync() {
-    let world = World::new();
+    let world = Machine::new(1);
     let db = world.open().unwrap();
     synced(&db, "a", "1");
     let seq = db.latest_sequence();
-    world.crash(db, Survivors::Synced);
+    world.crash_with(db, Survivors::Synced);
     let (mut wal, mut writer) = (Vec::new(), Writer::new(Framing::Classic));
     let mut mark = None;
     for (i, key) in ["a", "b", "c"].into_iter().enumerate() {
@@ -333,12 +317,12 @@ fn a_crash_may_lose_unsynced_writes() {
     for survivors in
         [Survivors::Synced, Survivors::NamesWithoutData, Survivors::ZerosForData, Survivors::Random(3)]
     {
-        let world = World::new();
+        let world = Machine::new(1);
         let db = world.open().unwrap();
         synced(&db, "a", "a");
         put(&db, "b", "b");
         put(&db, "c", "c");
-        world.crash(db, survivors);
+        world.crash_with(db, survivors);
         let db = world.open().unwrap_or_else(|e| panic!("{survivors:?}: {e}"));
         assert_eq!(get(&db, "a").as_deref(), Some("a"), "{survivors:?}");
     }
@@ -346,7 +330,7 @@ fn a_crash_may_lose_unsynced_writes() {
 
 #[test]
 fn an_idle_database_is_proved_by_the_clock_and_killed_without_loss() {
-    let world = World::new();
+    let world = Machine::new(1);
     let db = world.open().unwrap();
     put(&db, "a", "a");
     for _ in 0..3 {
@@ -355,7 +339,7 @@ fn an_idle_database_is_proved_by_the_clock_and_killed_without_loss() {
     }
     let proof = Proof::decode(&world.bytes(&format!("/db/{PROOF}"))).unwrap();
     assert!(!proof.closed && proof.wals.iter().any(|wal| wal.bytes > 0), "{proof:?}");
-    world.crash(db, Survivors::Synced);
+    world.crash_with(db, Survivors::Synced);
     let wal = world.file("", ".log");
     let whole = world.bytes(&wal);
     world.damage(&wal, |bytes| bytes.clear());
@@ -387,7 +371,7 @@ fn a_damaged_old_missing_or_foreign_proof_does_not_fail_the_open() {
 
 #[test]
 fn old_records_after_the_proved_end_of_a_recycled_wal_are_no_fault() {
-    let world = World::new();
+    let world = Machine::new(1);
     let mut request = world.request();
     request.options.recycle_log_file_num = 2;
     let db = Db::open(request).unwrap();
@@ -426,7 +410,7 @@ fn old_records_after_the_proved_end_of_a_recycled_wal_are_no_fault() {
 
 #[test]
 fn a_recycled_wal_larger_than_its_predecessor_record_states_is_complete_if_it_was_read_to_that_size() {
-    let world = World::new();
+    let world = Machine::new(1);
     let request = || {
         let mut request = world.request();
         request.options.track_and_verify_wals = true;
@@ -469,7 +453,7 @@ fn orphan_files_are_moved_aside_unless_the_end_of_the_manifest_is_proved() {
     let db = world.open().unwrap();
     assert!(!world.env.fs.exists(Path::new("/db/000002.sst")).unwrap() && lost().is_empty());
     // After a crash, an open cannot know whether an orphan file holds the only copy of an entry.
-    world.crash(db, Survivors::Everything);
+    world.crash_with(db, Survivors::Everything);
     stray("000003.sst");
     let db = world.open().unwrap();
     assert!(lost().iter().any(|name| name.ends_with("-000003.sst")), "{:?}", lost());
@@ -511,7 +495,7 @@ fn a_wal_with_repeated_last_records_fails_the_open_in_every_mode() {
     ];
     let cases = [(false, 1), (false, 3), (true, 1), (true, 3)];
     for (mode, (recycled, repeated)) in modes.into_iter().flat_map(|mode| cases.map(|case| (mode, case))) {
-        let world = World::new();
+        let world = Machine::new(1);
         let mut request = world.request();
         request.options.recycle_log_file_num = usize::from(recycled);
         let db = Db::open(request).unwrap();
@@ -521,7 +505,7 @@ fn a_wal_with_repeated_last_records_fails_the_open_in_every_mode() {
             ends.push(world.bytes(&wal).len());
             synced(&db, key, key);
         }
-        world.crash(db, Survivors::Synced);
+        world.crash_with(db, Survivors::Synced);
         let from = ends[ends.len() - repeated];
         world.damage(&wal, |bytes| {
             let copy = bytes[from..].to_vec();

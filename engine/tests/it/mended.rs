@@ -14,9 +14,10 @@ use ironstone_engine::manifest::recover_leniently;
 use ironstone_engine::options::file::{ReadConfig, load_latest};
 use ironstone_engine::options::{FamilyOptions, FlushOptions, WalRecoveryMode, WriteOptions};
 use ironstone_engine::repair::{Scope, run};
+use testkit::machine::Machine;
 
 use crate::basic::get;
-use crate::durable::{World, synced};
+use crate::durable::{Databases, synced};
 
 /// Returns a batch that puts `key`. Without a key, returns the empty batch that an open writes at the point
 /// where it stopped.
@@ -38,12 +39,12 @@ fn framed(records: &[Vec<u8>]) -> Vec<u8> {
 }
 
 /// Returns a database that crashed with these two WALs.
-fn with_logs(first: &[u8], second: &[u8]) -> World {
-    let world = World::new();
+fn with_logs(first: &[u8], second: &[u8]) -> Machine {
+    let world = Machine::new(1);
     let db = world.open().unwrap();
     synced(&db, "a", "1");
     assert_eq!(db.latest_sequence(), SequenceNumber::new(1));
-    world.crash(db, Survivors::Everything);
+    world.crash_with(db, Survivors::Everything);
     let wal = world.file("", ".log");
     world.damage(&wal, |bytes| *bytes = first.to_vec());
     let number: u64 = wal.trim_start_matches("/db/").trim_end_matches(".log").parse().unwrap();
@@ -51,7 +52,7 @@ fn with_logs(first: &[u8], second: &[u8]) -> World {
     world
 }
 
-fn in_mode(world: &World, mode: WalRecoveryMode) -> OpenRequest {
+fn in_mode(world: &Machine, mode: WalRecoveryMode) -> OpenRequest {
     let mut request = world.request();
     request.options.wal_recovery_mode = mode;
     request
@@ -60,10 +61,10 @@ fn in_mode(world: &World, mode: WalRecoveryMode) -> OpenRequest {
 /// If the OPTIONS file stored these settings, an application that loads the file would skip damage forever.
 #[test]
 fn the_replay_settings_of_a_repair_are_not_in_the_options_file() {
-    let world = World::new();
+    let world = Machine::new(1);
     let db = world.open().unwrap();
     ["a", "b", "c"].into_iter().for_each(|key| synced(&db, key, &key.repeat(40)));
-    world.crash(db, Survivors::Synced);
+    world.crash_with(db, Survivors::Synced);
     world.damage(&world.file("", ".log"), |bytes| bytes[..12].fill(0x5a));
     let mut request = in_mode(&world, WalRecoveryMode::AbsoluteConsistency);
     request.options.avoid_flush_during_recovery = true;
@@ -119,7 +120,7 @@ fn skip_any_corrupted_records_skips_the_empty_batch_of_a_stopped_recovery() {
 /// without a message.
 #[test]
 fn a_wal_that_does_not_continue_a_recycled_wal_fails_the_open_if_sst_files_are_newer() {
-    let world = World::new();
+    let world = Machine::new(1);
     let db = world.open().unwrap();
     let other = db.create_family(FamilyDescriptor::new("other", FamilyOptions::default())).unwrap();
     synced(&db, "a", "1");
@@ -130,7 +131,7 @@ fn a_wal_that_does_not_continue_a_recycled_wal_fails_the_open_if_sst_files_are_n
     let new = world.file("", ".log");
     assert_ne!(old, new);
     drop(other);
-    world.crash(db, Survivors::Everything);
+    world.crash_with(db, Survivors::Everything);
     let number = |path: &str| path.trim_start_matches("/db/").trim_end_matches(".log").parse().unwrap();
     let recycled = |wal_number: u64, record: &[u8]| {
         let framing = Framing::Recyclable { wal_number: FileNumber::new(wal_number) };
@@ -199,14 +200,14 @@ fn an_atomic_group_with_a_wrong_count_does_not_fail_the_edits_after_it() {
 
 #[test]
 fn replay_and_writes_flush_at_the_same_limit_of_range_deletions() {
-    let world = World::new();
+    let world = Machine::new(1);
     let db = world.open().unwrap();
     let family = db.default_family().unwrap();
     for begin in ["a", "b", "c", "d", "e", "f"] {
         db.delete_range(&family, begin.as_bytes(), b"g", &WriteOptions::default()).unwrap();
     }
     drop(family);
-    world.crash(db, Survivors::Everything);
+    world.crash_with(db, Survivors::Everything);
     let mut request = world.request();
     request.families[0].options.memtable_max_range_deletions = 2;
     let db = Db::open(request).unwrap();
@@ -217,7 +218,7 @@ fn replay_and_writes_flush_at_the_same_limit_of_range_deletions() {
 /// RocksDB takes a WAL without the sizes of timestamps for a WAL without timestamps, and appends a timestamp to each key.
 #[test]
 fn rewritten_wal_has_the_sizes_of_timestamps() {
-    let world = World::new();
+    let world = Machine::new(1);
     let request = || {
         let mut request = world.request();
         let comparator = base::Order::by_name("leveldb.BytewiseComparator.u64ts").unwrap();
@@ -230,7 +231,7 @@ fn rewritten_wal_has_the_sizes_of_timestamps() {
         batch.put_at(FamilyId::DEFAULT, key, &at.to_le_bytes(), &[b'v'; 40]);
         db.write(&mut batch, &WriteOptions { sync: true, ..WriteOptions::default() }).unwrap();
     }
-    world.crash(db, Survivors::Synced);
+    world.crash_with(db, Survivors::Synced);
     let wal = world.file("", ".log");
     let sizes = |wal: &str| {
         let bytes = world.bytes(wal);
@@ -255,12 +256,12 @@ fn rewritten_wal_has_the_sizes_of_timestamps() {
 
 #[test]
 fn repair_leaves_out_a_record_that_is_too_short_for_a_batch() {
-    let world = World::new();
+    let world = Machine::new(1);
     let db = Db::open(world.request()).unwrap();
     let mut batch = WriteBatch::new();
     batch.put(b"a", b"1");
     db.write(&mut batch, &WriteOptions { sync: true, ..WriteOptions::default() }).unwrap();
-    world.crash(db, Survivors::Synced);
+    world.crash_with(db, Survivors::Synced);
     let wal = world.file("", ".log");
     world.damage(&wal, |bytes| Writer::new(Framing::Classic).append(bytes, b"short").unwrap());
     repair(world.request()).unwrap();

@@ -20,9 +20,10 @@ use ironstone_engine::options::{DbOptions, FamilyOptions, FlushOptions, WriteOpt
 use ironstone_engine::sequence::LastSequence;
 use ironstone_engine::wal::{WalSet, WalSettings};
 use parking_lot::Mutex;
+use testkit::machine::Machine;
 
 use crate::basic::{get, put};
-use crate::durable::{World, synced};
+use crate::durable::{Databases, synced};
 
 /// The proof ends after the record of the compression type. A read returns this record and the first batch in one
 /// step.
@@ -32,7 +33,7 @@ fn a_proof_of_a_wal_with_only_the_compression_record_holds_after_later_appends()
     use env::executor::Executor;
     use ironstone_engine::options::CompressionType;
 
-    let world = World::new();
+    let world = Machine::new(1);
     let request = || {
         let mut request = world.request();
         request.options.wal_compression = CompressionType::ZSTD;
@@ -50,7 +51,7 @@ fn a_proof_of_a_wal_with_only_the_compression_record_holds_after_later_appends()
         !proof.closed && claim.bytes > 0 && claim.bytes == world.bytes(&world.file("", ".log")).len() as u64
     );
     put(&db, "a", "1");
-    world.crash(db, Survivors::Everything);
+    world.crash_with(db, Survivors::Everything);
     let wal = world.file("", ".log");
     // If this record is removed, the open reports the loss.
     let whole = world.bytes(&wal);
@@ -61,7 +62,7 @@ fn a_proof_of_a_wal_with_only_the_compression_record_holds_after_later_appends()
 }
 
 /// Returns the batches of the newest WAL.
-fn batches(world: &World) -> Vec<Vec<u8>> {
+fn batches(world: &Machine) -> Vec<Vec<u8>> {
     let wal = world.bytes(&world.file("", ".log"));
     let mut reader = Reader::new(&wal[..], ReaderOptions::default());
     let mut batches = Vec::new();
@@ -73,13 +74,13 @@ fn batches(world: &World) -> Vec<Vec<u8>> {
 
 #[test]
 fn a_batch_copied_from_another_wal_does_not_bring_its_marks() {
-    let source = World::new();
+    let source = Machine::new(1);
     let db = source.open().unwrap();
     ["a", "b"].into_iter().for_each(|key| synced(&db, key, "1"));
     let marked = batches(&source).pop().unwrap();
     assert!(marks_of(&marked).is_some());
 
-    let world = World::new();
+    let world = Machine::new(1);
     let db = world.open().unwrap();
     // This batch is as long as the first batch of the source, and differs. So the offset of the mark fits, and its
     // digest does not.
@@ -87,7 +88,7 @@ fn a_batch_copied_from_another_wal_does_not_bring_its_marks() {
     db.write(&mut WriteBatch::from_bytes(&marked).unwrap(), &WriteOptions::default()).unwrap();
     let marks = batches(&world).iter().filter_map(|batch| marks_of(batch)).collect::<Vec<_>>();
     assert!(marks.iter().all(|marks| marks.durable.is_empty() && marks.written.is_empty()), "{marks:?}");
-    world.crash(db, Survivors::Everything);
+    world.crash_with(db, Survivors::Everything);
     let db = world.open().unwrap();
     assert_eq!((get(&db, "a").as_deref(), get(&db, "b").as_deref()), (Some("2"), Some("1")));
 }
@@ -102,7 +103,7 @@ fn log_data_that_looks_like_a_mark_belongs_to_the_user() {
             ..Marks::default()
         },
     );
-    let world = World::new();
+    let world = Machine::new(1);
     let db = world.open().unwrap();
     for sync in [false, true, false] {
         let mut batch = WriteBatch::new();
@@ -114,7 +115,7 @@ fn log_data_that_looks_like_a_mark_belongs_to_the_user() {
     let own: Vec<_> =
         batches(&world).iter().filter_map(|batch| marks_of(batch)).flat_map(|marks| marks.durable).collect();
     assert!(own.len() == 1 && own[0].wal_number == FileNumber::ZERO, "{own:?}");
-    world.crash(db, Survivors::Everything);
+    world.crash_with(db, Survivors::Everything);
     assert_eq!(get(&world.open().unwrap(), "a").as_deref(), Some("1"));
 }
 
@@ -183,7 +184,7 @@ impl Hook for Early {
 
 #[test]
 fn a_reader_concurrent_with_a_writer_takes_a_half_written_record_for_the_end() {
-    let world = World::new();
+    let world = Machine::new(1);
     let db = world.open().unwrap();
     ["a", "b", "c"].into_iter().for_each(|key| synced(&db, key, key));
     let wal = world.file("", ".log");

@@ -5,11 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use base::SequenceNumber;
-use env::clock::ManualClock;
-use env::executor::Inline;
-use env::memory::MemoryFs;
 use env::rng::SeededRng;
-use env::{Clock, Env, Rng};
+use env::{Env, Rng};
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::options::{
     BottommostLevelCompaction, CompactRangeOptions, CompactionStyle, FamilyOptions, FlushOptions,
@@ -18,6 +15,7 @@ use ironstone_engine::options::{
 use ironstone_engine::sequence::Snapshot;
 use lsm::seqno_time::SeqnoTimes;
 use table::sst::{OpenOptions, Reader};
+use testkit::machine::Machine;
 
 use crate::basic::{options, put, scan};
 
@@ -25,33 +23,19 @@ const STYLES: [CompactionStyle; 2] = [CompactionStyle::Level, CompactionStyle::U
 const LAST: usize = 4;
 const ABOVE_LAST: usize = 3;
 
-struct World {
-    env: Env,
-    clock: Arc<ManualClock>,
-}
+/// A machine whose clock the test moves.
+struct Aging(Machine);
 
-impl World {
-    fn new(seed: u64) -> World {
-        let clock = Arc::new(ManualClock::new(1_700_000_000_000_000));
-        let shared: Arc<dyn Clock> = clock.clone();
-        let env = Env {
-            fs: Arc::new(MemoryFs::new(shared.clone())),
-            clock: shared.clone(),
-            rng: Arc::new(SeededRng::new(seed)),
-            executor: Arc::new(Inline::new(seed, shared)),
-        };
-        World { env, clock }
-    }
-
+impl Aging {
     fn open(&self, family: FamilyOptions) -> Db {
-        Db::open(OpenRequest::new("/db", options(&self.env), family)).unwrap()
+        Db::open(OpenRequest::new("/db", options(&self.0.env), family)).unwrap()
     }
 
     /// Lets time pass, and runs the periodic work that is due.
     fn pass(&self, seconds: u64) {
         for _ in 0..10 {
-            self.clock.advance(seconds * 100_000);
-            while self.env.executor.help() {}
+            self.0.clock.advance(seconds * 100_000);
+            while self.0.env.executor.help() {}
         }
     }
 }
@@ -112,24 +96,24 @@ fn by_level<const N: usize>(levels: [(usize, &[&str]); N]) -> BTreeMap<usize, Ve
 #[test]
 fn young_entries_stay_above_the_last_level_until_they_are_old() {
     for style in STYLES {
-        let world = World::new(41);
+        let world = Aging(Machine::new(41));
         let db = world.open(tiered(style, ""));
         put(&db, "a", "1");
         put(&db, "b", "1");
         flush(&db);
         compact(&db);
-        assert_eq!(levels(&db, &world.env), by_level([(ABOVE_LAST, &["a", "b"])]), "{style:?}");
+        assert_eq!(levels(&db, &world.0.env), by_level([(ABOVE_LAST, &["a", "b"])]), "{style:?}");
         world.pass(5000);
         put(&db, "c", "1");
         put(&db, "d", "1");
         flush(&db);
         compact(&db);
-        assert_eq!(levels(&db, &world.env), by_level([(ABOVE_LAST, &["a", "b", "c", "d"])]), "{style:?}");
+        assert_eq!(levels(&db, &world.0.env), by_level([(ABOVE_LAST, &["a", "b", "c", "d"])]), "{style:?}");
         world.pass(6000);
         compact(&db);
         // As in RocksDB, the first entry after the last old sample goes to the last level too.
         assert_eq!(
-            levels(&db, &world.env),
+            levels(&db, &world.0.env),
             by_level([(ABOVE_LAST, &["d"]), (LAST, &["a", "b", "c"])]),
             "{style:?}"
         );
@@ -138,7 +122,7 @@ fn young_entries_stay_above_the_last_level_until_they_are_old() {
         assert_eq!(temperatures, [(ABOVE_LAST, Temperature::Warm as u8), (LAST, Temperature::Cold as u8)]);
         world.pass(20000);
         compact(&db);
-        assert_eq!(levels(&db, &world.env), by_level([(LAST, &["a", "b", "c", "d"])]), "{style:?}");
+        assert_eq!(levels(&db, &world.0.env), by_level([(LAST, &["a", "b", "c", "d"])]), "{style:?}");
         assert_eq!(scan(&db).len(), 4);
     }
 }
@@ -146,7 +130,7 @@ fn young_entries_stay_above_the_last_level_until_they_are_old() {
 #[test]
 fn write_times_are_known_after_a_reopen() {
     for style in STYLES {
-        let world = World::new(42);
+        let world = Aging(Machine::new(42));
         let db = world.open(tiered(style, ""));
         put(&db, "a", "1");
         world.pass(8000);
@@ -158,7 +142,7 @@ fn write_times_are_known_after_a_reopen() {
         world.pass(4000);
         compact(&db);
         assert_eq!(
-            levels(&db, &world.env),
+            levels(&db, &world.0.env),
             by_level([(ABOVE_LAST, &["c"]), (LAST, &["a", "b"])]),
             "{style:?}: the SST file tells the time of each entry"
         );
@@ -167,7 +151,7 @@ fn write_times_are_known_after_a_reopen() {
 
 #[test]
 fn preserved_write_times_keep_sequence_numbers_without_tiering() {
-    let world = World::new(43);
+    let world = Aging(Machine::new(43));
     let mut family = tiered(CompactionStyle::Level, "");
     family.update("preclude_last_level_data_seconds=0;preserve_internal_time_seconds=10000").unwrap();
     let db = world.open(family);
@@ -196,7 +180,7 @@ fn preserved_write_times_keep_sequence_numbers_without_tiering() {
 #[test]
 fn entries_that_a_snapshot_needs_stay_above_the_last_level() {
     for style in STYLES {
-        let world = World::new(44);
+        let world = Aging(Machine::new(44));
         let db = world.open(tiered(style, ""));
         put(&db, "a", "1");
         let snapshot = db.snapshot();
@@ -204,17 +188,17 @@ fn entries_that_a_snapshot_needs_stay_above_the_last_level() {
         flush(&db);
         world.pass(20000);
         compact(&db);
-        assert_eq!(levels(&db, &world.env), by_level([(ABOVE_LAST, &["b"]), (LAST, &["a"])]), "{style:?}");
+        assert_eq!(levels(&db, &world.0.env), by_level([(ABOVE_LAST, &["b"]), (LAST, &["a"])]), "{style:?}");
         drop(snapshot);
         compact(&db);
-        assert_eq!(levels(&db, &world.env), by_level([(LAST, &["a", "b"])]), "{style:?}");
+        assert_eq!(levels(&db, &world.0.env), by_level([(LAST, &["a", "b"])]), "{style:?}");
     }
 }
 
 #[test]
 fn a_young_range_tombstone_stays_above_the_last_level() {
     for style in STYLES {
-        let world = World::new(45);
+        let world = Aging(Machine::new(45));
         let db = world.open(tiered(style, ""));
         let family = db.default_family().unwrap();
         ["a", "b", "c"].iter().for_each(|key| put(&db, key, "old"));
@@ -227,7 +211,7 @@ fn a_young_range_tombstone_stays_above_the_last_level() {
         flush(&db);
         compact(&db);
         assert_eq!(
-            levels(&db, &world.env),
+            levels(&db, &world.0.env),
             by_level([(ABOVE_LAST, &["d"]), (LAST, &["a", "b", "c"])]),
             "{style:?}"
         );
@@ -236,14 +220,14 @@ fn a_young_range_tombstone_stays_above_the_last_level() {
         drop(held);
         compact(&db);
         assert_eq!(scan(&db).len(), 3);
-        assert_eq!(levels(&db, &world.env).values().flatten().count(), 3);
+        assert_eq!(levels(&db, &world.0.env).values().flatten().count(), 3);
     }
 }
 
 #[test]
 fn a_tree_of_young_entries_does_not_compact_for_ever() {
     for style in STYLES {
-        let world = World::new(46);
+        let world = Aging(Machine::new(46));
         let more = "disable_auto_compactions=false;level0_file_num_compaction_trigger=2;\
                     max_bytes_for_level_base=4096;target_file_size_base=4096;max_bytes_for_level_multiplier=1;\
                     level_compaction_dynamic_level_bytes=false;ttl=100;compression=kNoCompression";
@@ -258,7 +242,7 @@ fn a_tree_of_young_entries_does_not_compact_for_ever() {
         }
         world.pass(2000);
         db.wait_for_compact().unwrap();
-        let count = |level| levels(&db, &world.env).get(&level).map_or(0, Vec::len);
+        let count = |level| levels(&db, &world.0.env).get(&level).map_or(0, Vec::len);
         assert_eq!(count(LAST), 0, "{style:?}: no entry is old");
         world.pass(20000);
         db.wait_for_compact().unwrap();
@@ -271,7 +255,7 @@ fn a_tree_of_young_entries_does_not_compact_for_ever() {
 
 #[test]
 fn the_options_act_from_the_call_that_sets_them() {
-    let world = World::new(47);
+    let world = Aging(Machine::new(47));
     let db = world.open(tiered(CompactionStyle::Universal, "preclude_last_level_data_seconds=0"));
     let family = db.default_family().unwrap();
     put(&db, "a", "1");
@@ -280,11 +264,11 @@ fn the_options_act_from_the_call_that_sets_them() {
     put(&db, "b", "1");
     flush(&db);
     compact(&db);
-    let before = levels(&db, &world.env);
+    let before = levels(&db, &world.0.env);
     assert_eq!(before.get(&ABOVE_LAST).map(Vec::as_slice), Some(&["b".to_string()][..]), "{before:?}");
     db.set_options(&family, &[("preclude_last_level_data_seconds", "0")]).unwrap();
     compact(&db);
-    assert_eq!(levels(&db, &world.env), by_level([(LAST, &["a", "b"])]));
+    assert_eq!(levels(&db, &world.0.env), by_level([(LAST, &["a", "b"])]));
 }
 
 fn step(db: &Db, rng: &SeededRng, model: &mut BTreeMap<String, String>) {
@@ -333,7 +317,7 @@ fn shown(db: &Db, snapshot: &Arc<Snapshot>) -> BTreeMap<String, String> {
 #[test]
 fn tiering_changes_no_answer() {
     for seed in 0..24 {
-        let world = World::new(100 + seed);
+        let world = Aging(Machine::new(100 + seed));
         let rng = SeededRng::new(seed);
         let style = STYLES[seed as usize % 2];
         let more = "disable_auto_compactions=false;level0_file_num_compaction_trigger=2;target_file_size_base=4096;\
@@ -367,14 +351,14 @@ fn tiering_changes_no_answer() {
                 }
             }
         }
-        let used = levels(&db, &world.env);
+        let used = levels(&db, &world.0.env);
         assert!(used.keys().any(|level| *level >= ABOVE_LAST), "seed {seed}: {used:?}");
     }
 }
 
 #[test]
 fn tables_note_the_temperature_they_are_written_with() {
-    let world = World::new(18);
+    let world = Aging(Machine::new(18));
     let family = FamilyOptions {
         default_write_temperature: Temperature::Warm,
         last_level_temperature: Temperature::Cold,

@@ -34,13 +34,10 @@ mod waits;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use env::Env;
 use env::clock::ManualClock;
-use env::executor::Inline;
-use env::memory::MemoryFs;
-use env::rng::SeededRng;
 use ironstone::{Db, Family, FamilyDescriptor, Options, ReadOptions};
 use testkit::chance::Chance;
+use testkit::machine::Machine;
 
 use crate::random::Ran;
 use crate::sample::{self, Fixed, Timestamps};
@@ -116,13 +113,8 @@ impl Setting {
         let direct = sample::rare::direct_writes(seed, fixed);
         options.update(&direct).unwrap_or_else(|error| panic!("{direct}: {error}"));
         sample.text.push_str(&direct);
-        let clock = Arc::new(ManualClock::new(1_700_000_000_000_000));
-        options.db.env = Env {
-            fs: Arc::new(MemoryFs::new(clock.clone())),
-            clock: clock.clone(),
-            rng: Arc::new(SeededRng::new(seed)),
-            executor: Arc::new(Inline::new(seed, clock.clone())),
-        };
+        let Machine { env, clock, .. } = Machine::new(seed);
+        options.db.env = env;
         options.db.create_missing_column_families = true;
         Setting { clock, options, text: sample.text }
     }

@@ -20,8 +20,8 @@ use format::trace::{Record, RecordType};
 use ironstone::metrics::Description;
 use ironstone::trace::{self, BlockCacheTraceOptions, FileTraceReader, FileTraceWriter};
 use ironstone::{
-    BudgetGoal, Db, Family, FamilyDescriptor, Kind, LiveFile, Options, ReadOptions, Snapshot, Statistics,
-    WriteBatch, explain_options,
+    BudgetGoal, Db, Family, Kind, LiveFile, Options, ReadOptions, Snapshot, Statistics, WriteBatch,
+    explain_options,
 };
 use testkit::chance::Chance;
 

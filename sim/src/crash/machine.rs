@@ -8,9 +8,9 @@ use env::executor::Inline;
 use env::fault::FaultFs;
 use env::hook::Hooked;
 use env::memory::{MemoryFs, Survivors};
-use env::rng::SeededRng;
 use env::{Clock, Env};
 use testkit::chance::Chance;
+use testkit::machine::environment;
 
 use super::story::Story;
 use super::tape::{Place, Tape};
@@ -96,7 +96,7 @@ fn start(
     run: u64,
     story: &Story,
 ) -> (Env, Arc<Inline>) {
-    let executor = Arc::new(Inline::new(seed, clock.clone()));
+    let (env, executor) = environment(faults.clone(), clock, seed);
     // If the disk fails permanently, writers may wait forever. The machine then stops. If a call still waits after
     // that, the run hangs.
     let hook = faults.hook().clone();
@@ -114,12 +114,6 @@ fn start(
             );
         }
     });
-    let env = Env {
-        fs: faults.clone(),
-        clock: clock.clone(),
-        rng: Arc::new(SeededRng::new(seed)),
-        executor: executor.clone(),
-    };
     (env, executor)
 }
 

@@ -2,17 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use env::Env;
-use env::clock::ManualClock;
-use env::executor::Inline;
-use env::memory::{MemoryFs, Survivors};
-use env::rng::SeededRng;
+use env::memory::Survivors;
 use ironstone::{
     CompactRangeOptions, Db, Family, FamilyDescriptor, Options, Report, WriteBatch, WriteOptions,
 };
 use testkit::chance::Chance;
+use testkit::machine::Machine;
 
 use crate::state::Key;
 
@@ -50,51 +47,32 @@ pub struct Fixture {
     pub loaded: String,
 }
 
-/// A disk with a clock and an environment.
-pub struct World {
-    pub disk: MemoryFs,
-    pub clock: Arc<ManualClock>,
-    pub executor: Arc<Inline>,
-    pub env: Env,
+/// Makes a machine with these files in the directory [`DIR`].
+pub fn machine(files: &Image) -> Machine {
+    let machine = Machine::new(1);
+    write(&machine.env, files);
+    machine
 }
 
-impl World {
-    /// Makes a disk with these files in the directory [`DIR`]. The clock starts at a fixed time.
-    pub fn new(files: &Image) -> World {
-        let clock = Arc::new(ManualClock::new(1_700_000_000_000_000));
-        let disk = MemoryFs::new(clock.clone());
-        let executor = Arc::new(Inline::new(1, clock.clone()));
-        let env = Env {
-            fs: Arc::new(disk.clone()),
-            clock: clock.clone(),
-            rng: Arc::new(SeededRng::new(1)),
-            executor: executor.clone(),
-        };
-        let world = World { disk, clock, executor, env };
-        world.write(files);
-        world
-    }
+/// Puts these files into the directory [`DIR`].
+pub fn write(env: &Env, files: &Image) {
+    let made = env.fs.create_dir_all(Path::new(DIR));
+    let write = |(name, bytes): (&String, &Vec<u8>)| env.fs.write_all(&path(name), bytes, true);
+    let done = made.and_then(|()| files.iter().try_for_each(write));
+    // Sync the parent directory, so that the directory survives a crash.
+    let done = done.and_then(|()| env.fs.open_dir(Path::new("/"))?.sync());
+    done.unwrap_or_else(|e| panic!("a disk in memory takes files: {e}"));
+}
 
-    /// Puts these files into the directory.
-    pub fn write(&self, files: &Image) {
-        let made = self.env.fs.create_dir_all(Path::new(DIR));
-        let write = |(name, bytes): (&String, &Vec<u8>)| self.env.fs.write_all(&path(name), bytes, true);
-        let done = made.and_then(|()| files.iter().try_for_each(write));
-        // Sync the parent directory, so that the directory survives a crash.
-        let done = done.and_then(|()| self.env.fs.open_dir(Path::new("/"))?.sync());
-        done.unwrap_or_else(|e| panic!("a disk in memory takes files: {e}"));
-    }
-
-    /// Returns the files of the directory that matter: no info logs, no LOCK, no directories.
-    pub fn image(&self) -> Image {
-        let names = self.env.fs.list(Path::new(DIR)).unwrap_or_default();
-        let matter = |name: &String| !name.starts_with("LOG") && name != "LOCK" && !name.ends_with(".dbtmp");
-        let read = |name: String| {
-            let bytes = self.env.fs.read_all(&path(&name), 1 << 30).ok()?;
-            Some((name, bytes))
-        };
-        names.into_iter().filter(matter).filter_map(read).collect()
-    }
+/// Returns the files of the directory [`DIR`] that matter: no info logs, no LOCK, no directories.
+pub fn image(env: &Env) -> Image {
+    let names = env.fs.list(Path::new(DIR)).unwrap_or_default();
+    let matter = |name: &String| !name.starts_with("LOG") && name != "LOCK" && !name.ends_with(".dbtmp");
+    let read = |name: String| {
+        let bytes = env.fs.read_all(&path(&name), 1 << 30).ok()?;
+        Some((name, bytes))
+    };
+    names.into_iter().filter(matter).filter_map(read).collect()
 }
 
 /// Returns the path of a file in the directory of the databases.
@@ -138,8 +116,8 @@ impl Fixture {
     ///
     /// # Errors
     /// The error of the repair.
-    pub fn repair(&self, world: &World) -> ironstone::Result<Report> {
-        let (options, families) = settings(world, &self.options, &self.families)?;
+    pub fn repair(&self, machine: &Machine) -> ironstone::Result<Report> {
+        let (options, families) = settings(machine, &self.options, &self.families)?;
         ironstone::repair(DIR, options, families)
     }
 
@@ -147,26 +125,26 @@ impl Fixture {
     ///
     /// # Errors
     /// The error of the open.
-    pub fn open(&self, world: &World, read_only: bool) -> ironstone::Result<Db> {
-        open(world, &self.options, &self.families, read_only)
+    pub fn open(&self, machine: &Machine, read_only: bool) -> ironstone::Result<Db> {
+        open(machine, &self.options, &self.families, read_only)
     }
 }
 
 fn settings(
-    world: &World,
+    machine: &Machine,
     text: &str,
     families: &[String],
 ) -> ironstone::Result<(Options, Vec<FamilyDescriptor>)> {
     let mut options = Options::default();
     options.update(text)?;
-    options.db.env = world.env.clone();
+    options.db.env = machine.env.clone();
     let descriptor = |name: &String| FamilyDescriptor::new(name.as_str(), options.family.clone());
     let families = families.iter().map(descriptor).collect();
     Ok((options, families))
 }
 
-fn open(world: &World, text: &str, families: &[String], read_only: bool) -> ironstone::Result<Db> {
-    let (options, families) = settings(world, text, families)?;
+fn open(machine: &Machine, text: &str, families: &[String], read_only: bool) -> ironstone::Result<Db> {
+    let (options, families) = settings(machine, text, families)?;
     if read_only {
         Db::open_read_only_with_families(DIR, options, families)
     } else {
@@ -182,7 +160,7 @@ enum End {
 }
 
 struct Making {
-    world: World,
+    machine: Machine,
     db: Db,
     chance: Chance,
     states: Vec<Rows>,
@@ -192,10 +170,10 @@ struct Making {
 fn make(name: &'static str, promise: Promise, families: &[&str], more: &str, end: End) -> Fixture {
     let families: Vec<String> = families.iter().map(|f| f.to_string()).collect();
     let options = format!("{OPTIONS};{more}");
-    let world = World::new(&Image::new());
-    let db = must(open(&world, &options, &families, false));
+    let machine = machine(&Image::new());
+    let db = must(open(&machine, &options, &families, false));
     let mut making =
-        Making { world, db, chance: Chance::new(7), states: vec![Rows::new()], older: Vec::new() };
+        Making { machine, db, chance: Chance::new(7), states: vec![Rows::new()], older: Vec::new() };
     for round in 0..3 {
         for family in &families {
             making.writes(family, round);
@@ -213,29 +191,28 @@ fn make(name: &'static str, promise: Promise, families: &[&str], more: &str, end
             // Open again, so that the fixture has files of two opens.
             must(making.db.close());
             making.keep();
-            making.db = must(open(&making.world, &options, &families, false));
+            making.db = must(open(&making.machine, &options, &families, false));
         }
     }
-    let Making { world, db, states, older, .. } = making;
+    let Making { machine, db, states, older, .. } = making;
     match end {
         End::Close => must(db.close()),
         End::Kill => {}
         End::Idle => {
             for _ in 0..4 {
-                world.clock.advance(4_000_000);
-                while env::Executor::help(&*world.executor) {}
+                machine.clock.advance(4_000_000);
+                while env::Executor::help(&*machine.executor) {}
             }
         }
     }
     if end != End::Close {
-        world.disk.crash(Survivors::Synced);
-        world.executor.abandon();
+        machine.crash(Survivors::Synced);
         // The process was killed. Take the files before the drop, because the drop may still write.
-        let files = world.image();
+        let files = image(&machine.env);
         drop(db);
         return finish(name, promise, families, options, states, older, files);
     }
-    let files = world.image();
+    let files = image(&machine.env);
     finish(name, promise, families, options, states, older, files)
 }
 
@@ -248,13 +225,13 @@ fn finish(
     older: Vec<Image>,
     files: Image,
 ) -> Fixture {
-    let loaded = super::judge::load_options(&World::new(&files)).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let loaded = super::judge::load_options(&machine(&files)).unwrap_or_else(|e| panic!("{name}: {e}"));
     Fixture { name, promise, files, older, states, families, options, loaded }
 }
 
 impl Making {
     fn keep(&mut self) {
-        self.older.push(self.world.image());
+        self.older.push(image(&self.machine.env));
     }
 
     /// Writes synced puts, deletions, a batch and a range deletion.

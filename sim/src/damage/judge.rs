@@ -8,10 +8,11 @@ use std::path::Path;
 
 use engine::options::file::{self, ReadConfig};
 use ironstone::{Db, Error, Family, Problem, ReadOptions, Report, Weight};
+use testkit::machine::Machine;
 
 use super::Class;
 use super::cases::{Case, Damage, kind_of};
-use super::fixture::{DIR, Fixture, Rows, World, path};
+use super::fixture::{DIR, Fixture, Rows, path, write};
 use crate::state::Key;
 
 /// A class and its reason.
@@ -46,9 +47,9 @@ impl How {
     }
 }
 
-/// Damages a file of the fixture in `world`, judges the result, and restores the file. Returns `None` if the damage
-/// changes nothing. After an open for writing, the world is made again.
-pub fn case(fixture: &Fixture, world: &mut World, case: &Case, how: How) -> Option<Verdict> {
+/// Damages a file of the fixture in `machine`, judges the result, and restores the file. Returns `None` if the damage
+/// changes nothing. After an open for writing, the machine is made again.
+pub fn case(fixture: &Fixture, machine: &mut Machine, case: &Case, how: How) -> Option<Verdict> {
     let original = fixture.files.get(&case.file)?;
     let damaged = case.damage.apply(&case.file, fixture);
     if damaged.as_ref() == Some(original) {
@@ -59,32 +60,32 @@ pub fn case(fixture: &Fixture, world: &mut World, case: &Case, how: How) -> Opti
     }
     let place = path(&case.file);
     match damaged {
-        None => drop(world.env.fs.unlink(&place)),
-        Some(bytes) => drop(world.disk.damage(&place, |content| *content = bytes)),
+        None => drop(machine.env.fs.unlink(&place)),
+        Some(bytes) => drop(machine.disk.damage(&place, |content| *content = bytes)),
     }
     let judged = catch_unwind(AssertUnwindSafe(|| match how {
-        How::Repairing => repaired(fixture, world),
-        _ => judge(fixture, world, case, how == How::Reading),
+        How::Repairing => repaired(fixture, machine),
+        _ => judge(fixture, machine, case, how == How::Reading),
     }));
     let judged = judged.unwrap_or_else(|_| verdict(Class::Crash, "a panic"));
     if how != How::Reading || judged.class == Class::Crash {
-        *world = World::new(&fixture.files);
+        *machine = super::fixture::machine(&fixture.files);
     } else if case.damage == Damage::Missing {
-        world.write(&std::iter::once((case.file.clone(), original.clone())).collect());
+        write(&machine.env, &std::iter::once((case.file.clone(), original.clone())).collect());
     } else {
-        world.disk.damage(&place, |content| content.clone_from(original));
+        machine.disk.damage(&place, |content| content.clone_from(original));
     }
     Some(judged)
 }
 
-fn judge(fixture: &Fixture, world: &World, case: &Case, read_only: bool) -> Verdict {
+fn judge(fixture: &Fixture, machine: &Machine, case: &Case, read_only: bool) -> Verdict {
     if kind_of(&case.file) == "OPTIONS" {
-        let options = options(fixture, world, &case.file);
+        let options = options(fixture, machine, &case.file);
         if options.class.is_bad() || read_only {
             return options;
         }
     }
-    let opened = fixture.open(world, read_only);
+    let opened = fixture.open(machine, read_only);
     let failed = opened.is_err();
     let judged = match opened {
         Err(error) if names_removed_file(&error, case) => verdict(Class::Detected, error.to_string()),
@@ -99,15 +100,15 @@ fn judge(fixture: &Fixture, world: &World, case: &Case, read_only: bool) -> Verd
     if judged.class.is_bad() || read_only {
         return judged;
     }
-    match deleted(fixture, world, case, failed) {
+    match deleted(fixture, machine, case, failed) {
         Some(name) => verdict(Class::Deleted, format!("{name} is gone; {}", judged.why)),
         None => judged,
     }
 }
 
 /// Repairs the damaged database, and judges the report and the rows. A refused repair is an error like that of an open.
-fn repaired(fixture: &Fixture, world: &World) -> Verdict {
-    let report = match fixture.repair(world) {
+fn repaired(fixture: &Fixture, machine: &Machine) -> Verdict {
+    let report = match fixture.repair(machine) {
         Ok(report) => report,
         // The error of a repair can concern a whole database, which has no offset.
         Err(error) => return verdict(Class::Detected, error.to_string()),
@@ -116,7 +117,7 @@ fn repaired(fixture: &Fixture, world: &World) -> Verdict {
     let what = || {
         report.problems.iter().map(|p| format!("{:?} {}", p.weight, p.what)).collect::<Vec<_>>().join("; ")
     };
-    let db = match fixture.open(world, false) {
+    let db = match fixture.open(machine, false) {
         Ok(db) => db,
         Err(error) => return verdict(Class::Wrong, format!("after a repair: {error}; {}", what())),
     };
@@ -179,8 +180,8 @@ fn scan(mut rows: Rows, family: &Family) -> ironstone::Result<Rows> {
 }
 
 /// Judges the OPTIONS file: it must read as before, or the error must name file and offset.
-fn options(fixture: &Fixture, world: &World, name: &str) -> Verdict {
-    match load_options(world) {
+fn options(fixture: &Fixture, machine: &Machine, name: &str) -> Verdict {
+    match load_options(machine) {
         Ok(text) if text == fixture.loaded => verdict(Class::Harmless, ""),
         Ok(_) => verdict(Class::Wrong, format!("{name}: other options without an error")),
         Err(error) => told(error),
@@ -191,8 +192,8 @@ fn options(fixture: &Fixture, world: &World, name: &str) -> Verdict {
 ///
 /// # Errors
 /// The error of the read.
-pub fn load_options(world: &World) -> ironstone::Result<String> {
-    let (_, loaded) = file::load_latest(&world.env, Path::new(DIR), &ReadConfig::default())?;
+pub fn load_options(machine: &Machine) -> ironstone::Result<String> {
+    let (_, loaded) = file::load_latest(&machine.env, Path::new(DIR), &ReadConfig::default())?;
     Ok(file::write(&loaded.db, loaded.families.iter().map(|(name, family)| (name.as_str(), family))))
 }
 
@@ -209,10 +210,10 @@ fn told(error: Error) -> Verdict {
 }
 
 /// Returns a file of the fixture that the open must keep, under its name or in `lost/`, and that is missing.
-fn deleted(fixture: &Fixture, world: &World, case: &Case, failed: bool) -> Option<String> {
-    let aside = world.env.fs.list(&path("lost")).unwrap_or_default();
+fn deleted(fixture: &Fixture, machine: &Machine, case: &Case, failed: bool) -> Option<String> {
+    let aside = machine.env.fs.list(&path("lost")).unwrap_or_default();
     let gone = |name: &str| {
-        let there = world.env.fs.exists(&path(name)).unwrap_or(false);
+        let there = machine.env.fs.exists(&path(name)).unwrap_or(false);
         !there && !aside.iter().any(|moved| moved.ends_with(&format!("-{name}")))
     };
     let mut names = fixture.files.keys().filter(|name| **name != case.file);

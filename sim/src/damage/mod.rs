@@ -157,10 +157,10 @@ mod tests {
     fn a_file_in_place_of_another_is_reported_with_its_name_or_does_no_harm() {
         let mut bad = Vec::new();
         for fixture in fixture::Fixture::all() {
-            let mut world = fixture::World::new(&fixture.files);
+            let mut machine = fixture::machine(&fixture.files);
             let others = all(&fixture).into_iter().filter(|case| matches!(case.damage, Damage::Other { .. }));
             for (case, how) in others.flat_map(|case| [(case.clone(), How::Reading), (case, How::Writing)]) {
-                let Some(judged) = judge::case(&fixture, &mut world, &case, how) else { continue };
+                let Some(judged) = judge::case(&fixture, &mut machine, &case, how) else { continue };
                 if judged.class.is_bad() {
                     bad.push(format!("{} {case:?}: {}: {}", fixture.name, judged.class.name(), judged.why));
                 }

@@ -12,17 +12,14 @@ use env::fault::FaultFs;
 use env::hook::Hooked;
 use env::logger::MemoryLogger;
 use env::memory::{MemoryFs, Survivors};
-use env::rng::SeededRng;
 use ironstone_engine::components::{Components, FamilyDescriptor};
 use ironstone_engine::db::{Db, DbIterator, OpenRequest};
 use ironstone_engine::family::Family;
 use ironstone_engine::options::{DbOptions, FamilyOptions};
 use ironstone_engine::sequence::Snapshot;
+use testkit::machine::{START_US, environment};
 
 use super::observe::{Calls, Events};
-
-/// The time at which a machine starts, in microseconds since 1970.
-const START_US: u64 = 1_700_000_000_000_000;
 
 /// The state of a page.
 pub struct World {
@@ -59,15 +56,9 @@ impl World {
 
     /// Returns a machine with this disk.
     fn on(disk: MemoryFs, clock: Arc<ManualClock>) -> World {
-        let executor = Arc::new(Inline::new(1, clock.clone()));
         let faults = FaultFs::wrap_disk(Arc::new(disk.clone()), disk.clone());
         let calls = Arc::new(Calls::default());
-        let env = Env {
-            fs: Arc::new(Hooked::new(faults.clone(), calls.clone())),
-            clock,
-            rng: Arc::new(SeededRng::new(1)),
-            executor: executor.clone(),
-        };
+        let (env, executor) = environment(Arc::new(Hooked::new(faults.clone(), calls.clone())), &clock, 1);
         World {
             disk,
             faults,
