@@ -133,7 +133,7 @@ fn write_ours(db: &Db, from: u32, rows: &mut Rows) {
 
 #[test]
 fn rocksdb_reads_what_we_closed() {
-    let Some(library) = library() else { return };
+    let Some(library) = Library::for_test(std::env::var_os(VARIABLE)) else { return };
     for compression in ["kNoCompression", "kZSTD", "kLZ4Compression"] {
         let text = format!(
             "{FAMILY};blob_compression_type={compression};blob_file_size=100000;enable_blob_garbage_collection=true;\

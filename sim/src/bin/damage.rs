@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use ironstone_sim::damage::cases::{self, Case, kind_of};
-use ironstone_sim::damage::fixture::{Fixture, World};
+use ironstone_sim::damage::fixture::{Fixture, machine};
 use ironstone_sim::damage::judge::How;
 use ironstone_sim::damage::{Class, Tally, judge};
 
@@ -146,7 +146,7 @@ fn watch<T>(workers: &[std::thread::JoinHandle<T>], beats: &[Arc<AtomicU64>]) {
 
 fn work(sweep: &Sweep, beat: &AtomicU64) -> Tally {
     let mut tally = Tally::default();
-    let mut worlds: Vec<World> = sweep.fixtures.iter().map(|(f, _)| World::new(&f.files)).collect();
+    let mut worlds: Vec<_> = sweep.fixtures.iter().map(|(f, _)| machine(&f.files)).collect();
     while sweep.judged.load(Ordering::Relaxed) < sweep.wanted && Instant::now() < sweep.deadline {
         let index = sweep.next.fetch_add(1, Ordering::Relaxed);
         let Some(&(f, c)) = sweep.order.get(index) else { break };
