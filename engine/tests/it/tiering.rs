@@ -385,7 +385,7 @@ fn tables_note_the_temperature_they_are_written_with() {
 #[test]
 fn a_flush_of_old_entries_is_marked_and_counted_by_the_tiering_collector() {
     let flushed = |ratio: &str, old: usize, more: &str| {
-        let world = World::new(47);
+        let world = Aging(Machine::new(47));
         let collector = format!(
             "table_properties_collectors={{id=CompactForTieringCollector;compaction_trigger_ratio={ratio}}};{more}"
         );

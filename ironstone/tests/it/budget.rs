@@ -75,11 +75,7 @@ fn budgets_without_memory_or_cores_are_refused() {
 
 #[test]
 fn rocksdb_accepts_the_texts() {
-    let Some(path) = std::env::var_os("IRONSTONE_PEER") else {
-        eprintln!("SKIPPED: set IRONSTONE_PEER to RocksDB's library");
-        return;
-    };
-    let library = peer::Library::load(path.as_ref()).unwrap();
+    let Some(library) = peer::Library::for_test(std::env::var_os(peer::VARIABLE)) else { return };
     assert!(library.options("no_such_option=1").is_err());
     for (memory, cores, goal) in budgets() {
         for option in explain_options(memory, cores, goal).unwrap() {

@@ -2,7 +2,7 @@
 //!
 //! `IRONSTONE_PEER` names RocksDB's library. Without the variable, the tests with a peer print that they were skipped.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use ironstone::trace::{
@@ -521,11 +521,7 @@ fn a_trace_of_the_block_cache_has_each_access() {
 }
 
 fn peer() -> Option<peer::Library> {
-    let found = std::env::var_os("IRONSTONE_PEER").map(PathBuf::from);
-    if found.is_none() {
-        eprintln!("SKIPPED: set IRONSTONE_PEER to RocksDB's library");
-    }
-    found.map(|path| peer::Library::load(&path).unwrap())
+    peer::Library::for_test(std::env::var_os(peer::VARIABLE))
 }
 
 /// Opens a database of RocksDB with the column families `default` and `other`.
