@@ -184,7 +184,8 @@ struct Side {
     model: Model,
 }
 
-struct World {
+/// The databases, handles and models of a sequence of calls of the C library.
+struct CallRun {
     env: Any,
     options: Any,
     write: Any,
@@ -228,8 +229,8 @@ fn taken<T>(pool: &mut Vec<T>, slot: usize) -> Option<T> {
     (slot < pool.len()).then(|| pool.swap_remove(slot))
 }
 
-impl World {
-    fn new() -> World {
+impl CallRun {
+    fn new() -> CallRun {
         let side = || Side { db: null_mut(), opens: 0, model: Model::default() };
         // SAFETY: the functions that create have no precondition; the options and the environment are live.
         let mut world = unsafe {
@@ -237,7 +238,7 @@ impl World {
             rocksdb_options_set_create_if_missing(options, 1);
             rocksdb_options_set_create_missing_column_families(options, 1);
             rocksdb_options_set_env(options, env);
-            World {
+            CallRun {
                 env,
                 options,
                 write: rocksdb_writeoptions_create(),
@@ -572,7 +573,7 @@ impl World {
 /// If a call disagrees with the model, or if the library caught a panic.
 pub fn c_calls(data: &[u8]) {
     let mut input = Input(data);
-    let mut world = World::new();
+    let mut world = CallRun::new();
     while !input.0.is_empty() {
         world.step(&mut input);
     }

@@ -13,14 +13,14 @@ mod edits;
 mod logs;
 mod world;
 
-use world::{Lines, World, synced};
+use world::{CrashingDisk, Lines, synced};
 
 /// Crash seeds 194 and 232. A recovery kept a WAL although its end was torn. Later synced writes went to a newer WAL.
 /// The next open, with another recovery mode, stopped at the torn end and dropped the synced writes.
 #[test]
 fn a_torn_wal_is_not_kept_by_a_recovery() {
     for bytes in [1, 5, 9, 20] {
-        let world = World::new();
+        let world = CrashingDisk::new();
         let db = world.open("");
         db.put_with(b"a", b"1", &synced()).unwrap();
         db.put(b"b", b"unsynced, and torn").unwrap();
@@ -42,7 +42,7 @@ fn a_torn_wal_is_not_kept_by_a_recovery() {
 /// database.
 #[test]
 fn a_failed_manual_flush_returns_the_error() {
-    let world = World::new();
+    let world = CrashingDisk::new();
     let db = world.open("paranoid_checks=false");
     db.put(b"a", b"1").unwrap();
     world.faults.hook().set_plan("append *.sst #1.. EIO").unwrap();
@@ -56,7 +56,7 @@ fn a_failed_manual_flush_returns_the_error() {
 /// it from the record of the clean close, and failed.
 #[test]
 fn a_wal_with_only_the_compression_record_is_closed_and_opened() {
-    let world = World::new();
+    let world = CrashingDisk::new();
     for _ in 0..3 {
         world.open("wal_compression=kZSTD").close().unwrap();
     }
@@ -71,7 +71,7 @@ fn a_wal_with_only_the_compression_record_is_closed_and_opened() {
 /// never deleted.
 #[test]
 fn temporary_options_files_are_deleted_by_the_next_open() {
-    let world = World::new();
+    let world = CrashingDisk::new();
     let db = world.open("");
     let temp = Path::new("/db/OPTIONS-000001.dbtmp");
     (&*world.faults as &dyn FileSystem).write_all(temp, b"half", true).unwrap();
@@ -86,7 +86,7 @@ fn temporary_options_files_are_deleted_by_the_next_open() {
 /// the same step again.
 #[test]
 fn manual_compaction_of_a_universal_tree_ends() {
-    let world = World::new();
+    let world = CrashingDisk::new();
     let db = world.open(
         "compaction_style=kCompactionStyleUniversal;max_compaction_bytes=2000;disable_auto_compactions=true",
     );
@@ -103,7 +103,7 @@ fn manual_compaction_of_a_universal_tree_ends() {
 /// number, and replay did not. The later WALs then seemed to leave a hole, and their synced writes were dropped.
 #[test]
 fn an_empty_range_deletion_at_the_end_of_a_recycled_wal_loses_no_later_write() {
-    let world = World::new();
+    let world = CrashingDisk::new();
     let db = world.open("recycle_log_file_num=2");
     let other = db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).unwrap();
     for _ in 0..4 {
@@ -129,7 +129,7 @@ fn an_empty_range_deletion_at_the_end_of_a_recycled_wal_loses_no_later_write() {
 /// The open expected the SST files of the hidden column family of statistics, and failed without them.
 #[test]
 fn best_efforts_recovery_opens_without_sst_files_of_the_statistics_family() {
-    let world = World::new();
+    let world = CrashingDisk::new();
     let db = world.open("persist_stats_to_disk=true");
     db.put(b"a", b"1").unwrap();
     db.close().unwrap();
@@ -142,7 +142,7 @@ fn best_efforts_recovery_opens_without_sst_files_of_the_statistics_family() {
     assert_eq!(world.open("best_efforts_recovery=true").get(b"a").unwrap(), None);
 }
 
-fn refused(world: &World) -> ironstone::Error {
+fn refused(world: &CrashingDisk) -> ironstone::Error {
     let mut options = options("").unwrap();
     options.db.env = world.outside.env.clone();
     let error = Db::open("/db", options).err().unwrap();
@@ -150,7 +150,7 @@ fn refused(world: &World) -> ironstone::Error {
     error
 }
 
-fn newest_log(world: &World) -> std::path::PathBuf {
+fn newest_log(world: &CrashingDisk) -> std::path::PathBuf {
     let names = world.disk.list(Path::new("/db")).unwrap();
     Path::new("/db").join(names.iter().filter(|n| n.ends_with(".log")).max().unwrap())
 }
@@ -164,7 +164,7 @@ static FULL: [u8; 70_000] = [b'f'; 70_000];
 #[test]
 fn the_last_sequence_number_of_the_manifest_does_not_hide_a_lost_batch() {
     for recycled in ["", "recycle_log_file_num=2"] {
-        let world = World::new();
+        let world = CrashingDisk::new();
         let db = world.open(&format!("{SMALL}{recycled}"));
         db.put(b"a", b"1").unwrap();
         db.flush().unwrap();
@@ -185,7 +185,7 @@ fn the_last_sequence_number_of_the_manifest_does_not_hide_a_lost_batch() {
 /// seemed to be newer than the end of the WALs, and the open failed.
 #[test]
 fn no_family_is_newer_than_the_torn_end_of_a_wal() {
-    let world = World::new();
+    let world = CrashingDisk::new();
     let db = world.open(&format!("{SMALL}max_manifest_file_size=1;max_manifest_space_amp_pct=0"));
     let other = db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).unwrap();
     other.put(b"a", b"1").unwrap();
@@ -205,7 +205,7 @@ fn no_family_is_newer_than_the_torn_end_of_a_wal() {
 }
 
 /// Makes an append to the WAL fail. Then makes the resume fail at the flush of the second column family.
-fn fail_to_get_over_a_log(world: &World, db: &Db) {
+fn fail_to_get_over_a_log(world: &CrashingDisk, db: &Db) {
     world.faults.hook().set_plan("append *.log #1 torn 7").unwrap();
     db.put(b"c", b"4").unwrap_err();
     world.faults.hook().revive();
@@ -218,7 +218,7 @@ fn fail_to_get_over_a_log(world: &World, db: &Db) {
 /// failed.
 #[test]
 fn families_resume_from_a_failed_wal_in_one_commit() {
-    let world = World::new();
+    let world = CrashingDisk::new();
     let db = world.open("paranoid_checks=false");
     let other = db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).unwrap();
     db.put(b"a", b"1").unwrap();
@@ -237,7 +237,7 @@ fn families_resume_from_a_failed_wal_in_one_commit() {
 #[test]
 fn memtables_kept_for_one_commit_are_flushed_after_the_disk_works_again() {
     for closes in [false, true] {
-        let world = World::new();
+        let world = CrashingDisk::new();
         let db = world.open("paranoid_checks=false;max_bgerror_resume_count=0");
         let other = db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).unwrap();
         db.put(b"a", b"2").unwrap();
@@ -267,7 +267,7 @@ fn memtables_kept_for_one_commit_are_flushed_after_the_disk_works_again() {
 /// recovery stopped at the hole, before acknowledged writes.
 #[test]
 fn a_wal_with_zeros_between_its_records_is_not_kept() {
-    let (world, _) = World::with_a_hole(&[b"2", b"3"]);
+    let (world, _) = CrashingDisk::with_a_hole(&[b"2", b"3"]);
     let db = world.open("wal_recovery_mode=kSkipAnyCorruptedRecords;avoid_flush_during_recovery=true");
     assert!(db.get(b"3").unwrap().is_some());
     db.put_with(b"c", b"3", &synced()).unwrap();
@@ -281,7 +281,7 @@ fn a_wal_with_zeros_between_its_records_is_not_kept() {
 /// record of the next WAL, and kept both. A later open with the option stopped there, before synced writes.
 #[test]
 fn wals_that_do_not_match_their_predecessor_records_are_not_kept() {
-    let world = World::new();
+    let world = CrashingDisk::new();
     let db = world.open("track_and_verify_wals=true");
     let other = db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).unwrap();
     db.put(b"a", b"1").unwrap();
@@ -305,7 +305,7 @@ fn wals_that_do_not_match_their_predecessor_records_are_not_kept() {
 /// in its place. The recovery mode that skips corrupt records continued after it without a message.
 #[test]
 fn a_mode_that_skips_a_record_of_an_older_wal_reports_the_record() {
-    let world = World::new();
+    let world = CrashingDisk::new();
     let db = world.open("recycle_log_file_num=1");
     let fill = |first: u8| (0..3).for_each(|n| db.put(&[first, n], b"of one length").unwrap());
     let begin = |log: &[u8], key: [u8; 2]| {
@@ -345,7 +345,7 @@ fn a_mode_that_skips_a_record_of_an_older_wal_reports_the_record() {
 #[test]
 fn a_wal_that_lost_complete_records_stops_the_replay_of_newer_wals() {
     for zeros in [false, true] {
-        let world = World::new();
+        let world = CrashingDisk::new();
         let db = world.open(SMALL);
         db.put_with(b"a", &FULL, &synced()).unwrap();
         db.put(b"b", b"2").unwrap();
@@ -382,7 +382,7 @@ fn a_wal_that_lost_complete_records_stops_the_replay_of_newer_wals() {
 /// recovery dropped the next WAL as if there were a hole.
 #[test]
 fn a_repaired_wal_does_not_stop_the_replay_of_newer_wals() {
-    let world = World::new();
+    let world = CrashingDisk::new();
     let db = world.open(SMALL);
     db.put(b"a", b"damaged").unwrap();
     db.put(b"b", &FULL).unwrap();
@@ -411,7 +411,7 @@ fn a_repaired_wal_does_not_stop_the_replay_of_newer_wals() {
 /// Crash seed 1662. Buffered writes were lost when the WAL failed, and the close reported success.
 #[test]
 fn closing_reports_buffered_writes_that_never_reached_the_wal() {
-    let world = World::new();
+    let world = CrashingDisk::new();
     let db = world.open("manual_wal_flush=true");
     db.put(b"a", b"gathered").unwrap();
     world.faults.hook().set_plan("append *.log #1.. EIO").unwrap();
@@ -426,7 +426,7 @@ fn closing_reports_buffered_writes_that_never_reached_the_wal() {
 #[test]
 fn buffered_writes_of_a_failed_wal_are_reported_as_lost_until_they_are_flushed() {
     for resumed in [false, true] {
-        let world = World::new();
+        let world = CrashingDisk::new();
         let db = world.open("manual_wal_flush=true");
         db.put(b"a", b"gathered").unwrap();
         world.faults.hook().set_plan("append * #1.. ENOSPC").unwrap();
@@ -449,7 +449,7 @@ fn buffered_writes_of_a_failed_wal_are_reported_as_lost_until_they_are_flushed()
 #[test]
 fn wals_with_a_hole_are_not_kept_by_a_recovery() {
     for mode in ["kSkipAnyCorruptedRecords", "kTolerateCorruptedTailRecords"] {
-        let world = World::new();
+        let world = CrashingDisk::new();
         let db = world.open(SMALL);
         db.put_with(b"a", &FULL, &synced()).unwrap();
         db.put(b"b", b"2").unwrap();
@@ -475,7 +475,7 @@ fn wals_with_a_hole_are_not_kept_by_a_recovery() {
 /// WALs reported success, although the failed WAL was never synced.
 #[test]
 fn a_sync_fails_while_a_failed_wal_is_needed() {
-    let world = World::new();
+    let world = CrashingDisk::new();
     let db = world.open("");
     db.put(b"a", b"1").unwrap();
     world.faults.hook().set_plan("append * #1.. ENOSPC").unwrap();
@@ -495,7 +495,7 @@ fn a_sync_fails_while_a_failed_wal_is_needed() {
 #[test]
 fn complete_wals_are_all_replayed() {
     for text in ["", "recycle_log_file_num=2"] {
-        let world = World::new();
+        let world = CrashingDisk::new();
         let db = world.open(&format!("{SMALL}{text}"));
         for i in 0..6u8 {
             db.put(&[i], &FULL).unwrap();

@@ -28,16 +28,17 @@ struct Seen {
     read: u64,
 }
 
-struct World {
+/// A database whose blobs go through a cache, and what the cache did.
+struct CachedBlobs {
     db: Db,
     cache: Arc<BlockCache>,
     statistics: Arc<Statistics>,
     before: Seen,
 }
 
-impl World {
+impl CachedBlobs {
     /// Opens a database whose values of at least 100 bytes go to blob files.
-    fn open(cache: CacheOptions, more: &str) -> World {
+    fn open(cache: CacheOptions, more: &str) -> CachedBlobs {
         let cache = BlockCache::new(cache).unwrap();
         let statistics = Arc::new(Statistics::default());
         let mut family = FamilyOptions::default();
@@ -49,7 +50,7 @@ impl World {
         let mut request = OpenRequest::new("/db", db, family.clone());
         let default = FamilyDescriptor::new("default", family);
         request.families = vec![FamilyDescriptor { blob_cache: Some(cache.clone()), ..default }];
-        World { db: Db::open(request).unwrap(), cache, statistics, before: Seen::default() }
+        CachedBlobs { db: Db::open(request).unwrap(), cache, statistics, before: Seen::default() }
     }
 
     fn put(&self, keys: std::ops::Range<usize>) {
@@ -117,7 +118,7 @@ const WARM: &str = "prepopulate_blob_cache=kFlushOnly";
 
 #[test]
 fn a_flush_puts_its_blobs_into_the_cache() {
-    let mut world = World::open(CacheOptions::lru(1 << 20), WARM);
+    let mut world = CachedBlobs::open(CacheOptions::lru(1 << 20), WARM);
     for round in 0..5 {
         let keys = round * 2..round * 2 + 2;
         world.put(keys.clone());
@@ -138,7 +139,7 @@ fn a_flush_puts_its_blobs_into_the_cache() {
 #[test]
 fn a_compaction_puts_no_blobs_into_the_cache() {
     let more = "enable_blob_garbage_collection=true;blob_garbage_collection_age_cutoff=1.0";
-    let mut world = World::open(CacheOptions::lru(1 << 20), &format!("{WARM};{more}"));
+    let mut world = CachedBlobs::open(CacheOptions::lru(1 << 20), &format!("{WARM};{more}"));
     world.put(0..10);
     world.flush();
     world.put(5..15);
@@ -157,7 +158,7 @@ fn a_compaction_puts_no_blobs_into_the_cache() {
 
 #[test]
 fn the_option_changes_while_the_database_is_open() {
-    let mut world = World::open(CacheOptions::lru(1 << 20), "");
+    let mut world = CachedBlobs::open(CacheOptions::lru(1 << 20), "");
     world.put(0..2);
     world.flush();
     assert_eq!(world.seen(), Seen::default(), "the default");
@@ -175,8 +176,10 @@ fn the_option_changes_while_the_database_is_open() {
 
 #[test]
 fn compressed_blobs_are_in_the_cache_without_compression() {
-    let mut world =
-        World::open(CacheOptions::lru(1 << 20), &format!("{WARM};blob_compression_type=kLZ4Compression"));
+    let mut world = CachedBlobs::open(
+        CacheOptions::lru(1 << 20),
+        &format!("{WARM};blob_compression_type=kLZ4Compression"),
+    );
     world.put(0..3);
     world.flush();
     assert_eq!(world.seen(), added(3));
@@ -189,7 +192,7 @@ fn compressed_blobs_are_in_the_cache_without_compression() {
 fn a_full_cache_with_a_strict_limit_does_not_fail_the_flush() {
     let strict =
         CacheOptions { strict_capacity_limit: true, num_shard_bits: 0, ..CacheOptions::lru(VALUE_BYTES / 2) };
-    let mut world = World::open(strict, WARM);
+    let mut world = CachedBlobs::open(strict, WARM);
     world.put(0..3);
     world.flush();
     assert_eq!(world.seen(), Seen { refused: 3, ..Seen::default() });
@@ -200,7 +203,8 @@ fn a_full_cache_with_a_strict_limit_does_not_fail_the_flush() {
 
 #[test]
 fn a_direct_write_puts_its_blobs_into_the_cache() {
-    let mut world = World::open(CacheOptions::lru(1 << 20), &format!("{WARM};enable_blob_direct_write=true"));
+    let mut world =
+        CachedBlobs::open(CacheOptions::lru(1 << 20), &format!("{WARM};enable_blob_direct_write=true"));
     world.put(0..3);
     assert_eq!(world.seen(), added(3), "the write wrote the blob file");
     world.read(0..3);

@@ -81,18 +81,19 @@ impl Listener for Recorder {
     }
 }
 
-struct World {
+/// Files whose calls can fail, and the events of the database on them.
+struct RecordedFiles {
     env: Env,
     faults: Arc<FaultFs>,
     recorder: Arc<Recorder>,
 }
 
-impl World {
-    fn new(seed: u64) -> World {
+impl RecordedFiles {
+    fn new(seed: u64) -> RecordedFiles {
         let mut env = Env::memory(seed);
         let faults = FaultFs::wrap(env.fs.clone());
         env.fs = faults.clone();
-        World { env, faults, recorder: Arc::default() }
+        RecordedFiles { env, faults, recorder: Arc::default() }
     }
 
     fn open(&self, family: FamilyOptions) -> Db {
@@ -142,7 +143,7 @@ fn two_files(db: &Db) {
 #[test]
 fn every_file_of_a_flush_that_starts_has_one_end() {
     for plan in ["create *.sst * EIO", "append *.sst * EIO", "sync *.sst * EIO"] {
-        let world = World::new(1);
+        let world = RecordedFiles::new(1);
         let db = world.open(FamilyOptions::default());
         put(&db, "a", "1");
         flush(&db).unwrap();
@@ -162,7 +163,7 @@ fn every_file_of_a_flush_that_starts_has_one_end() {
 
 #[test]
 fn a_failed_file_operation_is_reported_with_its_error() {
-    let world = World::new(2);
+    let world = RecordedFiles::new(2);
     let db = world.open(FamilyOptions::default());
     put(&db, "a", "1");
     world.plan("append *.sst * ENOSPC");
@@ -179,7 +180,7 @@ fn a_failed_file_operation_is_reported_with_its_error() {
 
 #[test]
 fn a_job_that_keeps_no_entry_reports_a_file_that_is_not_kept() {
-    let world = World::new(3);
+    let world = RecordedFiles::new(3);
     let db = world.open(FamilyOptions::default());
     let family = db.default_family().unwrap();
     put(&db, "baz", "z");
@@ -197,7 +198,7 @@ fn a_job_that_keeps_no_entry_reports_a_file_that_is_not_kept() {
 
 #[test]
 fn a_file_of_a_compaction_is_created_before_its_part_ends_and_before_the_commit() {
-    let world = World::new(4);
+    let world = RecordedFiles::new(4);
     let db = world.open(FamilyOptions::default());
     two_files(&db);
     world.words();
@@ -207,7 +208,7 @@ fn a_file_of_a_compaction_is_created_before_its_part_ends_and_before_the_commit(
 
 #[test]
 fn a_failed_compaction_reports_what_it_did_and_its_end() {
-    let world = World::new(5);
+    let world = RecordedFiles::new(5);
     let db = world.open(FamilyOptions::default());
     two_files(&db);
     world.words();
@@ -226,7 +227,7 @@ fn a_failed_compaction_reports_what_it_did_and_its_end() {
 
 #[test]
 fn a_compaction_whose_commit_fails_reports_its_end() {
-    let world = World::new(6);
+    let world = RecordedFiles::new(6);
     let db = world.open(FamilyOptions::default());
     two_files(&db);
     world.words();
@@ -240,7 +241,7 @@ fn a_compaction_whose_commit_fails_reports_its_end() {
 
 #[test]
 fn a_compaction_that_cannot_read_its_inputs_reports_its_end() {
-    let world = World::new(7);
+    let world = RecordedFiles::new(7);
     // No index stays in the cache, so the search for the parts of the compaction reads files.
     let mut family = FamilyOptions::default();
     family.set("table_factory", "{cache_index_and_filter_blocks=true;block_cache=1}").unwrap();
@@ -254,7 +255,7 @@ fn a_compaction_that_cannot_read_its_inputs_reports_its_end() {
 
 #[test]
 fn the_number_of_level_0_files_is_that_of_the_version() {
-    let world = World::new(8);
+    let world = RecordedFiles::new(8);
     let db = world.open(FamilyOptions::default());
     two_files(&db);
     put(&db, "a", "3");
@@ -271,7 +272,7 @@ fn the_number_of_level_0_files_is_that_of_the_version() {
 #[test]
 fn a_flush_reports_the_stall_at_its_start_and_at_its_end() {
     use StallCondition::{Delayed, Normal, Stopped};
-    let world = World::new(9);
+    let world = RecordedFiles::new(9);
     let triggers = FamilyOptions {
         level0_file_num_compaction_trigger: 1,
         level0_slowdown_writes_trigger: 2,

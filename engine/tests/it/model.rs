@@ -6,11 +6,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use env::clock::ManualClock;
-use env::executor::Inline;
-use env::memory::{MemoryFs, Survivors};
+use env::Rng;
+use env::memory::Survivors;
 use env::rng::SeededRng;
-use env::{Clock, Env, Rng};
 use ironstone_engine::batch::WriteBatch;
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::family::Family;
@@ -18,28 +16,21 @@ use ironstone_engine::options::{
     BottommostLevelCompaction, CompactRangeOptions, CompactionOptions, CompactionStyle, CompressionType,
     DbOptions, DbPath, FamilyOptions, FlushOptions, ReadOptions, WriteOptions,
 };
+use testkit::machine::Machine;
 
 type State = BTreeMap<Vec<u8>, Vec<u8>>;
 
-struct World {
-    fs: MemoryFs,
-    env: Env,
+/// A machine with a database whose options each open draws.
+struct ModelRun {
+    machine: Machine,
     rng: SeededRng,
     /// In every open, the SST files are in two directories. Each directory is found by its index in the list.
     far: bool,
 }
 
-impl World {
+impl ModelRun {
     fn new(seed: u64) -> Self {
-        let clock: Arc<dyn Clock> = Arc::new(ManualClock::new(1_700_000_000_000_000));
-        let fs = MemoryFs::new(clock.clone());
-        let env = Env {
-            fs: Arc::new(fs.clone()),
-            clock: clock.clone(),
-            rng: Arc::new(SeededRng::new(seed ^ 1)),
-            executor: Arc::new(Inline::new(seed, clock)),
-        };
-        World { fs, env, rng: SeededRng::new(seed), far: seed % 4 == 3 }
+        ModelRun { machine: Machine::new(seed ^ 1), rng: SeededRng::new(seed), far: seed % 4 == 3 }
     }
 
     fn flip(&self) -> bool {
@@ -54,7 +45,7 @@ impl World {
         let pipelined = !atomic_flush && !unordered && self.flip();
         let mut options = DbOptions {
             create_if_missing: true,
-            env: self.env.clone(),
+            env: self.machine.env.clone(),
             enable_pipelined_write: pipelined,
             allow_concurrent_memtable_write: unordered || self.flip(),
             unordered_write: unordered,
@@ -167,7 +158,7 @@ fn tree(db: &Db) -> String {
     version.files().map(show).collect()
 }
 
-fn write(world: &World, db: &Db, state: &mut State) -> bool {
+fn write(world: &ModelRun, db: &Db, state: &mut State) -> bool {
     let family = db.default_family().unwrap();
     let mut batch = WriteBatch::new();
     for _ in 0..1 + world.rng.below(4) {
@@ -209,7 +200,7 @@ fn write(world: &World, db: &Db, state: &mut State) -> bool {
 }
 
 /// Compacts the whole range, a part of the range, or some SST files by number, to a random level.
-fn compact(world: &World, db: &Db, family: &Arc<Family>) {
+fn compact(world: &ModelRun, db: &Db, family: &Arc<Family>) {
     let r = &world.rng;
     let version = family.pin().version.clone();
     match r.below(5) {
@@ -270,7 +261,7 @@ fn nearest(history: &[State], now: &State) -> String {
 }
 
 fn run(seed: u64) {
-    let world = World::new(seed);
+    let world = ModelRun::new(seed);
     let mut db = Db::open(world.request()).unwrap();
     // Every state since the newest state that is known to be durable, oldest first.
     let mut history = vec![State::new()];
@@ -297,7 +288,7 @@ fn run(seed: u64) {
                     3 => Survivors::ZerosForData,
                     _ => Survivors::Random(world.rng.next_u64()),
                 };
-                world.fs.crash(survivors);
+                world.machine.disk.crash(survivors);
                 drop(family);
                 drop(db);
                 db = Db::open(world.request())
@@ -312,7 +303,7 @@ fn run(seed: u64) {
                     db.sync_wal().unwrap();
                 }
             }
-            4 => while world.env.executor.help() {},
+            4 => while world.machine.env.executor.help() {},
             5 => assert_eq!(contents(&db), history[history.len() - 1], "seed {seed}"),
             _ => {
                 let mut next = history[history.len() - 1].clone();

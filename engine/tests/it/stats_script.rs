@@ -28,7 +28,8 @@ use ironstone_engine::options::{
 use lsm::filter::{CompactionFilter, Decision, FilterInput};
 use lsm::merge::{Failure, FullMerge, MergeOperator, Merged};
 
-struct World {
+/// The state of a page: a database with all statistics.
+struct StatsPage {
     env: Env,
     statistics: Arc<Statistics>,
     family: FamilyOptions,
@@ -61,8 +62,8 @@ impl CompactionFilter for Keeping {
     }
 }
 
-impl World {
-    fn new() -> World {
+impl StatsPage {
+    fn new() -> StatsPage {
         let env = Env::memory(11);
         let statistics = Arc::new(Statistics::new());
         statistics.set_level(StatsLevel::All);
@@ -73,7 +74,7 @@ impl World {
             statistics: Some(statistics.clone()),
             ..DbOptions::default()
         };
-        World { env, statistics, family: FamilyOptions::default(), database, db: None, held: None }
+        StatsPage { env, statistics, family: FamilyOptions::default(), database, db: None, held: None }
     }
 
     fn db(&mut self) -> &Db {
@@ -172,11 +173,11 @@ impl World {
     }
 }
 
-fn answer(world: &mut World, line: &str) -> String {
+fn answer(world: &mut StatsPage, line: &str) -> String {
     let words: Vec<&str> = line.split_whitespace().collect();
     let mut out = String::new();
     match words[0] {
-        word if word.starts_with('[') => *world = World::new(),
+        word if word.starts_with('[') => *world = StatsPage::new(),
         "show" => {
             for name in &words[1..] {
                 out += &format!("{name} = {}\n", world.show(name));
@@ -192,6 +193,6 @@ fn answer(world: &mut World, line: &str) -> String {
 fn known_operations_count_as_the_script_states() {
     set_perf_level(PerfLevel::EnableTime);
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/testdata/statistics.txt");
-    let mut world = World::new();
+    let mut world = StatsPage::new();
     testkit::script::dialogue(&page, |line| answer(&mut world, line));
 }

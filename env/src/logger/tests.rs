@@ -8,15 +8,16 @@ use crate::memory::MemoryFs;
 
 const NOON: u64 = 1_795_262_400_000_123;
 
-struct World {
+/// A directory of info logs, and the clock that dates them.
+struct LogDirectory {
     clock: Arc<ManualClock>,
     fs: Arc<dyn FileSystem>,
 }
 
-impl World {
+impl LogDirectory {
     fn new() -> Self {
         let clock = Arc::new(ManualClock::new(NOON));
-        World { fs: Arc::new(MemoryFs::new(clock.clone())), clock }
+        LogDirectory { fs: Arc::new(MemoryFs::new(clock.clone())), clock }
     }
 
     fn open(&self, options: LogFileOptions) -> Arc<FileLogger> {
@@ -42,7 +43,7 @@ impl World {
 
 #[test]
 fn a_log_without_a_directory_is_rejected() {
-    let w = World::new();
+    let w = LogDirectory::new();
     let open =
         FileLogger::open(w.fs.clone(), w.clock.clone(), Path::new(""), None, LogFileOptions::default());
     assert_eq!(open.err().map(|error| error.kind()), Some(base::Kind::IoError));
@@ -51,7 +52,7 @@ fn a_log_without_a_directory_is_rejected() {
 
 #[test]
 fn lines_look_as_programs_expect() {
-    let w = World::new();
+    let w = LogDirectory::new();
     let logger = w.open(LogFileOptions::default());
     log!(logger, Info, "RocksDB version: {}", "11.8.1");
     log!(logger, Debug, "not at this level");
@@ -72,7 +73,7 @@ fn lines_look_as_programs_expect() {
 
 #[test]
 fn lines_wait_at_most_five_seconds_and_warnings_not_at_all() {
-    let w = World::new();
+    let w = LogDirectory::new();
     let logger = w.open(LogFileOptions::default());
     log!(logger, Info, "one");
     assert_eq!(w.text("LOG"), "");
@@ -90,7 +91,7 @@ fn lines_wait_at_most_five_seconds_and_warnings_not_at_all() {
 
 #[test]
 fn a_reopen_keeps_the_configured_number_of_old_files() {
-    let w = World::new();
+    let w = LogDirectory::new();
     for i in 0..5 {
         let logger = w.open(LogFileOptions { keep_log_file_num: 3, ..Default::default() });
         log!(logger, Info, "run {i}");
@@ -104,7 +105,7 @@ fn a_reopen_keeps_the_configured_number_of_old_files() {
 
 #[test]
 fn all_files_together_stay_below_the_total_limit() {
-    let w = World::new();
+    let w = LogDirectory::new();
     let logger = w.open(LogFileOptions { total_bytes_max: 8000, ..Default::default() });
     let mut rolled = 0;
     for i in 0..500 {
@@ -122,7 +123,7 @@ fn all_files_together_stay_below_the_total_limit() {
 
 #[test]
 fn old_files_above_the_total_limit_are_deleted_by_the_next_open() {
-    let w = World::new();
+    let w = LogDirectory::new();
     for i in 0..3 {
         let logger = w.open(LogFileOptions::default());
         (0..100).for_each(|_| log!(logger, Info, "run {i} without a limit"));
@@ -137,7 +138,7 @@ fn old_files_above_the_total_limit_are_deleted_by_the_next_open() {
 
 #[test]
 fn a_full_file_is_rolled_and_the_header_is_repeated() {
-    let w = World::new();
+    let w = LogDirectory::new();
     let logger = w.open(LogFileOptions { max_log_file_size: 200, ..Default::default() });
     log!(logger, Header, "the header");
     for i in 0..6 {
@@ -156,7 +157,7 @@ fn a_full_file_is_rolled_and_the_header_is_repeated() {
 
 #[test]
 fn an_old_file_is_rolled() {
-    let w = World::new();
+    let w = LogDirectory::new();
     let logger = w.open(LogFileOptions { log_file_time_to_roll: 60, ..Default::default() });
     log!(logger, Info, "early");
     w.clock.advance(61_000_000);
@@ -169,7 +170,7 @@ fn an_old_file_is_rolled() {
 
 #[test]
 fn a_log_directory_gets_the_path_in_the_name() {
-    let w = World::new();
+    let w = LogDirectory::new();
     w.fs.create_dir_all(Path::new("/data/my db")).unwrap();
     let clock: Arc<dyn Clock> = w.clock.clone();
     let logger = FileLogger::open(

@@ -4,7 +4,7 @@ use std::ffi::c_char;
 use std::ptr::null_mut;
 
 use super::{
-    Any, Err, Input, World, call, copied, rocksdb_free, rocksdb_pinnableslice_destroy,
+    Any, CallRun, Err, Input, call, copied, rocksdb_free, rocksdb_pinnableslice_destroy,
     rocksdb_pinnableslice_value,
 };
 
@@ -85,7 +85,7 @@ unsafe fn failed(error: *mut c_char) -> bool {
     failed
 }
 
-impl World {
+impl CallRun {
     /// Deletes the keys of a range. A range with its end before its start is an error.
     pub(super) fn delete_range(&mut self, input: &mut Input<'_>) {
         let (db, from, family, fits) = self.target(input);

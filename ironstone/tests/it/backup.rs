@@ -18,16 +18,17 @@ fn options() -> Options {
     options
 }
 
-struct World {
+/// A directory with a database, its backups and restored copies.
+struct BackedUp {
     scratch: tempfile::TempDir,
     db: Option<Db>,
 }
 
-impl World {
-    fn new() -> World {
+impl BackedUp {
+    fn new() -> BackedUp {
         let scratch = tempfile::tempdir().unwrap();
         let db = Some(Db::open(scratch.path().join("data"), options()).unwrap());
-        World { scratch, db }
+        BackedUp { scratch, db }
     }
 
     fn db(&self) -> &Db {
@@ -70,7 +71,7 @@ impl World {
 
 #[test]
 fn each_backup_restores_its_state_of_the_database() {
-    let w = World::new();
+    let w = BackedUp::new();
     let engine = w.engine();
     w.fill(0, 100);
     assert_eq!(engine.create_new_backup(w.db()).unwrap(), 1);
@@ -87,7 +88,7 @@ fn each_backup_restores_its_state_of_the_database() {
 
 #[test]
 fn a_table_is_stored_once_for_all_backups() {
-    let w = World::new();
+    let w = BackedUp::new();
     let engine = w.engine();
     w.fill(0, 100);
     engine.create_new_backup(w.db()).unwrap();
@@ -117,7 +118,7 @@ fn shared_files_are_named_as_the_options_say() {
         (ShareFilesNaming::LegacyCrc32cAndFileSize, true, 3),
         (ShareFilesNaming::UseDbSessionId, false, 1),
     ] {
-        let w = World::new();
+        let w = BackedUp::new();
         w.fill(0, 10);
         let how = BackupEngineOptions {
             share_files_with_checksum_naming: naming,
@@ -131,7 +132,7 @@ fn shared_files_are_named_as_the_options_say() {
         assert_eq!(name.split('_').count(), expect, "{name}");
         assert_eq!(w.restored(&engine, id).unwrap(), 10, "{name}");
     }
-    let w = World::new();
+    let w = BackedUp::new();
     w.fill(0, 10);
     let how = BackupEngineOptions { share_table_files: false, ..w.how() };
     let engine = BackupEngine::open(how, &options().db.env).unwrap();
@@ -142,7 +143,7 @@ fn shared_files_are_named_as_the_options_say() {
 
 #[test]
 fn missing_short_and_changed_files_are_found_and_nothing_is_lost() {
-    let w = World::new();
+    let w = BackedUp::new();
     w.fill(0, 100);
     w.engine().create_new_backup(w.db()).unwrap();
     let name = w.names("shared_checksum").first().unwrap().clone();
@@ -183,7 +184,7 @@ fn missing_short_and_changed_files_are_found_and_nothing_is_lost() {
 
 #[test]
 fn a_changed_table_of_the_database_fails_the_backup() {
-    let w = World::new();
+    let w = BackedUp::new();
     let mut with_checksums = options();
     with_checksums.update("file_checksum_gen_factory=FileChecksumGenCrc32cFactory").unwrap();
     let db = Db::open(w.at("checked"), with_checksums).unwrap();
@@ -203,7 +204,7 @@ fn a_changed_table_of_the_database_fails_the_backup() {
 
 #[test]
 fn leftovers_of_an_interrupted_backup_are_deleted() {
-    let w = World::new();
+    let w = BackedUp::new();
     w.fill(0, 10);
     let engine = w.engine();
     std::fs::create_dir(w.at("backups/private/1")).unwrap();
@@ -220,7 +221,7 @@ fn a_restore_keeps_the_tables_that_the_mode_names() {
     for mode in
         [RestoreMode::KeepLatestDbSessionIdFiles, RestoreMode::VerifyChecksum, RestoreMode::PurgeAllFiles]
     {
-        let mut w = World::new();
+        let mut w = BackedUp::new();
         let engine = w.engine();
         w.fill(0, 100);
         engine.create_new_backup(w.db()).unwrap();
@@ -245,7 +246,7 @@ fn a_restore_keeps_the_tables_that_the_mode_names() {
 
 #[test]
 fn excluded_files_come_from_another_directory() {
-    let w = World::new();
+    let w = BackedUp::new();
     w.fill(0, 100);
     let full = w.engine();
     full.create_new_backup(w.db()).unwrap();
@@ -283,7 +284,7 @@ fn alone() -> (impl Fn() + Clone, Arc<AtomicU64>) {
 
 #[test]
 fn threads_of_a_backup_call_the_application_one_at_a_time() {
-    let w = World::new();
+    let w = BackedUp::new();
     w.db().set_options(&[("disable_auto_compactions", "true")]).unwrap();
     (0..20).for_each(|file| w.fill(file * 1000, file * 1000 + 500));
     let how = BackupEngineOptions {
@@ -313,7 +314,7 @@ fn threads_of_a_backup_call_the_application_one_at_a_time() {
 
 #[test]
 fn progress_is_reported_and_a_backup_can_be_stopped() {
-    let w = World::new();
+    let w = BackedUp::new();
     w.fill(0, 5000);
     let how = BackupEngineOptions { callback_trigger_interval_size: 1000, ..w.how() };
     let engine = BackupEngine::open(how, &options().db.env).unwrap();
@@ -341,7 +342,7 @@ fn progress_is_reported_and_a_backup_can_be_stopped() {
 
 #[test]
 fn stop_ends_the_copy_of_a_file_in_its_middle() {
-    let w = World::new();
+    let w = BackedUp::new();
     w.fill(0, 50_000);
     let how = BackupEngineOptions { callback_trigger_interval_size: 4096, io_buffer_size: 4096, ..w.how() };
     let engine = Arc::new(BackupEngine::open(how, &options().db.env).unwrap());
@@ -362,7 +363,7 @@ fn stop_ends_the_copy_of_a_file_in_its_middle() {
 
 #[test]
 fn backups_are_deleted_at_open_on_request() {
-    let w = World::new();
+    let w = BackedUp::new();
     w.fill(0, 10);
     w.engine().create_new_backup(w.db()).unwrap();
     let how = BackupEngineOptions { destroy_old_data: true, ..w.how() };
@@ -373,7 +374,7 @@ fn backups_are_deleted_at_open_on_request() {
 #[test]
 fn backups_of_rocksdb_restore_and_take_more() {
     let golden = testkit::golden::root().join("backup");
-    let w = World::new();
+    let w = BackedUp::new();
     testkit::golden::copy_dir(&golden, &w.at("backups"));
     let engine = w.engine();
     let info = engine.backup_info();
@@ -403,7 +404,7 @@ fn counting() -> Arc<RateLimiter> {
 
 #[test]
 fn the_rate_limiters_limit_the_reads_of_checks() {
-    let mut w = World::new();
+    let mut w = BackedUp::new();
     w.fill(0, 1000);
     let (backups, restores) = (counting(), counting());
     let how = BackupEngineOptions {
@@ -430,7 +431,7 @@ fn the_rate_limiters_limit_the_reads_of_checks() {
 
 #[test]
 fn two_engines_restore_with_each_other_as_alternate_while_both_are_written() {
-    let w = World::new();
+    let w = BackedUp::new();
     w.fill(0, 10);
     let engines = ["left", "right"].map(|name| {
         let engine = BackupEngine::open(BackupEngineOptions::new(w.at(name)), &options().db.env).unwrap();
@@ -460,7 +461,7 @@ fn two_engines_restore_with_each_other_as_alternate_while_both_are_written() {
 /// RocksDB: `BackupEngineTest.IOStats` counts the reads of a backup, also of files that are not copied.
 #[test]
 fn reads_for_checksums_count_as_bytes_read() {
-    let w = World::new();
+    let w = BackedUp::new();
     let mut counted = options();
     let statistics = Arc::new(Statistics::default());
     counted.db.statistics = Some(statistics.clone());
@@ -480,7 +481,7 @@ fn reads_for_checksums_count_as_bytes_read() {
 
 #[test]
 fn several_threads_copy_verify_and_restore() {
-    let w = World::new();
+    let w = BackedUp::new();
     // A compaction between two backups would change the order of the files.
     w.db().set_options(&[("disable_auto_compactions", "true")]).unwrap();
     for i in 0..20 {

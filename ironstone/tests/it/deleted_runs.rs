@@ -45,17 +45,18 @@ struct Moment {
     model: Model,
 }
 
-struct World {
+/// A database, its model, and moments that the test keeps open.
+struct ModelRun {
     db: Db,
     model: Model,
     random: Random,
     moments: Vec<Moment>,
 }
 
-impl World {
-    fn new(seed: u64) -> World {
+impl ModelRun {
+    fn new(seed: u64) -> ModelRun {
         let db = Db::open("data", options()).unwrap();
-        World { db, model: Model::new(), random: Random(seed), moments: Vec::new() }
+        ModelRun { db, model: Model::new(), random: Random(seed), moments: Vec::new() }
     }
 
     fn put(&mut self, keys: impl Iterator<Item = u64>) {
@@ -172,7 +173,7 @@ fn check(iter: &mut Iter, model: &Model, target: &[u8], backward: bool) {
 #[test]
 fn random_runs_answer_as_the_model() {
     for seed in 1..5 {
-        let mut world = World::new(0x9e37_79b9_7f4a_7c15 >> seed);
+        let mut world = ModelRun::new(0x9e37_79b9_7f4a_7c15 >> seed);
         world.put(0..KEYS);
         (0..120).for_each(|_| world.step());
     }

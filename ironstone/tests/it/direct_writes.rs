@@ -39,21 +39,21 @@ fn put(db: &Db, keys: std::ops::Range<u32>, rows: &mut Rows) {
 }
 
 /// An open database: some values are flushed, and some are only in blob files that a memtable refers to.
-struct World {
+struct DirectBlobs {
     scratch: tempfile::TempDir,
     db: Option<Db>,
     rows: Rows,
 }
 
-impl World {
-    fn new() -> World {
+impl DirectBlobs {
+    fn new() -> DirectBlobs {
         let scratch = tempfile::tempdir().unwrap();
         let db = Db::open(scratch.path().join("data"), options()).unwrap();
         let mut rows = Rows::new();
         put(&db, 0..200, &mut rows);
         db.flush().unwrap();
         put(&db, 150..350, &mut rows);
-        World { scratch, db: Some(db), rows }
+        DirectBlobs { scratch, db: Some(db), rows }
     }
 
     fn db(&self) -> &Db {
@@ -97,7 +97,7 @@ fn files(dir: &Path, end: &str) -> Vec<PathBuf> {
 #[test]
 fn a_checkpoint_has_the_values_of_memtables() {
     for log_size_for_flush in [0, u64::MAX] {
-        let world = World::new();
+        let world = DirectBlobs::new();
         let how = CheckpointOptions { log_size_for_flush, ..CheckpointOptions::default() };
         Checkpoint::new(world.db()).create_with(world.at("copy"), &how).unwrap();
         let then = world.rows.clone();
@@ -111,7 +111,7 @@ fn a_checkpoint_has_the_values_of_memtables() {
 
 #[test]
 fn backups_with_and_without_a_flush_restore_the_values_of_memtables() {
-    let mut world = World::new();
+    let mut world = DirectBlobs::new();
     let env = options().db.env.clone();
     let engine = BackupEngine::open(BackupEngineOptions::new(world.at("backups")), &env).unwrap();
     let mut expected = Vec::new();
@@ -133,7 +133,7 @@ fn backups_with_and_without_a_flush_restore_the_values_of_memtables() {
 
 #[test]
 fn fsck_and_repair_find_nothing_in_a_closed_database_and_after_a_crash() {
-    let mut world = World::new();
+    let mut world = DirectBlobs::new();
     let killed = world.killed();
     world.db.take().unwrap().close().unwrap();
     for dir in [world.at("data"), killed] {
@@ -147,7 +147,7 @@ fn fsck_and_repair_find_nothing_in_a_closed_database_and_after_a_crash() {
 
 #[test]
 fn a_repair_without_a_manifest_keeps_the_values_of_the_wals() {
-    let mut world = World::new();
+    let mut world = DirectBlobs::new();
     let killed = world.killed();
     world.db.take().unwrap().close().unwrap();
     for dir in [world.at("data"), killed] {
@@ -161,7 +161,7 @@ fn a_repair_without_a_manifest_keeps_the_values_of_the_wals() {
 
 #[test]
 fn a_destroyed_database_leaves_no_blob_file() {
-    let mut world = World::new();
+    let mut world = DirectBlobs::new();
     let killed = world.killed();
     world.db.take().unwrap().close().unwrap();
     for dir in [world.at("data"), killed] {
@@ -173,7 +173,7 @@ fn a_destroyed_database_leaves_no_blob_file() {
 
 #[test]
 fn a_read_only_open_and_a_secondary_instance_read_the_values_of_memtables() {
-    let mut world = World::new();
+    let mut world = DirectBlobs::new();
     let killed = world.killed();
     assert!(rows(&Db::open_read_only(&killed, options()).unwrap()) == world.rows);
     let mut secondary_options = options();

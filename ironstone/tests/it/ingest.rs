@@ -33,22 +33,23 @@ fn file(dir: &Path, name: &str, keys: &[&str], value: &str) -> PathBuf {
     path
 }
 
-struct World {
+/// A directory with a database and the files that the database ingests.
+struct IngestDirectory {
     scratch: tempfile::TempDir,
     db: Db,
 }
 
-impl World {
-    fn with(text: &str) -> World {
+impl IngestDirectory {
+    fn with(text: &str) -> IngestDirectory {
         let scratch = tempfile::tempdir().unwrap();
         let mut options = options();
         options.update(text).unwrap();
         let db = Db::open(scratch.path().join("data"), options).unwrap();
-        World { scratch, db }
+        IngestDirectory { scratch, db }
     }
 
-    fn new() -> World {
-        World::with("")
+    fn new() -> IngestDirectory {
+        IngestDirectory::with("")
     }
 
     fn dir(&self) -> &Path {
@@ -77,7 +78,7 @@ impl World {
 
 #[test]
 fn a_file_without_overlap_is_ingested_to_the_last_level_with_sequence_number_zero() {
-    let w = World::new();
+    let w = IngestDirectory::new();
     w.db.put(b"z", b"old").unwrap();
     let before = w.db.latest_sequence();
     w.db.ingest_external_files([w.file("a.sst", &["a", "b"], "new")], &how()).unwrap();
@@ -87,7 +88,7 @@ fn a_file_without_overlap_is_ingested_to_the_last_level_with_sequence_number_zer
 
 #[test]
 fn an_ingested_entry_is_newer_than_every_entry_before() {
-    let w = World::new();
+    let w = IngestDirectory::new();
     for key in ["a", "m", "z"] {
         w.db.put(key.as_bytes(), b"old").unwrap();
     }
@@ -115,7 +116,7 @@ fn an_ingested_entry_is_newer_than_every_entry_before() {
 
 #[test]
 fn files_that_overlap_each_other_win_in_their_order() {
-    let w = World::new();
+    let w = IngestDirectory::new();
     let files = [
         w.file("1.sst", &["a", "c"], "1"),
         w.file("2.sst", &["b", "d"], "2"),
@@ -131,7 +132,7 @@ fn files_that_overlap_each_other_win_in_their_order() {
 
 #[test]
 fn tombstones_and_operands_of_a_file_act_on_older_entries() {
-    let w = World::new();
+    let w = IngestDirectory::new();
     for key in ["a", "b", "m", "n", "o"] {
         w.db.put(key.as_bytes(), b"old").unwrap();
     }
@@ -151,7 +152,7 @@ fn tombstones_and_operands_of_a_file_act_on_older_entries() {
 
 #[test]
 fn files_are_copied_linked_or_moved() {
-    let w = World::new();
+    let w = IngestDirectory::new();
     let linked = IngestExternalFileOptions { link_files: true, ..how() };
     let moved = IngestExternalFileOptions { move_files: true, ..how() };
     for (name, how, stays) in [("a", how(), true), ("b", linked, true), ("c", moved, false)] {
@@ -167,7 +168,7 @@ fn files_are_copied_linked_or_moved() {
 
 #[test]
 fn a_flush_or_a_sequence_number_that_is_forbidden_fails_the_ingestion() {
-    let w = World::new();
+    let w = IngestDirectory::new();
     w.db.put(b"a", b"old").unwrap();
     let path = w.file("a.sst", &["a"], "new");
     let no_flush = IngestExternalFileOptions { allow_blocking_flush: false, ..how() };
@@ -184,7 +185,7 @@ fn a_flush_or_a_sequence_number_that_is_forbidden_fails_the_ingestion() {
 
 #[test]
 fn a_snapshot_does_not_see_a_file_unless_snapshot_consistency_is_off() {
-    let w = World::new();
+    let w = IngestDirectory::new();
     w.db.put(b"z", b"").unwrap();
     let snapshot = w.db.snapshot();
     w.db.ingest_external_files([w.file("a.sst", &["a"], "1")], &how()).unwrap();
@@ -197,7 +198,8 @@ fn a_snapshot_does_not_see_a_file_unless_snapshot_consistency_is_off() {
 #[test]
 fn a_file_ingested_behind_is_older_than_all_entries() {
     for text in ["allow_ingest_behind=true", "cf_allow_ingest_behind=true"] {
-        let w = World::with(&format!("{text};num_levels=3;compaction_style=kCompactionStyleUniversal"));
+        let w =
+            IngestDirectory::with(&format!("{text};num_levels=3;compaction_style=kCompactionStyleUniversal"));
         w.db.put(b"a", b"newer").unwrap();
         w.db.flush().unwrap();
         w.db.compact_range(None, None, &CompactRangeOptions::default()).unwrap();
@@ -212,7 +214,7 @@ fn a_file_ingested_behind_is_older_than_all_entries() {
         let error = w.db.ingest_external_files([w.file("b.sst", &["a"], "x")], &behind).unwrap_err();
         assert!(error.to_string().contains("doesn't fit"), "{error}");
     }
-    let w = World::new();
+    let w = IngestDirectory::new();
     let behind = IngestExternalFileOptions { ingest_behind: true, ..how() };
     let error = w.db.ingest_external_files([w.file("a.sst", &["a"], "x")], &behind).unwrap_err();
     assert!(error.to_string().contains("allow_ingest_behind=false"), "{error}");
@@ -220,7 +222,7 @@ fn a_file_ingested_behind_is_older_than_all_entries() {
 
 #[test]
 fn a_file_ingested_behind_is_the_oldest_file_of_the_only_level() {
-    let w = World::with(
+    let w = IngestDirectory::with(
         "allow_ingest_behind=true;num_levels=1;compaction_style=kCompactionStyleFIFO;max_open_files=-1",
     );
     w.db.put(b"a", b"newer").unwrap();
@@ -242,7 +244,7 @@ fn a_file_ingested_behind_is_the_oldest_file_of_the_only_level() {
 
 #[test]
 fn files_of_a_database_keep_their_sequence_numbers() {
-    let (from, to) = (World::new(), World::new());
+    let (from, to) = (IngestDirectory::new(), IngestDirectory::new());
     for round in 0..3 {
         from.db.put(b"k", format!("{round}").as_bytes()).unwrap();
         from.db.delete(b"gone").unwrap();
@@ -269,7 +271,7 @@ fn an_ingestion_rejects_files_of_a_database_with_references_to_blob_files() {
     for (large, target, how) in
         [("b", "", &generated), ("a", "", &linked), ("c", "", &linked), ("b", with_blobs, &linked)]
     {
-        let (from, to) = (World::with(with_blobs), World::with(target));
+        let (from, to) = (IngestDirectory::with(with_blobs), IngestDirectory::with(target));
         for key in ["a", "b", "c"] {
             from.db.put(key.as_bytes(), &vec![b'v'; if key == large { 200 } else { 10 }]).unwrap();
         }
@@ -286,7 +288,7 @@ fn an_ingestion_rejects_files_of_a_database_with_references_to_blob_files() {
 
 #[test]
 fn an_atomic_replace_leaves_only_the_files() {
-    let w = World::new();
+    let w = IngestDirectory::new();
     for (key, value) in [("a", "1"), ("b", "1"), ("x", "1")] {
         w.db.put(key.as_bytes(), value.as_bytes()).unwrap();
         w.db.flush().unwrap();
@@ -312,7 +314,7 @@ fn an_atomic_replace_leaves_only_the_files() {
 
 #[test]
 fn a_written_sequence_number_is_in_the_file_and_the_original_is_unchanged() {
-    let w = World::with("file_checksum_gen_factory=FileChecksumGenCrc32cFactory");
+    let w = IngestDirectory::with("file_checksum_gen_factory=FileChecksumGenCrc32cFactory");
     w.db.put(b"a", b"old").unwrap();
     let path = w.file("a.sst", &["a"], "new");
     let original = std::fs::read(&path).unwrap();
@@ -326,7 +328,7 @@ fn a_written_sequence_number_is_in_the_file_and_the_original_is_unchanged() {
 
 #[test]
 fn damaged_foreign_and_incomplete_files_are_rejected_by_name() {
-    let w = World::new();
+    let w = IngestDirectory::new();
     let whole = w.file("whole.sst", &["a", "b"], "value");
     let bytes = std::fs::read(&whole).unwrap();
     let bad = |name: &str, content: &[u8]| {
@@ -371,7 +373,7 @@ fn damaged_foreign_and_incomplete_files_are_rejected_by_name() {
 
 #[test]
 fn checksums_that_the_caller_gives_are_compared() {
-    let w = World::with("file_checksum_gen_factory=FileChecksumGenCrc32cFactory");
+    let w = IngestDirectory::with("file_checksum_gen_factory=FileChecksumGenCrc32cFactory");
     let arg = IngestExternalFileArg::new(&w.db, [w.file("a.sst", &["a"], "v")], &how());
     let wrong = IngestExternalFileArg {
         checksums: vec![(vec![1, 2, 3, 4], "FileChecksumCrc32c".to_string())],
@@ -414,7 +416,7 @@ fn listeners_hear_of_each_file() {
 
 #[test]
 fn writers_continue_while_files_are_ingested_into_their_range() {
-    let w = World::with("write_buffer_size=65536");
+    let w = IngestDirectory::with("write_buffer_size=65536");
     let stop = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
         let (db, stop) = (&w.db, &stop);
@@ -531,7 +533,7 @@ fn a_file_takes_entities_by_columns_and_timestamps_of_the_right_length() {
 
 #[test]
 fn options_are_checked_before_files_are_read() {
-    let w = World::with("allow_ingest_behind=true");
+    let w = IngestDirectory::with("allow_ingest_behind=true");
     let mut stamped = options();
     stamped.update("comparator=leveldb.BytewiseComparator.u64ts;merge_operator=nullptr").unwrap();
     let stamped = w.db.create_family(FamilyDescriptor::new("stamped", stamped.family)).unwrap();
@@ -555,7 +557,7 @@ fn options_are_checked_before_files_are_read() {
 /// older WAL is a reused file, it ends at an old record, and only the marks of the next WAL show that it is whole.
 #[test]
 fn a_write_after_an_ingestion_survives_the_end_of_the_process_if_the_older_wal_is_a_reused_file() {
-    let w = World::with("recycle_log_file_num=1;write_buffer_size=65536;max_write_buffer_number=4");
+    let w = IngestDirectory::with("recycle_log_file_num=1;write_buffer_size=65536;max_write_buffer_number=4");
     for _ in 0..4 {
         w.db.put(b"k", &[b'x'; 200_000]).unwrap();
         w.db.flush().unwrap();

@@ -9,7 +9,7 @@ use ironstone::{
 use crate::repair::{DIR, Files, Rows, files, options, placed, rows};
 
 /// A database with the column family `more`, whose writes keep the WALs, and `other`, whose flushes start new WALs.
-struct World {
+struct KeptWals {
     env: Env,
     options: Options,
     db: Db,
@@ -17,8 +17,8 @@ struct World {
     other: Family,
 }
 
-impl World {
-    fn new() -> World {
+impl KeptWals {
+    fn new() -> KeptWals {
         let env = Env::memory(23);
         let mut options = options(&env);
         options.update("merge_operator=stringappend;avoid_flush_during_shutdown=true").unwrap();
@@ -26,7 +26,7 @@ impl World {
         let more = db.create_family(FamilyDescriptor::new("more", options.family.clone())).unwrap();
         let other = db.create_family(FamilyDescriptor::new("other", options.family.clone())).unwrap();
         more.put(b"keeps", b"the WALs").unwrap();
-        World { env, options, db, more, other }
+        KeptWals { env, options, db, more, other }
     }
 
     fn merge(&self, operand: &str, disable_wal: bool) {
@@ -50,14 +50,14 @@ impl World {
     }
 
     /// Runs `flushes`, whose records the MANIFEST then loses. Returns the files and the rows.
-    fn lose(self, flushes: impl FnOnce(&World)) -> (Files, Rows, Options) {
+    fn lose(self, flushes: impl FnOnce(&KeptWals)) -> (Files, Rows, Options) {
         let (name, before) = self.manifest();
         flushes(&self);
         let (now, after) = self.manifest();
         assert!(now == name && after > before);
         drop(self.db.create_family(FamilyDescriptor::new("after", self.options.family.clone())).unwrap());
         let rows = rows(&self.db);
-        let World { env, options, db, more, other } = self;
+        let KeptWals { env, options, db, more, other } = self;
         drop((more, other));
         db.close().unwrap();
         let mut damaged = files(&env);
@@ -103,7 +103,7 @@ fn says(report: &Report, words: &str) -> bool {
 
 #[test]
 fn an_sst_file_with_entries_that_the_wal_lacks_is_added_and_no_merge_counts_twice() {
-    let world = World::new();
+    let world = KeptWals::new();
     world.merge("a", false);
     world.merge("b", true);
     world.merge("c", false);
@@ -116,7 +116,7 @@ fn an_sst_file_with_entries_that_the_wal_lacks_is_added_and_no_merge_counts_twic
 
 #[test]
 fn writes_after_the_flush_are_replayed_over_the_added_sst_file() {
-    let world = World::new();
+    let world = KeptWals::new();
     world.merge("a", false);
     world.merge("b", true);
     world.merge("c", false);
@@ -132,7 +132,7 @@ fn writes_after_the_flush_are_replayed_over_the_added_sst_file() {
 
 #[test]
 fn an_sst_file_with_entries_of_two_replayed_wals_is_left_out_and_no_merge_counts_twice() {
-    let world = World::new();
+    let world = KeptWals::new();
     world.merge("a", false);
     world.roll();
     world.merge("b", false);
@@ -147,7 +147,7 @@ fn an_sst_file_with_entries_of_two_replayed_wals_is_left_out_and_no_merge_counts
 /// Replay has the entries of the first SST file, so the WAL of the second SST file cannot be skipped.
 #[test]
 fn a_report_says_that_merges_may_count_twice_if_a_wal_is_needed_beside_an_added_sst_file() {
-    let world = World::new();
+    let world = KeptWals::new();
     world.merge("a", false);
     let (damaged, expected, options) = world.lose(|world| {
         world.db.flush().unwrap();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use env::fault::{FaultFs, Op, Outcome, Rule, Which};
 use env::meter::{FileKind, MeterFs};
-use ironstone::env::{Executor, Inline, ManualClock};
+use ironstone::env::Executor;
 use ironstone::event::FileOperation;
 use ironstone::stats::{Statistics, Ticker};
 use ironstone::{Db, FamilyDescriptor, Follower, Kind, Listener, Options, Secondary};
@@ -493,12 +493,8 @@ fn a_secondary_shows_the_newest_complete_state_while_an_sst_file_is_damaged() {
 #[test]
 fn a_follower_shows_flushed_writes_of_the_leader_and_catches_up_by_itself() {
     let mut options = Options::in_memory();
-    let (clock, executor) = {
-        let clock = Arc::new(ManualClock::new(1));
-        (clock.clone(), Arc::new(Inline::new(1, clock)))
-    };
-    options.db.env.clock = clock;
-    options.db.env.executor = executor.clone();
+    let machine = testkit::machine::Machine::new(1);
+    options.db.env = machine.env.clone();
     options.db.follower_refresh_catchup_period_ms = 1000;
     let leader = Db::open("leader", options.clone()).unwrap();
     leader.put(b"a", b"1").unwrap();
@@ -514,7 +510,7 @@ fn a_follower_shows_flushed_writes_of_the_leader_and_catches_up_by_itself() {
     leader.flush().unwrap();
     let mut turns = 0;
     while count(&follower.view()) < 2 {
-        assert!(executor.help() || executor.pass_time());
+        assert!(machine.executor.help() || machine.executor.pass_time());
         turns += 1;
         assert!(turns < 1000);
     }

@@ -18,7 +18,8 @@ fn value_of(command: &Command<'_>, name: &str, default: u64) -> u64 {
     command.get(name).map_or(default, |text| draw::parse_bytes(text).expect(name))
 }
 
-struct World {
+/// The state of a page: the levels of a tree.
+struct TreePage {
     version: Version,
     options: Options,
     running: Vec<Running>,
@@ -26,9 +27,9 @@ struct World {
     now: u64,
 }
 
-impl World {
+impl TreePage {
     fn new() -> Self {
-        World {
+        TreePage {
             version: empty(7),
             options: Options { ttl: 0, ..Options::default() },
             running: Vec::new(),
@@ -284,7 +285,7 @@ fn parse_edit(text: &str) -> Edit {
 }
 
 fn run(name: &str) {
-    let mut world = World::new();
+    let mut world = TreePage::new();
     script::blocks(&crate::page(name), |command| world.answer(command));
 }
 

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Returns the path of the MANIFEST and its length.
-pub(super) fn manifest(world: &World) -> (std::path::PathBuf, u64) {
+pub(super) fn manifest(world: &CrashingDisk) -> (std::path::PathBuf, u64) {
     let names = world.disk.list(Path::new("/db")).unwrap();
     let name = names.iter().filter(|n| n.starts_with("MANIFEST-")).max().unwrap();
     let path = Path::new("/db").join(name);
@@ -13,7 +13,7 @@ pub(super) fn manifest(world: &World) -> (std::path::PathBuf, u64) {
 
 /// Clears 12 bytes of an edit, as if a crash lost a sector. A repair cannot explain this damage by one flipped bit or
 /// by a cut.
-fn clear_within_the_edit_at(world: &World, (path, at): &(std::path::PathBuf, u64)) {
+fn clear_within_the_edit_at(world: &CrashingDisk, (path, at): &(std::path::PathBuf, u64)) {
     let at = *at as usize + 12;
     assert!(world.disk.damage(path, |bytes| bytes[at..at + 12].fill(0)));
 }
@@ -22,7 +22,7 @@ fn clear_within_the_edit_at(world: &World, (path, at): &(std::path::PathBuf, u64
 /// checksum of the edit.
 #[test]
 fn a_partial_edit_that_was_never_synced_is_skipped() {
-    let world = World::new();
+    let world = CrashingDisk::new();
     let db = world.open("");
     db.put(b"b", b"flushed before").unwrap();
     db.flush().unwrap();
@@ -39,7 +39,7 @@ fn a_partial_edit_that_was_never_synced_is_skipped() {
 /// must fail.
 #[test]
 fn a_damaged_edit_whose_obsolete_wals_are_deleted_fails_the_open() {
-    let world = World::new();
+    let world = CrashingDisk::new();
     let db = world.open("");
     db.put(b"b", b"flushed before").unwrap();
     db.flush().unwrap();
@@ -56,7 +56,7 @@ fn a_damaged_edit_whose_obsolete_wals_are_deleted_fails_the_open() {
 /// damaged. The open took the edit for an edit that was never synced, and the column family was back.
 #[test]
 fn the_last_edit_is_known_to_be_durable_without_a_later_one() {
-    let world = World::new();
+    let world = CrashingDisk::new();
     let db = world.open("");
     let other = db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).unwrap();
     db.put_with(b"a", b"1", &synced()).unwrap();
@@ -78,7 +78,7 @@ fn edits_that_were_never_synced_are_skipped_with_any_set_of_wals() {
     let first: (u32, &dyn Fn(&Db) -> ironstone::Error) = (1, &flush);
     for (openings, edit) in [first, (1, &add), (2, &flush), (2, &add), (3, &add)] {
         for text in ["", "wal_dir=/logs", "reuse_manifest_on_open=true", "avoid_flush_during_recovery=true"] {
-            let world = World::new();
+            let world = CrashingDisk::new();
             for _ in 1..openings {
                 world.open(text).close().unwrap();
             }
@@ -99,7 +99,7 @@ fn edits_that_were_never_synced_are_skipped_with_any_set_of_wals() {
 /// another writer.
 #[test]
 fn a_complete_edit_after_a_partial_edit_of_one_append_is_not_of_another_writer() {
-    let world = World::new();
+    let world = CrashingDisk::new();
     let db = world.open("");
     let other = db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).unwrap();
     db.put_with(b"a", b"1", &synced()).unwrap();
@@ -128,7 +128,7 @@ fn a_complete_edit_after_a_partial_edit_of_one_append_is_not_of_another_writer()
 /// must move to `lost/`.
 #[test]
 fn files_that_an_unreadable_last_edit_may_name_survive_later_opens() {
-    let world = World::new();
+    let world = CrashingDisk::new();
     let db = world.open("");
     db.put_with(b"a", b"1", &synced()).unwrap();
     let (edit, log) = (manifest(&world), newest_log(&world));
@@ -156,7 +156,7 @@ fn files_that_an_unreadable_last_edit_may_name_survive_later_opens() {
 /// take an earlier edit for an edit that was never synced.
 #[test]
 fn edits_of_a_continued_manifest_prove_the_edits_before_them() {
-    let world = World::new();
+    let world = CrashingDisk::new();
     let db = world.open("");
     db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).unwrap();
     db.put(b"b", b"1").unwrap();
@@ -183,7 +183,7 @@ fn edits_of_a_continued_manifest_prove_the_edits_before_them() {
 /// the column family and its data disappeared without an error.
 #[test]
 fn writes_in_a_wal_prove_the_edit_that_created_their_family() {
-    let world = World::new();
+    let world = CrashingDisk::new();
     let db = world.open("");
     db.put(b"b", b"1").unwrap();
     db.flush().unwrap();
@@ -203,7 +203,7 @@ fn writes_in_a_wal_prove_the_edit_that_created_their_family() {
 }
 
 /// Damages the edit at this offset, and checks that the open distinguishes a corrupt edit from a torn edit.
-fn refused_once_damaged(world: &World, edit: &(std::path::PathBuf, u64)) {
+fn refused_once_damaged(world: &CrashingDisk, edit: &(std::path::PathBuf, u64)) {
     clear_within_the_edit_at(world, edit);
     let error = refused(world);
     assert!(error.to_string().contains("corrupt, not torn"), "{error}");

@@ -18,7 +18,7 @@ fn get(db: &Db, key: &[u8]) -> Option<Vec<u8>> {
 /// and a mark then recorded the WAL as durable.
 #[test]
 fn a_kept_wal_is_durable_although_an_earlier_sync_of_it_failed() {
-    let world = World::new();
+    let world = CrashingDisk::new();
     let db = world.open("");
     db.put_with(b"a", b"1", &synced()).unwrap();
     world.faults.hook().set_plan("sync *.log #1 forget").unwrap();
@@ -43,7 +43,7 @@ fn a_kept_wal_is_durable_although_an_earlier_sync_of_it_failed() {
 #[test]
 fn a_failed_copy_of_a_wal_is_deleted() {
     for call in ["close *.dbtmp #1 ENOSPC", "rename *.log #1 EIO"] {
-        let world = World::new();
+        let world = CrashingDisk::new();
         let db = world.open("");
         db.put_with(b"a", b"1", &synced()).unwrap();
         world.crash(db, Survivors::Everything);
@@ -63,7 +63,7 @@ fn a_failed_copy_of_a_wal_is_deleted() {
 #[test]
 fn a_manifest_is_continued_only_if_it_is_proved_durable() {
     for closes in [false, true] {
-        let world = World::new();
+        let world = CrashingDisk::new();
         let db = world.open("max_bgerror_resume_count=0");
         db.put_with(b"a", b"1", &synced()).unwrap();
         if closes {
@@ -90,7 +90,7 @@ fn a_manifest_is_continued_only_if_it_is_proved_durable() {
 /// deletion. The entry then got the sequence number of the next batch.
 #[test]
 fn an_entry_after_an_empty_range_deletion_is_older_than_the_next_batch() {
-    let world = World::new();
+    let world = CrashingDisk::new();
     let db = world.open("");
     let other = db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).unwrap();
     let mut batch = WriteBatch::new();
@@ -116,7 +116,7 @@ fn an_entry_after_an_empty_range_deletion_is_older_than_the_next_batch() {
 /// Tests WALs that RocksDB wrote. Their next session starts at the sequence number that was not taken.
 #[test]
 fn an_empty_range_deletion_takes_no_sequence_number_in_a_skipped_family() {
-    let world = World::new();
+    let world = CrashingDisk::new();
     let db = world.open("");
     let other = db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).unwrap();
     let id = other.id();
@@ -156,7 +156,7 @@ fn a_hole_in_a_wal_ends_the_wal_or_is_reported() {
     ];
     for (mode, behind, told) in outcomes {
         for paranoid in ["", ";paranoid_checks=false"] {
-            let (world, begin) = World::with_a_hole(&[b"2"]);
+            let (world, begin) = CrashingDisk::with_a_hole(&[b"2"]);
             let lines = Arc::new(Lines::default());
             let found = match world.try_open(&format!("wal_recovery_mode={mode}{paranoid}"), lines.clone()) {
                 Ok(db) => {
@@ -186,7 +186,7 @@ fn a_hole_in_a_wal_ends_the_wal_or_is_reported() {
 /// open took these zeros for a hole before the durable end that a later WAL stated, and failed.
 #[test]
 fn zeros_of_a_writer_at_the_end_of_a_block_are_no_hole() {
-    let world = World::new();
+    let world = CrashingDisk::new();
     let db = world.open("recycle_log_file_num=1");
     let other = db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).unwrap();
     other.put(b"b", &[b'v'; 20_000]).unwrap();
@@ -211,7 +211,7 @@ fn zeros_of_a_writer_at_the_end_of_a_block_are_no_hole() {
 /// rejected this commit forever.
 #[test]
 fn a_resume_is_retried_after_it_released_the_wal_and_failed() {
-    let world = World::new();
+    let world = CrashingDisk::new();
     let db = world.open("max_bgerror_resume_count=0");
     let other = db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).unwrap();
     db.put(b"a", b"1").unwrap();
@@ -234,7 +234,7 @@ fn a_resume_is_retried_after_it_released_the_wal_and_failed() {
 /// an error.
 #[test]
 fn a_hole_in_a_manifest_is_refused() {
-    let world = World::new();
+    let world = CrashingDisk::new();
     let db = world.open("");
     db.put(b"a", b"1").unwrap();
     db.flush().unwrap();

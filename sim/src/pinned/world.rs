@@ -11,19 +11,20 @@ use ironstone::{Db, WriteOptions};
 
 use crate::play::{Outside, options};
 
-pub(super) struct World {
+/// A disk that can crash, whose calls can fail.
+pub(super) struct CrashingDisk {
     pub(super) disk: MemoryFs,
     pub(super) faults: Arc<FaultFs>,
     pub(super) outside: Outside,
 }
 
-impl World {
-    pub(super) fn new() -> World {
+impl CrashingDisk {
+    pub(super) fn new() -> CrashingDisk {
         let clock = Arc::new(ManualClock::new(1_700_000_000_000_000));
         let disk = MemoryFs::new(clock.clone());
         let faults = FaultFs::wrap_disk(Arc::new(disk.clone()), disk.clone());
         let outside = Outside::new(faults.clone(), clock, 1);
-        World { disk, faults, outside }
+        CrashingDisk { disk, faults, outside }
     }
 
     pub(super) fn open(&self, text: &str) -> Db {
@@ -44,8 +45,8 @@ impl World {
     /// Returns a database after a crash whose WAL has lost its second record: the bytes from the returned offset to
     /// the end of the block are zeros. The records of `behind` are in the next block. A block has 32 KiB, and a
     /// reader that meets zeros continues at the next block.
-    pub(super) fn with_a_hole(behind: &[&[u8]]) -> (World, u64) {
-        let world = World::new();
+    pub(super) fn with_a_hole(behind: &[&[u8]]) -> (CrashingDisk, u64) {
+        let world = CrashingDisk::new();
         let db = world.open("");
         db.put(b"0", &[b'v'; 20_000]).unwrap();
         let log = super::newest_log(&world);

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn several_families_take_their_files_in_one_commit() {
-    let w = World::new();
+    let w = IngestDirectory::new();
     let other = w.db.create_family(FamilyDescriptor::new("other", options().family)).unwrap();
     let args = vec![
         IngestExternalFileArg::new(&w.db, [w.file("a.sst", &["a"], "1")], &how()),
@@ -25,7 +25,7 @@ fn several_families_take_their_files_in_one_commit() {
 
 #[test]
 fn handles_of_one_column_family_are_committed_as_one_ingestion() {
-    let w = World::new();
+    let w = IngestDirectory::new();
     let cold = w.db.create_family(FamilyDescriptor::new("cold", options().family)).unwrap();
     let prepare = |family: &Family, path: &PathBuf, how: &IngestExternalFileOptions| {
         w.db.prepare_file_ingestion(vec![IngestExternalFileArg::new(family, [path], how)]).unwrap()
@@ -55,7 +55,7 @@ fn handles_of_one_column_family_are_committed_as_one_ingestion() {
 
 #[test]
 fn handles_that_do_not_fit_together_are_rolled_back() {
-    let (w, other) = (World::new(), World::new());
+    let (w, other) = (IngestDirectory::new(), IngestDirectory::new());
     let path = w.file("1.sst", &["a", "b"], "one");
     let prepare = |how: &IngestExternalFileOptions, replace| {
         let mut arg = IngestExternalFileArg::new(&w.db, [&path], how);
@@ -94,7 +94,9 @@ fn handles_that_do_not_fit_together_are_rolled_back() {
 /// RocksDB accepts such a list too.
 #[test]
 fn one_ingestion_is_behind_in_one_column_family_and_not_in_another() {
-    let w = World::with("allow_ingest_behind=true;num_levels=3;compaction_style=kCompactionStyleUniversal");
+    let w = IngestDirectory::with(
+        "allow_ingest_behind=true;num_levels=3;compaction_style=kCompactionStyleUniversal",
+    );
     let mut family = options().family;
     family.num_levels = 3;
     let cold = w.db.create_family(FamilyDescriptor::new("cold", family)).unwrap();

@@ -4,7 +4,7 @@ use ironstone::{
     CompactRangeOptions, Db, EmbeddedBlobOptions, IngestExternalFileOptions, Kind, Options, SstFileWriter,
 };
 
-use super::{World, how, options};
+use super::{IngestDirectory, how, options};
 
 #[test]
 fn a_file_of_any_table_format_is_ingested() {
@@ -14,7 +14,7 @@ fn a_file_of_any_table_format_is_ingested() {
         "table_factory=CuckooTable",
     ];
     for format in formats {
-        let w = World::with(format);
+        let w = IngestDirectory::with(format);
         let mut with_format = options();
         with_format.update(format).unwrap();
         for key in ["a1", "d1", "m1", "z1"] {

@@ -62,7 +62,7 @@ impl Hook for Broken {
 }
 
 /// A database on a disk in memory.
-struct World {
+struct CopiedDisk {
     disk: MemoryFs,
     clock: Arc<ManualClock>,
     broken: Arc<Broken>,
@@ -70,18 +70,18 @@ struct World {
     options: &'static str,
 }
 
-impl World {
-    fn new(policy: TxnDbWritePolicy, options: &'static str) -> World {
+impl CopiedDisk {
+    fn new(policy: TxnDbWritePolicy, options: &'static str) -> CopiedDisk {
         let clock = Arc::new(ManualClock::new(1_700_000_000_000_000));
         let disk = MemoryFs::new(clock.clone());
-        World { disk, clock, broken: Arc::default(), policy, options }
+        CopiedDisk { disk, clock, broken: Arc::default(), policy, options }
     }
 
     /// Returns the disk after a crash.
-    fn crashed(&self, survivors: Survivors) -> World {
+    fn crashed(&self, survivors: Survivors) -> CopiedDisk {
         let disk = self.disk.fork(self.clock.clone());
         disk.crash(survivors);
-        World { disk, clock: self.clock.clone(), broken: Arc::default(), ..*self }
+        CopiedDisk { disk, clock: self.clock.clone(), broken: Arc::default(), ..*self }
     }
 
     fn open(&self) -> TransactionDb {
@@ -103,12 +103,12 @@ impl World {
     }
 
     /// Runs `f`. Returns the disk before each of its calls that changes the disk, with the name of the call.
-    fn copies_during(&self, f: impl FnOnce()) -> Vec<(String, World)> {
+    fn copies_during(&self, f: impl FnOnce()) -> Vec<(String, CopiedDisk)> {
         *self.broken.copied.lock().unwrap() = Some(self.disk.clone());
         f();
         *self.broken.copied.lock().unwrap() = None;
         let copies = std::mem::take(&mut *self.broken.copies.lock().unwrap());
-        let world = |disk| World { disk, clock: self.clock.clone(), broken: Arc::default(), ..*self };
+        let world = |disk| CopiedDisk { disk, clock: self.clock.clone(), broken: Arc::default(), ..*self };
         copies.into_iter().map(|(name, disk)| (name, world(disk))).collect()
     }
 
@@ -183,19 +183,19 @@ const OLD: &str = "old old old";
 const NEW: &str = "new old,new new";
 
 /// Calls `check` for each policy, each of some options, and for memtables that are empty and not empty at the resume.
-fn in_each_world(check: impl Fn(World, bool)) {
+fn in_each_setting(check: impl Fn(CopiedDisk, bool)) {
     for policy in POLICIES {
         for options in ["", "atomic_flush=true", "avoid_flush_during_recovery=true", "recycle_log_file_num=2"]
         {
             for flushes in [false, true] {
-                check(World::new(policy, options), flushes);
+                check(CopiedDisk::new(policy, options), flushes);
             }
         }
     }
 }
 
 /// Writes the old values, prepares, and fails at the first decision.
-fn failed(world: &World, db: &TransactionDb, flushes: bool, first: Decision) -> Transaction {
+fn failed(world: &CopiedDisk, db: &TransactionDb, flushes: bool, first: Decision) -> Transaction {
     for key in [b"put".as_slice(), b"merged"] {
         db.put(key, b"old").unwrap();
     }
@@ -214,11 +214,11 @@ fn failed(world: &World, db: &TransactionDb, flushes: bool, first: Decision) -> 
 
 #[test]
 fn second_decision_survives_a_crash_and_the_failed_one_does_not_count() {
-    in_each_world(|world, flushes| {
+    in_each_setting(|world, flushes| {
         for (first, second) in
             [(Commit, Commit), (Rollback, Commit), (Commit, Rollback), (Rollback, Rollback)]
         {
-            let world = World::new(world.policy, world.options);
+            let world = CopiedDisk::new(world.policy, world.options);
             let what = format!("{:?} {:?} {flushes} {first:?} {second:?}", world.policy, world.options);
             let db = world.open();
             let transaction = failed(&world, &db, flushes, first);
@@ -242,10 +242,10 @@ fn second_decision_survives_a_crash_and_the_failed_one_does_not_count() {
 }
 
 /// Calls `check` for each world and each failed decision.
-fn after_each_failed_decision(check: impl Fn(&World, &TransactionDb, Decision, &str)) {
-    in_each_world(|world, flushes| {
+fn after_each_failed_decision(check: impl Fn(&CopiedDisk, &TransactionDb, Decision, &str)) {
+    in_each_setting(|world, flushes| {
         for first in [Commit, Rollback] {
-            let world = World::new(world.policy, world.options);
+            let world = CopiedDisk::new(world.policy, world.options);
             let what = format!("{:?} {:?} {flushes} {first:?}", world.policy, world.options);
             let db = world.open();
             let transaction = failed(&world, &db, flushes, first);
@@ -292,7 +292,7 @@ fn crash_during_a_resume_leaves_the_transaction_prepared_or_decided_as_a_whole()
 fn prepare_survives_the_failure_of_its_wal_and_the_failed_write_does_not_come_back() {
     for policy in POLICIES {
         for options in OPTIONS {
-            let (world, what) = (World::new(policy, options), format!("{policy:?} {options:?}"));
+            let (world, what) = (CopiedDisk::new(policy, options), format!("{policy:?} {options:?}"));
             let db = world.open();
             for key in [b"put".as_slice(), b"merged", b"kept"] {
                 db.put(key, b"old").unwrap();
@@ -326,7 +326,7 @@ fn prepare_survives_the_failure_of_its_wal_and_the_failed_write_does_not_come_ba
 fn transaction_stays_prepared_if_an_older_memtable_is_flushed_by_the_resume() {
     for policy in POLICIES {
         for options in ["", "atomic_flush=true", "recycle_log_file_num=2"] {
-            let (world, what) = (World::new(policy, options), format!("{policy:?} {options:?}"));
+            let (world, what) = (CopiedDisk::new(policy, options), format!("{policy:?} {options:?}"));
             let db = world.open();
             db.family("other").unwrap().put(b"put", b"old").unwrap();
             let transaction = db.begin_with(&synced(), &Default::default()).unwrap();

@@ -55,15 +55,15 @@ impl Broken {
 }
 
 /// A disk in memory, and the options of the databases on it.
-struct World {
+struct BrokenDisk {
     disk: MemoryFs,
     broken: Arc<Broken>,
     options: Options,
     policy: TxnDbWritePolicy,
 }
 
-impl World {
-    fn new(settings: &str) -> World {
+impl BrokenDisk {
+    fn new(settings: &str) -> BrokenDisk {
         let disk = MemoryFs::new(Arc::new(ManualClock::new(1_700_000_000_000_000)));
         let broken = Arc::<Broken>::default();
         let mut options = Options::default();
@@ -72,7 +72,7 @@ impl World {
         options.update("max_bgerror_resume_count=0;bgerror_resume_retry_interval=3600000000").unwrap();
         options.update(settings).unwrap();
         options.db.env.fs = Arc::new(Hooked::new(Arc::new(disk.clone()), broken.clone()));
-        World { disk, broken, options, policy: TxnDbWritePolicy::WriteCommitted }
+        BrokenDisk { disk, broken, options, policy: TxnDbWritePolicy::WriteCommitted }
     }
 
     fn open(&self) -> TransactionDb {
@@ -92,7 +92,7 @@ impl World {
         options.db.env = Options::default().db.env;
         options.db.env.fs = Arc::new(disk.clone());
         options.db.info_log = None;
-        World { disk, broken: Arc::default(), options, policy: self.policy }.open()
+        BrokenDisk { disk, broken: Arc::default(), options, policy: self.policy }.open()
     }
 
     /// Makes a synced write fail, and resumes.
@@ -156,7 +156,7 @@ impl Clock for Watched {
 /// Rolls a prepared transaction back. At the call `at` for the time, another write fails the WAL, and a resume succeeds. Returns the
 /// number of calls for the time.
 fn roll_back_with_a_resume(at: Option<usize>) -> usize {
-    let mut world = World::new("");
+    let mut world = BrokenDisk::new("");
     let clock = Arc::new(Watched { at, ..Watched::default() });
     world.options.db.env.clock = clock.clone();
     world.options.db.statistics = Some(Arc::new(Statistics::new()));
@@ -190,7 +190,7 @@ fn acknowledged_rollback_stays_a_rollback_if_a_resume_runs_before_the_rollback_r
 
 #[test]
 fn failed_write_of_the_buffered_wal_records_before_a_new_wal_is_a_background_error() {
-    let world = World::new("manual_wal_flush=true");
+    let world = BrokenDisk::new("manual_wal_flush=true");
     let db = world.open();
     db.put(b"k", b"1").unwrap();
     world.broken.set(Some((Op::Append, ".log")));
@@ -234,7 +234,7 @@ impl Logger for AtFailedFlush {
 #[test]
 fn failure_of_a_flush_stops_no_write_if_a_resume_has_flushed_its_memtables() {
     for call in [(Op::Sync, ".log"), (Op::Create, ".sst")] {
-        let mut world = World::new("");
+        let mut world = BrokenDisk::new("");
         let logger = Arc::<AtFailedFlush>::default();
         world.options.db.info_log = Some(logger.clone());
         let world = Arc::new(world);
@@ -267,7 +267,7 @@ fn resume_keeps_a_prepared_transaction_if_the_failed_wal_lost_later_bytes() {
     for policy in
         [TxnDbWritePolicy::WriteCommitted, TxnDbWritePolicy::WritePrepared, TxnDbWritePolicy::WriteUnprepared]
     {
-        let world = World { policy, ..World::new("") };
+        let world = BrokenDisk { policy, ..BrokenDisk::new("") };
         let db = world.open();
         db.put(b"k", b"old").unwrap();
         let transaction = prepare(&db).unwrap();
@@ -289,7 +289,7 @@ fn resume_keeps_a_prepared_transaction_if_the_failed_wal_lost_later_bytes() {
 #[test]
 fn resume_does_not_prepare_a_section_that_was_rolled_back() {
     for lost in [0, 1, 2] {
-        let world = World::new("");
+        let world = BrokenDisk::new("");
         let db = world.open();
         let older = prepare(&db).unwrap();
         let lose = |appends| world.broken.lost_appends.store(appends, Ordering::SeqCst);
@@ -322,7 +322,7 @@ fn resume_does_not_prepare_a_section_that_was_rolled_back() {
 /// replays the failed decision in the old WAL.
 #[test]
 fn repair_without_a_manifest_reports_decisions_that_failed_before_a_resume() {
-    let world = World::new("recycle_log_file_num=3");
+    let world = BrokenDisk::new("recycle_log_file_num=3");
     let db = world.open();
     db.put(b"k", b"old").unwrap();
     let transaction = prepare(&db).unwrap();

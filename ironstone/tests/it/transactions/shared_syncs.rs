@@ -92,18 +92,19 @@ impl Hook for Gate {
     }
 }
 
-struct World {
+/// Options of a disk whose syncs wait at a gate.
+struct GatedSyncs {
     gate: Arc<Gate>,
     options: Options,
     policy: TxnDbWritePolicy,
 }
 
-impl World {
-    fn new(policy: TxnDbWritePolicy) -> World {
+impl GatedSyncs {
+    fn new(policy: TxnDbWritePolicy) -> GatedSyncs {
         let mut options = Options::in_memory();
         let gate = Arc::new(Gate::default());
         options.db.env.fs = Arc::new(Hooked::new(options.db.env.fs.clone(), gate.clone()));
-        World { gate, options, policy }
+        GatedSyncs { gate, options, policy }
     }
 
     fn open(&self) -> TransactionDb {
@@ -145,7 +146,7 @@ const POLICIES: [TxnDbWritePolicy; 3] =
 #[test]
 fn prepares_and_commits_of_eight_threads_share_their_syncs() {
     for policy in POLICIES {
-        let world = World::new(policy);
+        let world = GatedSyncs::new(policy);
         let db = world.open();
         let all = transactions(&db);
         let syncs = world.together(&all, |transaction| transaction.prepare());
@@ -160,7 +161,7 @@ fn prepares_and_commits_of_eight_threads_share_their_syncs() {
 #[test]
 fn rollbacks_of_eight_threads_share_their_syncs() {
     for policy in POLICIES {
-        let world = World::new(policy);
+        let world = GatedSyncs::new(policy);
         let db = world.open();
         let all = transactions(&db);
         all.iter().for_each(|transaction| transaction.prepare().unwrap());
@@ -173,7 +174,7 @@ fn rollbacks_of_eight_threads_share_their_syncs() {
 #[test]
 fn failed_shared_sync_fails_each_of_its_prepares() {
     for policy in POLICIES {
-        let world = World::new(policy);
+        let world = GatedSyncs::new(policy);
         let db = world.open();
         let all = transactions(&db);
         world.gate.arm(true);
