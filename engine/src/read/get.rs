@@ -9,8 +9,10 @@ use base::stats::{
 use base::{Pinned, Result};
 use env::clock::CpuTimer;
 use lsm::table_file::TableFile;
+use mem::range_del::FragmentedTombstones;
 
 use super::answer::Answer;
+use super::row_cache::Row;
 use super::{Answered, DecidedBy, Reads};
 use crate::family::{Family, SuperVersion};
 use crate::options::{ReadOptions, ReadTier};
@@ -290,9 +292,7 @@ impl Reads {
                 && row.replay(key, options.ignore_range_deletions, answer)
             {
                 // As in RocksDB, a look-up that the row cache answers is a read of the file.
-                if counted && !answer.found() {
-                    file.add_reads_sampled(sample::RATE);
-                }
+                sample_read(file, counted && !answer.found());
                 if answer.settled() {
                     return Ok(DecidedBy::Level(level));
                 }
@@ -306,17 +306,8 @@ impl Reads {
                     &opened
                 }
             };
-            if let Some(fragments) = reader.tombstones()
-                && (!options.ignore_range_deletions || row.is_some())
-            {
-                let at = answer.tombstone_seq(seq);
-                let tombstone = covering(fragments, key, at, options.timestamp.as_deref());
-                if let Some(row) = &mut row {
-                    row.cover(tombstone);
-                }
-                if !options.ignore_range_deletions {
-                    answer.cover(tombstone);
-                }
+            if let Some(fragments) = reader.tombstones() {
+                cover(fragments, (key, seq), options, answer, row.as_mut());
             }
             if let Some(timestamp) = timestamp
                 && self.is_newer(super_version, file, timestamp)
@@ -336,14 +327,42 @@ impl Reads {
             if let Some(row) = row {
                 row.keep();
             }
-            if counted && !answer.found() {
-                file.add_reads_sampled(sample::RATE);
-            }
+            sample_read(file, counted && !answer.found());
             if answer.settled() {
                 return Ok(DecidedBy::Level(level));
             }
         }
         Ok(DecidedBy::Nowhere)
+    }
+}
+
+/// Counts a sampled read that found no value in an SST file, for read-triggered compaction.
+#[inline]
+fn sample_read(file: &TableFile, is_wasted: bool) {
+    if is_wasted {
+        file.add_reads_sampled(sample::RATE);
+    }
+}
+
+/// Passes the newest range tombstone of an SST file that deletes the key to `answer` and to the row of the row cache. A read that ignores
+/// range tombstones still fills the row: other reads do not ignore them.
+#[inline]
+fn cover(
+    fragments: &FragmentedTombstones,
+    (key, seq): (&[u8], SequenceNumber),
+    options: &ReadOptions,
+    answer: &mut Answer<'_>,
+    row: Option<&mut Row<'_>>,
+) {
+    if options.ignore_range_deletions && row.is_none() {
+        return;
+    }
+    let tombstone = covering(fragments, key, answer.tombstone_seq(seq), options.timestamp.as_deref());
+    if let Some(row) = row {
+        row.cover(tombstone);
+    }
+    if !options.ignore_range_deletions {
+        answer.cover(tombstone);
     }
 }
 

@@ -37,11 +37,7 @@ impl Writer {
         if let Some(hook) = hook
             && !overlaps
         {
-            // The hook looks for newer writes in the memtables, so all earlier groups must be in the memtables.
-            self.publisher.wait_for(leader_state.ticket);
-            let checked = catch_unwind(AssertUnwindSafe(|| hook.check(leader_state.last_seq)));
-            checked.unwrap_or_else(|_| Err(Error::aborted("a write hook panicked")))?;
-            hook.filled().map_or(Ok(()), |filled| Filler::new(self).check(filled))?;
+            check_hook(self, hook, leader_state)?;
         }
         let first = leader_state.last_seq + 1;
         base::invariant!(
@@ -59,16 +55,7 @@ impl Writer {
         };
         check_sequence_room(first, seqs)?;
         batch.set_sequence(first);
-        let mut merged = !group.records.is_empty();
-        if merged {
-            leader_state.scratch.clear();
-            leader_state.scratch.extend_from_slice(batch.bytes());
-            leader_state.scratch.extend_from_slice(&group.records);
-            encoding::set_count(&mut leader_state.scratch, count as u32);
-        } else if let Parts::WalPrefix { len, count } = parts {
-            copy_prefix(batch, (len, count), &mut leader_state.scratch);
-            merged = true;
-        }
+        let mut merged = merge(&mut leader_state.scratch, group, batch, (parts, count as u32));
         time.stop();
         let records = if merged { &leader_state.scratch[..] } else { batch.bytes() };
         Filler::new(self).record_in_order(hook, records);
@@ -85,31 +72,8 @@ impl Writer {
                 None if merged => &leader_state.scratch[..],
                 None => batch.bytes(),
             };
-            if group.flags.charged
-                && let Some(limiter) = &self.settings.rate_limiter
-            {
-                let statistics = self.stats.statistics().map(|s| &**s);
-                let _step = Step::begin(Cause::RateLimiter);
-                limiter.charge(record.len() as u64, IoPriority::User, Direction::Write, statistics);
-            }
-            base::invariant!(
-                encoding::sequence(record) == first,
-                "a record with the sequence number {} is appended at {first}",
-                encoding::sequence(record)
-            );
-            let time = PerfTimer::start(PerfCounter::WriteWalTime);
-            let step = Step::begin(Cause::WalWrite);
-            let logged = self.switcher.wals.append(record, first, &self.switcher.families.timestamped());
-            let logged = logged.and_then(|_| {
-                if group.flags.sync && !overlaps { self.sync_wal(&mut leader_state.gather) } else { Ok(()) }
-            });
-            step.stop();
-            time.stop();
-            count_logged(&self.stats, record.len() as u64, writers);
-            if let Err(error) = logged {
-                self.faults.wal_failed(&error);
-                return Err(error);
-            }
+            let synced = (group.flags.sync && !overlaps).then_some(&mut leader_state.gather);
+            append(self, group, (record, first), synced)?;
             if let Some(hook) = hook
                 && !overlaps
             {
@@ -225,6 +189,61 @@ impl Writer {
         }
         Ok(done)
     }
+}
+
+/// Asks the hook of the leader if its batch may be written. The hook looks for newer writes in the memtables, so all earlier
+/// groups must be in the memtables.
+fn check_hook(writer: &Writer, hook: &dyn WriteHook, leader_state: &LeaderState) -> Result<()> {
+    writer.publisher.wait_for(leader_state.ticket);
+    let checked = catch_unwind(AssertUnwindSafe(|| hook.check(leader_state.last_seq)));
+    checked.unwrap_or_else(|_| Err(Error::aborted("a write hook panicked")))?;
+    hook.filled().map_or(Ok(()), |filled| Filler::new(writer).check(filled))
+}
+
+/// Puts the WAL record of a group together in `scratch`. `count` is the number of counted records of the group. Returns
+/// false if the batch of the leader is the whole record.
+#[inline(always)]
+fn merge(scratch: &mut Vec<u8>, group: &Group, batch: &WriteBatch, (parts, count): (Parts, u32)) -> bool {
+    if !group.records.is_empty() {
+        scratch.clear();
+        scratch.extend_from_slice(batch.bytes());
+        scratch.extend_from_slice(&group.records);
+        encoding::set_count(scratch, count);
+        return true;
+    }
+    let Parts::WalPrefix { len, count } = parts else { return false };
+    copy_prefix(batch, (len, count), scratch);
+    true
+}
+
+/// Appends the record of a group to the WAL, and syncs the WAL if the group waits for a sync: `synced` measures the sync.
+#[inline(always)]
+fn append(
+    writer: &Writer,
+    group: &Group,
+    (record, first): (&[u8], SequenceNumber),
+    synced: Option<&mut Gather>,
+) -> Result<()> {
+    if group.flags.charged
+        && let Some(limiter) = &writer.settings.rate_limiter
+    {
+        let statistics = writer.stats.statistics().map(|s| &**s);
+        let _step = Step::begin(Cause::RateLimiter);
+        limiter.charge(record.len() as u64, IoPriority::User, Direction::Write, statistics);
+    }
+    base::invariant!(
+        encoding::sequence(record) == first,
+        "a record with the sequence number {} is appended at {first}",
+        encoding::sequence(record)
+    );
+    let time = PerfTimer::start(PerfCounter::WriteWalTime);
+    let step = Step::begin(Cause::WalWrite);
+    let logged = writer.switcher.wals.append(record, first, &writer.switcher.families.timestamped());
+    let logged = logged.and_then(|_| synced.map_or(Ok(()), |gather| writer.sync_wal(gather)));
+    step.stop();
+    time.stop();
+    count_logged(&writer.stats, record.len() as u64, group.writers() as u64);
+    logged.inspect_err(|error| writer.faults.wal_failed(error))
 }
 
 /// Sets `record` to the first `len` bytes of the batch, which hold `count` counted records.

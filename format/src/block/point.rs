@@ -256,18 +256,7 @@ impl Scan<'_> {
                 Ordering::Less => last_trailer = None,
                 Ordering::Greater => return Ok(Visited::Settled),
                 Ordering::Equal => {
-                    let trailer = match own.last_chunk::<TRAILER_LEN>() {
-                        Some(own) => u64::from_le_bytes(*own),
-                        // The first bytes of the trailer are those of the previous entry.
-                        None => match last_trailer {
-                            Some(last) => {
-                                let mut whole = last.to_le_bytes();
-                                whole[TRAILER_LEN - own.len()..].copy_from_slice(own);
-                                u64::from_le_bytes(whole)
-                            }
-                            None => return Ok(Visited::Hard),
-                        },
-                    };
+                    let Some(trailer) = whole_trailer(own, last_trailer) else { return Ok(Visited::Hard) };
                     last_trailer = Some(trailer);
                     if trailer <= self.trailer
                         && visit(user, trailer, base + value_at..base + value_end).is_break()
@@ -279,6 +268,18 @@ impl Scan<'_> {
         }
         Ok(Visited::BlockEnd)
     }
+}
+
+/// Returns the trailer of an entry. `own` has the bytes that the entry does not share with its predecessor, and `last` is the trailer of
+/// the predecessor. Returns `None` if the entry shares a part of an unknown trailer.
+#[inline(always)]
+fn whole_trailer(own: &[u8], last: Option<u64>) -> Option<u64> {
+    if let Some(own) = own.last_chunk::<TRAILER_LEN>() {
+        return Some(u64::from_le_bytes(*own));
+    }
+    let mut whole = last?.to_le_bytes();
+    whole[TRAILER_LEN - own.len()..].copy_from_slice(own);
+    Some(u64::from_le_bytes(whole))
 }
 
 /// Returns the number of bytes that two slices have in common. Usually they have few.

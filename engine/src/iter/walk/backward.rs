@@ -1,10 +1,10 @@
 //! The step to a smaller key: the entries of a key come oldest first, so the step reads every entry of the
 //! key.
 
-use base::Result;
 use base::iter::{Direction, InternalIterator};
 use base::key::{self, SequenceNumber, ValueType, pack};
 use base::stats::{PerfCounter, perf_add};
+use base::{Pinned, Result};
 
 use super::super::keys::{MAX_TS, has_prefix, is_deletion, seek_key, without_timestamp};
 use super::forward::{count_hidden, passed, too_many_hidden};
@@ -18,6 +18,77 @@ enum Last {
     Value,
     Entity,
     Blob,
+}
+
+/// What the visible entries of a key say that a step backward has read.
+struct Newest {
+    last: Last,
+    /// The value before the oldest of `operands`.
+    base: Base,
+    /// The merge operands after `last`, oldest first.
+    operands: Vec<Pinned>,
+    /// The user key, with timestamp, of the newest entry whose value or columns may be in blob files.
+    blob_key: Vec<u8>,
+}
+
+impl Newest {
+    /// Takes the entry of the source: a visible entry that is newer than the entries before.
+    #[inline(always)]
+    fn take<I: InternalIterator>(&mut self, search: &mut Search<I>, value_type: u8) -> Result<()> {
+        base::invariant!(
+            search.view.sees(key::sequence(search.source.key())),
+            "a step backward shows an entry that the reader does not see"
+        );
+        // With a merge operator, a value may be the base of a merge: pin it, because a merge would copy it again.
+        let pin = search.view.merge_operator.is_some();
+        match ValueType::from_u8(value_type).ok_or_else(|| resolve::unknown_value_type(value_type))? {
+            value_type
+                if search.view.start_timestamp.is_some()
+                    && (value_type == ValueType::Merge || is_deletion(value_type as u8)) =>
+            {
+                search.held.take(&search.source, 0, pin);
+                self.last = Last::Value;
+            }
+            value_type @ (ValueType::Value | ValueType::ValuePreferredSeqno) => {
+                self.operands.clear();
+                search.held.take(&search.source, resolve::value_suffix(value_type), pin);
+                self.last = Last::Value;
+            }
+            ValueType::WideColumnEntity => {
+                self.operands.clear();
+                search.held.take(&search.source, 0, pin);
+                self.blob_key = key::user_key(search.source.key()).to_vec();
+                self.last = Last::Entity;
+            }
+            ValueType::BlobIndex => {
+                self.operands.clear();
+                search.held.take(&search.source, 0, false);
+                self.blob_key = key::user_key(search.source.key()).to_vec();
+                self.last = Last::Blob;
+            }
+            ValueType::Merge => {
+                if self.operands.is_empty() {
+                    self.base = match self.last {
+                        Last::Nothing => Base::None,
+                        Last::Value => Base::Value(search.held.pinned()),
+                        Last::Entity => {
+                            Base::Entity(search.whole_entity(&self.blob_key, search.held.pinned())?)
+                        }
+                        Last::Blob => Base::Value(search.blob(&self.blob_key, search.held.bytes())?),
+                    };
+                }
+                self.operands.push(search.source.pin_value());
+                perf_add(PerfCounter::InternalMergeCount, 1);
+            }
+            other if !is_deletion(other as u8) => return Err(resolve::unknown_value_type(other as u8)),
+            _ => {
+                perf_add(PerfCounter::InternalDeleteSkippedCount, 1);
+                self.operands.clear();
+                self.last = Last::Nothing;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The numbers of entries of one key that a step backward has read.
@@ -107,14 +178,9 @@ impl<I: InternalIterator> Search<I> {
     /// Reads all entries of `saved_key`, oldest first. Then the source stands before the key. The newest visible
     /// entry decides. Returns true if there is a value to show. `start` is the number of skipped entries before this step.
     fn newest_seen_backward(&mut self, start: u64) -> Result<bool> {
-        let mut last = Last::Nothing;
-        let mut operands = std::mem::take(&mut self.operands);
-        // With a merge operator, a value may be the base of a merge: pin it, because a merge would copy it again.
-        let pin = self.view.merge_operator.is_some();
-        let mut base = Base::None;
+        let operands = std::mem::take(&mut self.operands);
+        let mut newest = Newest { last: Last::Nothing, base: Base::None, operands, blob_key: Vec::new() };
         let mut shown_timestamp: Option<Vec<u8>> = None;
-        // The user key, with timestamp, of the newest entry whose value or columns may be in blob files.
-        let mut blob_key = Vec::new();
         let mut runs = Runs::default();
         while self.source.valid() {
             let (user_key, seq, value_type) = key::split(self.source.key());
@@ -136,61 +202,18 @@ impl<I: InternalIterator> Search<I> {
                     break;
                 }
                 Passed::TooMany => {
-                    operands.clear();
-                    self.operands = operands;
+                    newest.operands.clear();
+                    self.operands = newest.operands;
                     return self.newest_seen_by_seek(start);
                 }
             }
-            let user_key = key::user_key(self.source.key());
             if self.timestamp_size > 0 {
+                let user_key = key::user_key(self.source.key());
                 shown_timestamp =
                     Some(user_key[user_key.len().saturating_sub(self.timestamp_size)..].to_vec());
             }
             self.saved_trailer = pack(seq, value_type);
-            match ValueType::from_u8(value_type).ok_or_else(|| resolve::unknown_value_type(value_type))? {
-                value_type
-                    if self.view.start_timestamp.is_some()
-                        && (value_type == ValueType::Merge || is_deletion(value_type as u8)) =>
-                {
-                    self.held.take(&self.source, 0, pin);
-                    last = Last::Value;
-                }
-                value_type @ (ValueType::Value | ValueType::ValuePreferredSeqno) => {
-                    operands.clear();
-                    self.held.take(&self.source, resolve::value_suffix(value_type), pin);
-                    last = Last::Value;
-                }
-                ValueType::WideColumnEntity => {
-                    operands.clear();
-                    self.held.take(&self.source, 0, pin);
-                    blob_key = user_key.to_vec();
-                    last = Last::Entity;
-                }
-                ValueType::BlobIndex => {
-                    operands.clear();
-                    self.held.take(&self.source, 0, false);
-                    blob_key = user_key.to_vec();
-                    last = Last::Blob;
-                }
-                ValueType::Merge => {
-                    if operands.is_empty() {
-                        base = match last {
-                            Last::Nothing => Base::None,
-                            Last::Value => Base::Value(self.held.pinned()),
-                            Last::Entity => Base::Entity(self.whole_entity(&blob_key, self.held.pinned())?),
-                            Last::Blob => Base::Value(self.blob(&blob_key, self.held.bytes())?),
-                        };
-                    }
-                    operands.push(self.source.pin_value());
-                    perf_add(PerfCounter::InternalMergeCount, 1);
-                }
-                other if !is_deletion(other as u8) => return Err(resolve::unknown_value_type(other as u8)),
-                _ => {
-                    perf_add(PerfCounter::InternalDeleteSkippedCount, 1);
-                    operands.clear();
-                    last = Last::Nothing;
-                }
-            }
+            newest.take(self, value_type)?;
             self.source.prev();
         }
         if !self.source.valid() {
@@ -201,6 +224,7 @@ impl<I: InternalIterator> Search<I> {
             self.saved_key.truncate(at);
             self.saved_key.extend_from_slice(&timestamp);
         }
+        let Newest { last, base, operands, .. } = newest;
         if !operands.is_empty() {
             self.show_merged(base, operands);
             return self.error.take().map_or(Ok(true), Err);

@@ -4,7 +4,7 @@
 use base::Error;
 use base::Pinned;
 use base::iter::{Direction, InternalIterator};
-use base::key::{self, ValueType, pack};
+use base::key::{self, SequenceNumber, ValueType, pack};
 use base::stats::{Cause, PerfCounter, Step, perf_add};
 
 use super::super::keys::{MIN_TS, has_prefix, is_deletion, seek_key, without_timestamp};
@@ -13,6 +13,106 @@ use crate::source::resolve::{self, Base, Found, Merging};
 
 /// The number of hidden entries in one move after which the move is measured.
 const HIDDEN_MIN: u64 = 16;
+
+/// Which entries a step to a larger key skips.
+struct Skip {
+    /// True if the step skips all entries of `saved_key`.
+    is_saved: bool,
+    /// True if `saved_key` is the key of the last entry that is too new.
+    is_too_new_saved: bool,
+    /// The number of skipped entries of `saved_key` in a row.
+    run: u64,
+    /// The number of hidden entries that the watch has counted in this step.
+    hidden: u64,
+}
+
+impl Skip {
+    /// Moves past an older entry of `saved_key`. Returns true if too many entries were hidden: the walk then has an error.
+    #[inline(always)]
+    fn older<I: InternalIterator>(
+        &mut self,
+        search: &mut Search<I>,
+        seq: SequenceNumber,
+        seen: bool,
+    ) -> bool {
+        base::invariant!(
+            search.same_key(key::user_key(search.source.key()), &search.saved_key),
+            "an entry of another key is skipped as an older entry"
+        );
+        if let Some(watch) = &mut search.watch
+            && seen
+        {
+            watch.hidden(seq, &mut self.hidden);
+        }
+        self.run += 1;
+        if self.run > search.view.max_sequential_skip {
+            self.run = 0;
+            search.seek_past_saved();
+        } else {
+            search.source.next();
+        }
+        let counter =
+            if seen { Some(PerfCounter::InternalKeySkippedCount) } else { search.view.unseen_counter(seq) };
+        search.hides_too_many(counter)
+    }
+
+    /// Moves past an entry that is too new for the reader, and saves its key. Returns true if too many entries were hidden: the walk then
+    /// has an error.
+    #[inline(always)]
+    fn too_new<I: InternalIterator>(
+        &mut self,
+        search: &mut Search<I>,
+        seq: SequenceNumber,
+        value_type: u8,
+    ) -> bool {
+        base::invariant!(
+            !search.view.sees(seq) || search.timestamp_size > 0,
+            "the visible entry at {seq} is skipped as too new"
+        );
+        if search.empty.looked && !is_deletion(value_type) {
+            search.unseen_here();
+        }
+        let user_key = key::user_key(search.source.key());
+        // The run counts the entries of one key: a seek does not skip many keys that are too new.
+        if self.is_too_new_saved
+            && search.view.order.compare_without_timestamp(user_key, &search.saved_key).is_eq()
+        {
+            self.run += 1;
+        } else {
+            search.saved_key.clear();
+            search.saved_key.extend_from_slice(user_key);
+            (self.is_too_new_saved, self.is_saved) = (true, false);
+            self.run = 0;
+        }
+        if self.run > search.view.max_sequential_skip {
+            self.run = 0;
+            search.seek_seen_of_current();
+        } else {
+            search.source.next();
+        }
+        search.hides_too_many(search.view.unseen_counter(seq))
+    }
+
+    /// Moves past a visible tombstone. The key is deleted, so none of its older entries is visible. Returns true if too many entries were
+    /// hidden: the walk then has an error.
+    #[inline(always)]
+    fn deleted<I: InternalIterator>(&mut self, search: &mut Search<I>, seq: SequenceNumber) -> bool {
+        base::invariant!(search.view.sees(seq), "the tombstone at {seq} is not visible, and hides a key");
+        if let Some(watch) = &mut search.watch {
+            watch.hidden(seq, &mut self.hidden);
+        }
+        if seq.is_zero() && search.timestamp_size == 0 && search.view.max_skippable == 0 {
+            self.is_saved = false;
+        } else {
+            search.saved_key.clear();
+            search.saved_key.extend_from_slice(key::user_key(search.source.key()));
+            (self.is_saved, self.is_too_new_saved) = (true, false);
+            self.run = 0;
+        }
+        search.source.next();
+        search.hides_too_many(Some(PerfCounter::InternalDeleteSkippedCount))
+    }
+}
 
 /// Returns the error of a move that reads more hidden entries than `max_skippable_internal_keys`.
 pub(super) fn too_many_hidden() -> Error {
@@ -50,15 +150,14 @@ impl<I: InternalIterator> Search<I> {
     }
 
     /// `is_too_new_saved`: true if `saved_key` is the key of the last entry that is too new.
-    fn find_forward(&mut self, mut skip_saved: bool, mut is_too_new_saved: bool) {
+    fn find_forward(&mut self, skip_saved: bool, is_too_new_saved: bool) {
         self.shown_at = ShownAt::Source;
         self.entity = false;
         self.timed = false;
         if let Some(convert) = &mut self.convert {
             convert.begin();
         }
-        let mut run = 0u64;
-        let mut hidden = 0u64;
+        let mut skip = Skip { is_saved: skip_saved, is_too_new_saved, run: 0, hidden: 0 };
         loop {
             if !self.source.valid() {
                 return self.end();
@@ -85,52 +184,14 @@ impl<I: InternalIterator> Search<I> {
                 return self.end();
             }
             let seen = self.view.sees(seq) && (self.timestamp_size == 0 || self.is_in_time(user_key));
-            if skip_saved && self.same_key(user_key, &self.saved_key) {
-                if let Some(watch) = &mut self.watch
-                    && seen
-                {
-                    watch.hidden(seq, &mut hidden);
-                }
-                run += 1;
-                if run > self.view.max_sequential_skip {
-                    run = 0;
-                    self.seek_past_saved();
-                } else {
-                    self.source.next();
-                }
-                let counter = if seen {
-                    Some(PerfCounter::InternalKeySkippedCount)
-                } else {
-                    self.view.unseen_counter(seq)
-                };
-                if self.hides_too_many(counter) {
+            if skip.is_saved && self.same_key(user_key, &self.saved_key) {
+                if skip.older(self, seq, seen) {
                     return;
                 }
                 continue;
             }
             if !seen {
-                if self.empty.looked && !is_deletion(value_type) {
-                    self.unseen_here();
-                }
-                let user_key = key::user_key(self.source.key());
-                // The run counts the entries of one key: a seek does not skip many keys that are too new.
-                if is_too_new_saved
-                    && self.view.order.compare_without_timestamp(user_key, &self.saved_key).is_eq()
-                {
-                    run += 1;
-                } else {
-                    self.saved_key.clear();
-                    self.saved_key.extend_from_slice(user_key);
-                    (is_too_new_saved, skip_saved) = (true, false);
-                    run = 0;
-                }
-                if run > self.view.max_sequential_skip {
-                    run = 0;
-                    self.seek_seen_of_current();
-                } else {
-                    self.source.next();
-                }
-                if self.hides_too_many(self.view.unseen_counter(seq)) {
+                if skip.too_new(self, seq, value_type) {
                     return;
                 }
                 continue;
@@ -161,25 +222,8 @@ impl<I: InternalIterator> Search<I> {
                 MERGE => return self.merge_forward(),
                 BLOB => return self.show_blob(),
                 _ if !is_deletion(value_type) => return self.fail(resolve::unknown_value_type(value_type)),
-                _ => {
-                    // The key is deleted, so none of its older entries is visible.
-                    if let Some(watch) = &mut self.watch {
-                        watch.hidden(seq, &mut hidden);
-                    }
-                    if seq.is_zero() && self.timestamp_size == 0 && self.view.max_skippable == 0 {
-                        skip_saved = false;
-                    } else {
-                        self.saved_key.clear();
-                        self.saved_key.extend_from_slice(key::user_key(self.source.key()));
-                        skip_saved = true;
-                        is_too_new_saved = false;
-                        run = 0;
-                    }
-                    self.source.next();
-                    if self.hides_too_many(Some(PerfCounter::InternalDeleteSkippedCount)) {
-                        return;
-                    }
-                }
+                _ if skip.deleted(self, seq) => return,
+                _ => {}
             }
         }
     }
@@ -273,6 +317,11 @@ impl<I: InternalIterator> Search<I> {
         self.saved_key.clear();
         self.saved_key.extend_from_slice(key::user_key(self.source.key()));
         self.saved_trailer = key::trailer(self.source.key());
+        base::invariant!(
+            self.saved_trailer as u8 == ValueType::Merge as u8,
+            "a merge begins at an entry of the type {:#x}",
+            self.saved_trailer as u8
+        );
         // An error drops this memory; the next merge allocates again.
         let mut operands = std::mem::take(&mut self.operands);
         base::invariant!(operands.is_empty(), "{} merge operands of another key are left", operands.len());
