@@ -1,7 +1,8 @@
 //! The messages of a compaction service: the input that the primary sends, and the result of the worker.
 //!
 //! Facts: RocksDB `db/compaction/compaction_job.h` (`CompactionServiceInput`, `CompactionServiceResult`),
-//! `db/compaction/compaction_service_job.cc`. The message is in the text form of [`super::text`].
+//! `db/compaction/compaction_service_job.cc`. The message is in the text form of [`super::text`]. A message without one of its fields
+//! does not decode: a message that lost its end would otherwise describe a compaction without bounds, or without output files.
 
 use base::stats::IoTimes;
 use base::{EpochNumber, Error, FileNumber, Result, SequenceNumber};
@@ -112,6 +113,17 @@ impl Input {
     /// InvalidArgument if the message does not decode. NotSupported for another format.
     pub fn decode(message: &[u8]) -> Result<Self> {
         let fields = Fields::parse(text_of(message, "Compaction Service Input")?)?;
+        fields.require(&[
+            "cf_name",
+            "snapshots",
+            "input_files",
+            "output_level",
+            "has_begin",
+            "begin",
+            "has_end",
+            "end",
+            "options_file_number",
+        ])?;
         let snapshot = |text: &&str| {
             let seq = text.parse();
             seq.map_err(|_| Error::invalid_argument(format!("a snapshot is not a number: {text}")))
@@ -354,6 +366,7 @@ impl Outcome {
     /// InvalidArgument if the message does not decode. NotSupported for another format.
     pub fn decode(message: &[u8]) -> Result<Self> {
         let fields = Fields::parse(text_of(message, "Compaction Service Result")?)?;
+        fields.require(&["status", "output_files", "output_level", "output_path", "stats"])?;
         let status = Fields::parse(fields.text("status"))?;
         let files = fields.list("output_files")?;
         Ok(Outcome {
@@ -365,5 +378,35 @@ impl Outcome {
             bytes_written: fields.number("bytes_written")?,
             stats: RemoteStats::read(fields.text("stats"))?,
         })
+    }
+}
+
+#[cfg(all(test, not(loom), not(shuttle)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_that_lost_its_end_does_not_decode() {
+        let input = Input {
+            family: "default".to_string(),
+            snapshots: vec![SequenceNumber::new(7)],
+            files: vec![FileNumber::new(11), FileNumber::new(12)],
+            output_level: 1,
+            begin: Some(b"b".to_vec()),
+            end: Some(b"m".to_vec()),
+            options_file: FileNumber::new(123),
+            ..Input::default()
+        };
+        let message = input.encode();
+        assert_eq!(Input::decode(&message).unwrap(), input);
+        (0..message.len()).for_each(|len| assert!(Input::decode(&message[..len]).is_err(), "{len} bytes"));
+
+        let file = RemoteFile { name: "000013.sst".to_string(), size: 100, ..RemoteFile::default() };
+        let outcome = Outcome { files: vec![file], output_path: "/out".to_string(), ..Outcome::default() };
+        let message = outcome.encode(&[&Properties::default()]);
+        assert_eq!(Outcome::decode(&message).unwrap().files.len(), 1);
+        // The last field has counts that the database does not read.
+        let all = message.windows(15).position(|part| part == b"internal_stats=").unwrap();
+        (0..all).for_each(|len| assert!(Outcome::decode(&message[..len]).is_err(), "{len} bytes"));
     }
 }

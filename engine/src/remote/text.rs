@@ -27,7 +27,7 @@ pub struct TextWriter(String);
 /// Returns the text of a message. `what` names the message in errors, for example "Compaction Service Input".
 ///
 /// # Errors
-/// InvalidArgument if the message is too short or is not text. NotSupported for another format.
+/// InvalidArgument if the message is too short, does not end with the end of a field, or is not text. NotSupported for another format.
 pub fn text_of<'a>(message: &'a [u8], what: &str) -> Result<&'a str> {
     let Some((format, text)) = message.split_first_chunk::<4>().filter(|(_, text)| !text.is_empty()) else {
         return Err(Error::invalid_argument(format!("Invalid {} string", what.replace(' ', ""))));
@@ -35,6 +35,9 @@ pub fn text_of<'a>(message: &'a [u8], what: &str) -> Result<&'a str> {
     let format = u32::from_le_bytes(*format);
     if format != TEXT_FORMAT {
         return Err(Error::not_supported(format!("{what} data version not supported: {format}")));
+    }
+    if !text.ends_with(b";") {
+        return Err(Error::invalid_argument(format!("{what} ends within a field")));
     }
     std::str::from_utf8(text).map_err(|error| Error::invalid_argument(format!("{what} is not text: {error}")))
 }
@@ -60,6 +63,17 @@ impl<'a> Fields<'a> {
             rest = after.trim_start();
         }
         Ok(Fields(fields))
+    }
+
+    /// Checks that the struct has these fields. RocksDB writes all fields of a struct, in any order.
+    ///
+    /// # Errors
+    /// InvalidArgument with the name of the first absent field.
+    pub fn require(&self, names: &[&str]) -> Result<()> {
+        match names.iter().find(|name| !self.0.contains_key(**name)) {
+            Some(name) => Err(Error::invalid_argument(format!("a message without the field {name}"))),
+            None => Ok(()),
+        }
     }
 
     /// Returns the text of a field. An absent field is empty.
@@ -255,5 +269,6 @@ mod tests {
         }
         assert!(decode("6G").is_err() && decode("6").is_err());
         assert!(text_of(b"\x01\0\0\0", "x").is_err() && text_of(b"\x02\0\0\0a=1;", "x").is_err());
+        assert!(text_of(b"\x01\0\0\0a=1;b=2", "x").is_err());
     }
 }
