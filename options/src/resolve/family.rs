@@ -112,6 +112,7 @@ impl FamilyOptions {
             has_prefix_extractor: self.prefix_extractor.is_some(),
             bytewise_order: self.comparator.is_bytewise(),
             compressed_by,
+            disables_compression: self.compression == CompressionType::DISABLE,
             merges_unordered_writes: db.unordered_write && self.max_successive_merges > 0,
         }
     }

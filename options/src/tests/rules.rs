@@ -77,6 +77,11 @@ fn of_two_contradictions_the_one_that_rocksdb_finds_first_is_reported() {
         ),
         ("keep_log_file_num=0", cuckoo, "TTL is only supported in Block-Based Table format. "),
         (
+            "",
+            "compression=kDisableCompressionOption",
+            "kDisableCompressionOption not permitted for option: compression",
+        ),
+        (
             "open_files_async=true",
             "memtable_protection_bytes_per_key=3",
             "open_files_async requires skip_stats_update_on_db_open = true.",

@@ -111,6 +111,8 @@ pub struct Validation {
     pub bytewise_order: bool,
     /// The first option that compresses a level: `compression`, `bottommost_compression` or `compression_per_level`.
     pub compressed_by: Option<&'static str>,
+    /// True if `compression` is `kDisableCompressionOption`.
+    pub disables_compression: bool,
     /// True if the database has `unordered_write` and the column family has `max_successive_merges`.
     pub merges_unordered_writes: bool,
 }
@@ -213,10 +215,13 @@ impl BlockBasedTableOptions {
     }
 
     fn validate_blocks(&self, family: Validation) -> Result<()> {
-        refuse_first(&[(
-            !(MIN_FORMAT_VERSION..=MAX_FORMAT_VERSION).contains(&self.format_version),
-            "Unsupported BlockBasedTable format_version. Please check include/rocksdb/table.h for more info",
-        )])?;
+        refuse_first(&[
+            (
+                !(MIN_FORMAT_VERSION..=MAX_FORMAT_VERSION).contains(&self.format_version),
+                "Unsupported BlockBasedTable format_version. Please check include/rocksdb/table.h for more info",
+            ),
+            (family.disables_compression, "kDisableCompressionOption not permitted for option: compression"),
+        ])?;
         if let Some(option) = family.compressed_by.filter(|_| self.block_align) {
             return Err(Error::invalid_argument(format!("Enable block_align, but {option} enabled")));
         }

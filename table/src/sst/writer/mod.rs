@@ -106,6 +106,7 @@ impl Writer {
             has_prefix_extractor: options.prefix_extractor.is_some(),
             bytewise_order: options.order.user.is_bytewise(),
             compressed_by: (options.compression != compress::Compression::None).then_some("compression"),
+            disables_compression: false,
             merges_unordered_writes: false,
         })?;
         let strip_timestamp =
