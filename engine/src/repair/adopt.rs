@@ -46,7 +46,7 @@ impl OrphanFile {
             Ok(reader) => Some(reader.properties().as_ref().clone()),
             // Repair damaged properties, if possible.
             Err(error) if error.is_corruption() => {
-                salvage(file, size, &options, &mut |_, _| Ok(())).map_err(|e| e.file(&path))?.properties
+                salvage(file, size, &options, None, &mut |_, _| Ok(())).map_err(|e| e.file(&path))?.properties
             }
             Err(error) => return Err(error.file(&path)),
         };
@@ -260,8 +260,9 @@ impl Survey {
             ..OpenOptions::default()
         };
         let mut facts = Facts::new(&family, order.clone(), orphan, size);
-        let salvaged = salvage(file.clone(), size, &options, &mut |row, value| facts.row(row, value, proofs))
-            .map_err(|e| e.file(&path))?;
+        let salvaged =
+            salvage(file.clone(), size, &options, None, &mut |row, value| facts.row(row, value, proofs))
+                .map_err(|e| e.file(&path))?;
         let rows = facts.rows();
         let blob_files = std::mem::take(&mut facts.blob_files);
         let Some(mut record) = facts.finish(&salvaged, proofs) else {

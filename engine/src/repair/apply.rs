@@ -18,7 +18,7 @@ use table::unique_id::SessionId;
 use super::blobs::records_of;
 use super::found::{State, Survey, Table};
 use super::survey::look;
-use super::terms::{descriptor_of, parts_of, table_options};
+use super::terms::{common_seqno, descriptor_of, parts_of, table_options};
 use super::wals::{salvage_options, sound_batch};
 use super::{Report, Scope};
 use crate::family::Parts;
@@ -176,8 +176,9 @@ impl<'a> Repair<'a> {
         let size = file.size()?;
         let options = table_options(&descriptor.options.comparator, &table.record);
         let mut new = Rewrite::begin(&settings)?;
-        let salvaged = salvage(file, size, &options, &mut |key, value| new.add(key, value))
-            .and_then(|salvaged| new.add_tombstones(&salvaged.tombstones).map(|()| salvaged));
+        let salvaged =
+            salvage(file, size, &options, common_seqno(&table.record), &mut |key, value| new.add(key, value))
+                .and_then(|salvaged| new.add_tombstones(&salvaged.tombstones).map(|()| salvaged));
         let salvaged = match salvaged {
             Ok(salvaged) => salvaged,
             Err(error) => {

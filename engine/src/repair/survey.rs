@@ -16,7 +16,9 @@ use table::sst::salvage::{Part, Salvaged};
 use super::choose::{Chosen, choose};
 use super::found::{BlobReferences, InWals, State, Survey, Table};
 use super::identity::{self, RecordCheck};
-use super::terms::{descriptor_of, order_of, problem, table_dirs, table_options, with_timestamps};
+use super::terms::{
+    common_seqno, descriptor_of, order_of, problem, table_dirs, table_options, with_timestamps,
+};
 use super::{Report, Scope, Weight};
 use crate::manifest::read_proof;
 use crate::options::file;
@@ -188,7 +190,8 @@ impl Survey {
             let options = table_options(&order, &table.record);
             let file = scope.options.env.fs.open_random(&path, &ReadHints::default())?;
             let size = file.size()?;
-            let salvaged = salvage(file, size, &options, &mut |_, _| Ok(())).map_err(|e| e.file(&path))?;
+            let salvaged = salvage(file, size, &options, common_seqno(&table.record), &mut |_, _| Ok(()))
+                .map_err(|e| e.file(&path))?;
             self.report.num_rows += salvaged.num_rows;
             self.table_problems(&path, &name, &salvaged, &whole);
         }
@@ -227,7 +230,7 @@ impl Survey {
         let options = table_options(order, &table.record);
         let record = table.record.clone();
         let mut check = RecordCheck::new(order, &record);
-        let salvaged = salvage(file, size, &options, &mut |key, _| {
+        let salvaged = salvage(file, size, &options, common_seqno(&record), &mut |key, _| {
             check.entry(key);
             Ok(())
         });

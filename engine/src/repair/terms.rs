@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use base::{Error, Order, Result};
+use base::{Error, Order, Result, SequenceNumber};
 use format::edit::NewFile;
 use format::names::FileName;
 use lsm::file_meta::FileMetaData;
@@ -24,6 +24,11 @@ pub(super) fn table_options(order: &Order, record: &NewFile) -> OpenOptions {
         timestamps_persisted: record.user_defined_timestamps_persisted,
         ..OpenOptions::default()
     }
+}
+
+/// Returns the sequence number of all entries of the SST file, if all entries have the same one.
+pub(super) fn common_seqno(record: &NewFile) -> Option<SequenceNumber> {
+    (record.smallest_seqno == record.largest_seqno).then_some(record.largest_seqno)
 }
 
 /// Returns the record with boundary keys that have timestamps, as the entries of the SST file have when they are read. The

@@ -19,7 +19,7 @@ fn rows(bytes: &[u8], order: &Order) -> (Salvaged, Vec<Row>) {
     let file = env.fs.open_random(path, &ReadHints::default()).unwrap();
     let options = OpenOptions { order: order.clone(), ..OpenOptions::default() };
     let mut rows = Vec::new();
-    let salvaged = salvage(file, bytes.len() as u64, &options, &mut |key, value| {
+    let salvaged = salvage(file, bytes.len() as u64, &options, None, &mut |key, value| {
         rows.push((key.to_vec(), value.to_vec()));
         Ok(())
     });

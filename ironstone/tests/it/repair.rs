@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use env::Env;
-use ironstone::{Db, FamilyDescriptor, Options, Report, Weight, fsck, repair};
+use ironstone::{
+    Db, FamilyDescriptor, IngestExternalFileOptions, Options, Report, SstFileWriter, Weight, fsck, repair,
+};
 
 pub(crate) const DIR: &str = "/db";
 
@@ -125,6 +127,43 @@ fn one_flipped_bit_in_any_file_loses_no_entry() {
             let (report, rows) = repaired(&format!("{name}, byte {at}"), &damaged);
             assert_eq!(rows, expected, "{name}, byte {at}: {report:#?}");
         }
+    }
+}
+
+/// The entries of an ingested file have the sequence number 0 in the file. The MANIFEST has their sequence number.
+#[test]
+fn an_ingested_file_without_properties_hides_the_older_entries() {
+    let env = Env::memory(5);
+    let options = options(&env);
+    let db = Db::open(DIR, options.clone()).unwrap();
+    for i in 0..30 {
+        db.put(&key(i), b"old").unwrap();
+    }
+    db.flush().unwrap();
+    let path = Path::new(DIR).join("external");
+    let mut file = SstFileWriter::create(&path, &options.db, &options.family).unwrap();
+    for i in (0..30).step_by(3) {
+        file.put(&key(i), b"ingested").unwrap();
+        file.delete(&key(i + 1)).unwrap();
+    }
+    file.finish().unwrap();
+    db.ingest_external_files([&path], &IngestExternalFileOptions::default()).unwrap();
+    let ingested = format!("{:06}.sst", db.default_family().live_files()[0].number);
+    let expected = rows(&db);
+    db.close().unwrap();
+    let files = files(&env);
+    let bytes = &files[&ingested];
+    let properties = bytes.windows(8).position(|bytes| bytes == b"rocksdb.").unwrap();
+    for (what, range) in [
+        ("properties", properties..properties + 12),
+        ("footer", bytes.len() - 40..bytes.len()),
+        ("metaindex and footer", bytes.len() - 120..bytes.len()),
+    ] {
+        let mut damaged = files.clone();
+        damaged.get_mut(&ingested).unwrap()[range].iter_mut().for_each(|byte| *byte ^= 0x5A);
+        let (report, rows) = repaired(what, &damaged);
+        assert!(!report.is_sound(), "{what}");
+        assert_eq!(rows, expected, "{what}: {report:#?}");
     }
 }
 

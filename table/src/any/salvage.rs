@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
-use base::Result;
 use base::iter::InternalIterator;
 use base::key::user_key;
+use base::{Result, SequenceNumber};
 use env::fs::RandomRead;
 use format::footer::{Footer, TableKind};
 
@@ -27,6 +27,7 @@ pub fn salvage(
     file: Arc<dyn RandomRead>,
     size: u64,
     options: &OpenOptions,
+    common_seqno: Option<SequenceNumber>,
     row: &mut dyn FnMut(&[u8], &[u8]) -> Result<()>,
 ) -> Result<Salvaged> {
     match read_footer(&*file, size) {
@@ -35,7 +36,7 @@ pub fn salvage(
         {
             flat(file, size, (options, footer), row)
         }
-        _ => salvage::salvage(file, size, options, row),
+        _ => salvage::salvage(file, size, options, common_seqno, row),
     }
 }
 

@@ -86,7 +86,7 @@ fn read(bytes: Vec<u8>) -> (Vec<Row>, Salvaged) {
     let size = bytes.len() as u64;
     let file = Arc::new(Bytes { path: "000007.sst".into(), bytes });
     let mut found = Vec::new();
-    let out = salvage(file, size, &options(Order::Bytewise), &mut |key, value| {
+    let out = salvage(file, size, &options(Order::Bytewise), None, &mut |key, value| {
         found.push((key.to_vec(), value.to_vec()));
         Ok(())
     });

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use base::key::{InternalOrder, parse, user_key};
-use base::{Error, Kind, Result};
+use base::{Error, Kind, Result, SequenceNumber};
 use compress::Dictionary;
 use env::fs::RandomRead;
 use format::block::{Block, BlockIter, HeadOrder};
@@ -139,6 +139,9 @@ impl Salvaged {
 /// Reads the readable part of the table in `file`, which has `size` bytes. Passes its entries (internal key,
 /// value) to `row` in ascending order. Uses only the order and the facts from the MANIFEST of `options`.
 ///
+/// `common_seqno` is the sequence number of all entries, if the MANIFEST says that all entries have the same one. If the table
+/// properties are lost, the entries get this number: in the file, the entries of an external file have the sequence number 0.
+///
 /// Cost: one pass over an undamaged table. A corrupt block costs up to `8 * size` checksums of the block. A
 /// lost index costs one checksum for each position where a block may end.
 ///
@@ -148,11 +151,13 @@ pub fn salvage(
     file: Arc<dyn RandomRead>,
     size: u64,
     options: &OpenOptions,
+    common_seqno: Option<SequenceNumber>,
     row: &mut dyn FnMut(&[u8], &[u8]) -> Result<()>,
 ) -> Result<Salvaged> {
     let mut out = Salvaged::default();
     let footer = mend::footer(&*file, size, &mut out)?;
     let mut source = source(file, size, options);
+    source.rewrite.global_seqno = common_seqno;
     let guess = match &footer {
         Some(footer) => Some((footer.checksum, footer.base_context_checksum)),
         None => scan::guess_checksum(&source)?,
