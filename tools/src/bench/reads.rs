@@ -11,43 +11,37 @@ use super::writes::background_writer;
 
 /// Iterates forward from the first key over at most `--reads` entries.
 pub fn read_seq(thread: &mut Thread<'_>) -> Result<()> {
-    let run = thread.run;
-    for database in &run.databases {
-        let db = &database.db;
-        let mut options = scan_options(run, db);
-        run.stamp_read(&mut options, &mut thread.dice);
-        let mut iter = db.iter_with(options)?;
-        let (mut done, mut bytes) = (0u64, 0u64);
-        iter.seek_to_first();
-        while done < run.reads && iter.valid() {
-            bytes += (iter.key().len() + iter.value().len()) as u64;
-            thread.finished(1, Op::Read);
-            done += 1;
-            limit_reads(run, done, 1024);
-            iter.next();
-        }
-        iter.status()?;
-        thread.stats.bytes += bytes;
-    }
-    Ok(())
+    read_all(thread, scan_options, |iter| iter.seek_to_first(), |iter| iter.next())
 }
 
 /// Iterates backward from the last key over at most `--reads` entries.
 pub fn read_reverse(thread: &mut Thread<'_>) -> Result<()> {
+    let options = |run: &Run, _: &Db| run.read_options.clone();
+    read_all(thread, options, |iter| iter.seek_to_last(), |iter| iter.prev())
+}
+
+/// Iterates over at most `--reads` entries of each database, from the entry that `start` finds.
+#[inline]
+fn read_all(
+    thread: &mut Thread<'_>,
+    options: impl Fn(&Run, &Db) -> ReadOptions,
+    start: impl Fn(&mut Iter),
+    step: impl Fn(&mut Iter),
+) -> Result<()> {
     let run = thread.run;
     for database in &run.databases {
         let db = &database.db;
-        let mut options = run.read_options.clone();
+        let mut options = options(run, db);
         run.stamp_read(&mut options, &mut thread.dice);
         let mut iter = db.iter_with(options)?;
         let (mut done, mut bytes) = (0u64, 0u64);
-        iter.seek_to_last();
+        start(&mut iter);
         while done < run.reads && iter.valid() {
             bytes += (iter.key().len() + iter.value().len()) as u64;
             thread.finished(1, Op::Read);
             done += 1;
             limit_reads(run, done, 1024);
-            iter.prev();
+            step(&mut iter);
         }
         iter.status()?;
         thread.stats.bytes += bytes;
