@@ -87,7 +87,7 @@ unsafe extern "C" fn use_database(state: Any, db: *mut rocksdb_t, _: *const c_vo
 }
 
 unsafe extern "C" fn clear_error(state: Any, reason: u32, status: Any) {
-    // SAFETY: as above; the status is live during the call.
+    // SAFETY: the state is a live `Seen`; the status is live during the call.
     unsafe {
         let seen = &*state.cast::<Seen>();
         seen.reasons.lock().unwrap().push(reason);
@@ -163,7 +163,7 @@ const FLUSH_NO_WAL: u32 = 5;
 fn listener_clears_a_background_error_before_it_takes_effect() {
     let (dir, seen) = (tempfile::tempdir().unwrap(), Seen::default());
     let (path, away) = (dir.path().join("db"), dir.path().join("away"));
-    // SAFETY: as above.
+    // SAFETY: `seen` lives longer than the database.
     let db = unsafe { open(&path, &[&seen]) };
     db.put("k", "v");
     *seen.rename.lock().unwrap() = Some((away.clone(), path.clone()));
@@ -184,7 +184,7 @@ fn listener_clears_a_background_error_before_it_takes_effect() {
 fn each_listener_gets_an_error_once() {
     let (dir, keeps, clears) = (tempfile::tempdir().unwrap(), Seen::default(), Seen::default());
     let (path, away) = (dir.path().join("db"), dir.path().join("away"));
-    // SAFETY: as above.
+    // SAFETY: both states live longer than the database.
     let db = unsafe { open(&path, &[&keeps, &clears]) };
     for count in 1..=3 {
         db.put("k", "v");
@@ -225,7 +225,7 @@ unsafe extern "C" fn flush_facts(state: Any, _: *mut rocksdb_t, info: *const c_v
 }
 
 unsafe extern "C" fn compaction_facts(state: Any, _: *mut rocksdb_t, info: *const c_void) {
-    // SAFETY: as above.
+    // SAFETY: the state is live, and the description is live during the call.
     unsafe {
         let compression = rocksdb_compactionjobinfo_compression(info);
         let blobs = rocksdb_compactionjobinfo_blob_compression_type(info);
@@ -234,7 +234,7 @@ unsafe extern "C" fn compaction_facts(state: Any, _: *mut rocksdb_t, info: *cons
 }
 
 unsafe extern "C" fn subcompaction_facts(state: Any, info: *const c_void) {
-    // SAFETY: as above.
+    // SAFETY: the state is live, and the description is live during the call.
     unsafe {
         let compression = rocksdb_subcompactionjobinfo_compression(info);
         let blobs = rocksdb_subcompactionjobinfo_blob_compression_type(info);

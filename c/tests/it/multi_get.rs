@@ -162,7 +162,7 @@ fn each_key_gets_the_error_of_a_read_without_a_database() {
         let mut places = Places::unwritten();
         let Places { values, lens, errors } = &mut places;
         let (values, lens, errors) = (values.as_mut_ptr(), lens.as_mut_ptr(), errors.as_mut_ptr());
-        // SAFETY: as above.
+        // SAFETY: the function has these parameters; null handles are allowed; the arrays have two items.
         unsafe {
             let function: ReadFamilies = std::mem::transmute(*function);
             let families = [null(); 2];

@@ -65,7 +65,7 @@ unsafe extern "C" fn copy_4(_: Any, key: *const c_char, _: usize, len: *mut usiz
 unsafe extern "C" fn lower_copy_4(_: Any, key: *const c_char, _: usize, len: *mut usize) -> *mut c_char {
     thread_local!(static PLACE: *mut c_char = Box::leak(Box::new([0; 4])).as_mut_ptr());
     PLACE.with(|place| {
-        // SAFETY: as above; the place has four bytes and belongs to this thread.
+        // SAFETY: the domain has keys of four bytes and more; the place has four bytes and belongs to this thread.
         unsafe {
             for at in 0..4 {
                 *place.add(at) = (*key.add(at)).cast_unsigned().to_ascii_lowercase().cast_signed();
@@ -173,7 +173,7 @@ fn prefix_in_memory_of_the_program_limits_seeks() {
 fn prefix_that_is_not_the_front_of_its_key_is_copied() {
     let dir = tempfile::tempdir().unwrap();
     let keys = ["AAaa1", "aaAA2", "aaaa3", "bbbb1"];
-    // SAFETY: as above.
+    // SAFETY: the functions return four readable bytes for a key of the domain.
     let db = unsafe { filled(&dir.path().join("db"), lower_copy_4, lower_4, &keys) };
     assert_eq!(keys_with_prefix_of(&db, "aaAA"), ["aaAA2", "aaaa3"]);
     assert!(keys.iter().all(|key| db.get(key).as_deref() == Some(key)));
@@ -195,7 +195,7 @@ fn rocksdb_finds_keys_by_prefixes_that_the_program_copied() {
     let Some(library) = Library::for_test(std::env::var_os(VARIABLE)) else { return };
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("db");
-    // SAFETY: as above.
+    // SAFETY: the functions return four readable bytes for a key of the domain.
     drop(unsafe { filled(&path, copy_4, fixed_4, &KEYS) });
     let text = "prefix_extractor=rocksdb.FixedPrefix.4;\
                 block_based_table_factory={filter_policy=bloomfilter:10}";
