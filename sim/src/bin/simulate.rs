@@ -1,7 +1,7 @@
 //! The command that runs the campaigns of the simulator.
 //!
 //! ```text
-//! simulate --random | --crash | --refusals | --calls      seeds from --seed on
+//! simulate --random | --crash | --refusals | --calls | --prepared      seeds from --seed on
 //! simulate --exhaustive            every crash and failing call of the scenes, then crashes of recoveries
 //! simulate --state NAME            repeats one state of `--exhaustive`
 //!   --cycles N     ends after N recoveries (--crash), N states (--exhaustive) or N runs (--random)
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use ironstone_sim::{calls, crash, every, hang, random, refusals};
+use ironstone_sim::{calls, crash, every, hang, prepared, random, refusals};
 use parking_lot::Mutex;
 
 /// Seconds after which a run counts as hung. The watcher thread counts its own turns, so a process that the
@@ -65,6 +65,7 @@ fn asked(mut arguments: lexopt::Parser) -> Result<Asked, lexopt::Error> {
             Long("crash") => asked.mode = "crash",
             Long("refusals") => asked.mode = "refusals",
             Long("calls") => asked.mode = "calls",
+            Long("prepared") => asked.mode = "prepared",
             Long("exhaustive") => asked.mode = "exhaustive",
             Long("state") => (asked.mode, asked.state) = ("state", arguments.value()?.string()?),
             Long("commit") => asked.commit = arguments.value()?.string()?,
@@ -101,7 +102,7 @@ fn main() -> ExitCode {
         Ok(asked) => asked,
         Err(error) => {
             eprintln!(
-                "{error}\nusage: simulate [--random|--crash|--refusals|--calls|--exhaustive|--state NAME] [--cycles N] [--seconds S] [--threads N] \
+                "{error}\nusage: simulate [--random|--crash|--refusals|--calls|--prepared|--exhaustive|--state NAME] [--cycles N] [--seconds S] [--threads N] \
                  [--seed N] [--len N] [--failures N] [--commit TEXT] [--json FILE]"
             );
             return ExitCode::from(2);
@@ -165,6 +166,15 @@ fn exhaustive(asked: &Asked, start: Instant) -> (String, u64) {
     (report.json(&asked.commit, start.elapsed().as_secs_f64()), report.failed())
 }
 
+/// Returns the default length of a run: operations, or rounds that end with a crash (`--prepared`).
+fn length(mode: &str) -> u64 {
+    match mode {
+        "crash" => 40,
+        "prepared" => 4,
+        _ => 400,
+    }
+}
+
 /// The runs of seeds on all threads.
 struct Seeds {
     asked: Asked,
@@ -198,7 +208,7 @@ impl Seeds {
         let seeds = Arc::new(Seeds {
             asked: asked.clone(),
             start,
-            len: asked.len.unwrap_or(if asked.mode == "crash" { 40 } else { 400 }) as usize,
+            len: asked.len.unwrap_or(length(asked.mode)) as usize,
             next: AtomicU64::new(asked.seed),
             over: AtomicBool::new(false),
             at_work: (0..asked.threads.max(1)).map(|_| Default::default()).collect(),
@@ -247,6 +257,9 @@ impl Seeds {
                     .map_err(|words| ("wrong", words)),
                 "calls" => calls::seed(seed, self.len)
                     .map(|ran| crash::Ran { operations: ran.operations, ..crash::Ran::default() })
+                    .map_err(|words| ("wrong", words)),
+                "prepared" => prepared::seed(seed, self.len as u64)
+                    .map(|cycles| crash::Ran { cycles, ..crash::Ran::default() })
                     .map_err(|words| ("wrong", words)),
                 _ => random::seed(seed, self.len)
                     .map(|ran| crash::Ran { operations: ran.operations, ..crash::Ran::default() })

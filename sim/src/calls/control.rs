@@ -336,6 +336,7 @@ impl Control {
         let env = self.options.db.env.clone();
         let path = format!("/trace{}", self.made);
         let writer = FileTraceWriter::create(&env, path.as_ref()).map_err(told("create of a trace"))?;
+        let began = env.clock.now_micros();
         trace::start(self.db(), TraceOptions::default(), Box::new(writer))
             .map_err(told("start of a trace"))?;
         let mut traced: State = vec![Default::default(); FAMILIES.len()];
@@ -354,9 +355,15 @@ impl Control {
         let db = opened.map_err(told("open for a replay"))?;
         let families: Result<Vec<_>, _> = FAMILIES.iter().map(|name| db.family(name)).collect();
         let families = families.map_err(told("family"))?;
+        let mut reader = FileTraceReader::open(&env, path.as_ref()).map_err(told("open of a trace"))?;
+        reader.close();
+        let closed = (reader.read().is_err(), reader.reset().is_err());
+        same("reads of a closed trace fail", &closed, &(true, true))?;
         let reader = FileTraceReader::open(&env, path.as_ref()).map_err(told("open of a trace"))?;
         let mut replayer = Replayer::new(&db, families.clone(), reader).map_err(told("replayer"))?;
+        same("time before the header is read", &replayer.header_timestamp(), &0)?;
         replayer.prepare().map_err(told("prepare of a replay"))?;
+        same("time of the header", &replayer.header_timestamp(), &began)?;
         let fast = ReplayOptions { fast_forward: 1000.0, ..ReplayOptions::default() };
         replayer.replay(&fast).map_err(told("replay"))?;
         rows_equal(&families, &traced).map_err(|words| format!("after a replay: {words}"))?;

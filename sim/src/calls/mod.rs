@@ -14,6 +14,9 @@
 //!           observed      metrics, history of statistics, traces of blocks and files, derived options
 //!           waits         transactions on threads that wait for each other's locks
 //!           control       deletion of files, background work, destruction, embedded blobs, traces
+//!           forms         opens with the fewest arguments, figures of memory and disk
+//!           filtered      compaction filters with each decision
+//!           delegated     compactions of a worker that may fail
 //! ```
 //! A world runs on a disk in memory without faults, and in one thread, except `waits`. Not here: crashes (`crash`, `prepared`, `crate::copies`).
 
@@ -22,7 +25,10 @@ mod batches;
 mod control;
 mod copies;
 mod dated;
+mod delegated;
 mod entities;
+mod filtered;
+mod forms;
 mod indexed;
 mod observed;
 mod overlay;
@@ -43,7 +49,7 @@ use crate::random::Ran;
 use crate::sample::{self, Fixed, Timestamps};
 
 /// The number of worlds. The transactions without timestamps have three of them.
-const WORLDS: u64 = 14;
+const WORLDS: u64 = 17;
 
 /// The column families of each world.
 const FAMILIES: [&str; 2] = ["default", "second"];
@@ -88,7 +94,10 @@ fn run(seed: u64, len: usize) -> Result<Ran, String> {
         10 => Box::new(waits::Waits::new(seed, &setting).map_err(|w| failed(0, w))?),
         11 => Box::new(observed::Observed::new(&setting).map_err(|w| failed(0, w))?),
         12 => Box::new(shaped::Shaped::new(seed, &setting).map_err(|w| failed(0, w))?),
-        _ => Box::new(control::Control::new(&setting).map_err(|w| failed(0, w))?),
+        13 => Box::new(control::Control::new(&setting).map_err(|w| failed(0, w))?),
+        14 => Box::new(forms::Forms::new(&setting).map_err(|w| failed(0, w))?),
+        15 => Box::new(filtered::Filtered::new(seed, &setting).map_err(|w| failed(0, w))?),
+        _ => Box::new(delegated::Delegated::new(seed, &setting).map_err(|w| failed(0, w))?),
     };
     for at in 1..=len {
         world.step(chance).map_err(|words| failed(at, words))?;
@@ -110,7 +119,7 @@ impl Setting {
     fn draw(seed: u64, chance: &mut Chance) -> Setting {
         let fixed = Fixed { reverse: false, levels: 7, timestamps: Timestamps::None, plain: false };
         let (mut sample, mut options) = sample::options(&mut Chance::new(chance.next()), fixed);
-        let direct = sample::rare::direct_writes(seed, fixed);
+        let direct = sample::rare::direct_writes(seed, fixed) + sample::rare::direct_io(seed);
         options.update(&direct).unwrap_or_else(|error| panic!("{direct}: {error}"));
         sample.text.push_str(&direct);
         let Machine { env, clock, .. } = Machine::new(seed);

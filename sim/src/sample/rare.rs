@@ -9,14 +9,13 @@
 //! | option | reason |
 //! |---|---|
 //! | `use_udi_as_primary_index`, `user_defined_index_factory` | any other value is refused; [`crate::calls`] checks the refusals |
-//! | `use_direct_io_for_compaction_reads`, `use_direct_io_for_flush_and_compaction` | campaigns create their databases in a directory in memory, where the system can refuse direct I/O |
+//! | `use_direct_io_for_compaction_reads`, `use_direct_io_for_flush_and_compaction` | the system can refuse direct I/O in a directory in memory; [`direct_io`] draws them for a disk in memory |
 //! | `statistics`, `wal_filter`, `compaction_filter_factory` | objects without a text; worlds of [`crate::calls`] have them |
 //! | `allow_ingest_behind`, `cf_allow_ingest_behind`, `disallow_memtable_writes` | change what a database holds; a world of [`crate::calls`] has them |
 //! | `persist_user_defined_timestamps` | belongs to the whole life of a database: [`super::Timestamps`] |
-//! | `compat` | lowers formats; the tests of `releases` open such databases with the named release |
-//! | `memory_budget_bytes` | [`memory_budget`] draws the same limit as an object |
-//! | `huge_page_tlb_size` | neither engine reads it from a text |
-//! | `user_key_len`, `full_scan_mode` | options of plain tables that refuse keys or seeks |
+//! | `compat` | lowers formats; a world of [`crate::calls`] writes them, and the tests of `releases` open such databases with the named release |
+//! | `memory_budget_bytes` | [`memory_budget`] draws the same limit as an object; a world of [`crate::calls`] has the text |
+//! | `huge_page_tlb_size`, `user_key_len`, `full_scan_mode` | options of plain tables without a text, or that refuse keys or seeks; a world of [`crate::calls`] has them |
 
 use std::sync::Arc;
 
@@ -164,6 +163,20 @@ pub fn dependent(seed: u64, plain: bool, sampled: &str) -> String {
         text.push_str("block_based_table_factory={block_align=true;block_size=256};");
     }
     text
+}
+
+/// Returns option text for opens whose files bypass the page cache; most often the empty text. Only for disks that accept direct I/O.
+pub fn direct_io(seed: u64) -> &'static str {
+    let chance = &mut Chance::new(seed ^ 0x6361_6368);
+    match chance.below(20) {
+        0 => "allow_mmap_reads=false;use_direct_io_for_compaction_reads=true;",
+        1 => "allow_mmap_writes=false;use_direct_io_for_flush_and_compaction=true;",
+        2 => {
+            "allow_mmap_reads=false;allow_mmap_writes=false;use_direct_reads=true;\
+             use_direct_io_for_compaction_reads=true;use_direct_io_for_flush_and_compaction=true;"
+        }
+        _ => "",
+    }
 }
 
 /// How many opens of a hundred put values into blob files before the WAL.
