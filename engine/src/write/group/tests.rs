@@ -110,3 +110,29 @@ fn a_leader_whose_writers_do_not_return_writes_its_group_alone() {
     queue.hand_over(leader_state);
     queue.finish(group, &Ok(()));
 }
+
+/// A follower with a value of 16,000 bytes or ten small records is inserted by the leader, in a build without checks.
+#[test]
+fn followers_with_much_to_insert_insert_themselves() {
+    let group = |followers: u32, records: u32, bytes: usize| {
+        let mut group = Group { concurrent: true, count: followers * records, ..Group::default() };
+        for _ in 0..followers {
+            group.followers.push(Follower {
+                waiter: Waiter::new(),
+                count: records,
+                seqs: records,
+                len: bytes,
+            });
+            group.records.resize(group.records.len() + bytes, b'r');
+        }
+        group
+    };
+    let of = |group: &Group| [group.shared_from(Group::SHARED), group.shared_from(Group::SHARED_IN_TESTS)];
+    assert_eq!(of(&group(3, 1, 16_000)), [false, true]);
+    assert_eq!(of(&group(3, 10, 1_000)), [false, true]);
+    assert_eq!(of(&group(3, 64, 64)), [true, true]);
+    assert_eq!(of(&group(3, 1, 128 << 10)), [true, true]);
+    assert_eq!(of(&group(3, 7, 700)), [false, false]);
+    assert_eq!(of(&group(0, 0, 0)), [false, false]);
+    assert_eq!(of(&Group { concurrent: false, ..group(3, 64, 64) }), [false, false]);
+}
