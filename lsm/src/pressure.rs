@@ -18,7 +18,7 @@
 //!          slow down       stop
 //! ```
 
-use crate::pick::Options;
+use crate::pick::{Options, Style};
 
 /// Minimum of the adapted rate, in bytes per second.
 pub const MIN_RATE: u64 = 16 << 10;
@@ -223,6 +223,23 @@ fn scale(rate: u64, by: f64) -> u64 {
 /// Returns true if a column family with this load delays or stops writes.
 pub fn would_stall(load: &Load, options: &Options) -> bool {
     condition(load, options).0 != Condition::Normal
+}
+
+/// Returns the number of immutable memtables that starts a flush while a compaction of the column family runs.
+///
+/// If level 0 has twice the SST files that start a compaction, a flush of a small memtable waits for a second memtable. The
+/// limits of level 0 count SST files. With files of twice the size, a compaction reads the next level once for twice the
+/// entries. Memtables of 4 MiB gained nothing, and larger memtables would make each write stall longer.
+pub fn memtables_to_merge(load: &Load, options: &Options) -> usize {
+    const SMALL_MEMTABLE_BYTES: u64 = 2 << 20;
+    let min = options.min_write_buffer_number_to_merge.max(1);
+    let trigger = usize::try_from(options.level0_file_num_compaction_trigger).unwrap_or(usize::MAX);
+    let waits = options.style == Style::Level
+        && !options.disable_auto_compactions
+        && options.max_write_buffer_number >= 2
+        && options.write_buffer_size <= SMALL_MEMTABLE_BYTES
+        && load.num_l0_files >= trigger.saturating_mul(2);
+    if waits { min.max(2) } else { min }
 }
 
 fn condition(load: &Load, options: &Options) -> (Condition, Cause) {

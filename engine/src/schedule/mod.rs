@@ -160,13 +160,9 @@ impl Schedule {
         // reconsiders all column families.
         let group = self.atomic_flush.then(|| self.families.last_group());
         let taken = self.atomic_flush && self.families.all().iter().any(|f| f.state().is_flushing());
-        let (pin, unflushed, full, ts_low) = {
+        let (pin, unflushed, ts_low) = {
             let own = family.state();
-            let parts = family.parts();
-            let due = !taken
-                && own.flush_due(parts.pick.min_write_buffer_number_to_merge, group)
-                && !(own.retains_timestamps(&parts) && memtables_have_room(&own, &parts));
-            (family.pin_owned(), own.immutable_memtables.len(), due, own.full_history_ts_low.clone())
+            (family.pin_owned(), own.immutable_memtables.len(), own.full_history_ts_low.clone())
         };
         let options = &pin.parts.pick;
         if family.is_dropped() {
@@ -206,7 +202,13 @@ impl Schedule {
         let hopeless = if l0_stops && running.is_empty() { blocked(&view, options, now) } else { None };
         self.controller.set(family.id(), decision, hopeless);
         self.tools.flush_priority.set_hurry(self.controller.waits_for_compaction());
-        if full {
+        // With the new load: the end of a compaction ends the wait for a second memtable.
+        let due = !taken && {
+            let (own, parts) = (family.state(), family.parts());
+            own.flush_due(self.memtables_to_merge(&state, family, &parts), group)
+                && !(own.retains_timestamps(&parts) && memtables_have_room(&own, &parts))
+        };
+        if due {
             self.enqueue_flush(
                 &mut state,
                 vec![family.clone()],
@@ -221,6 +223,14 @@ impl Schedule {
         self.start_due(&mut state);
         drop(state);
         self.report_stall(family, &from, &decision, &load);
+    }
+
+    /// Returns the number of immutable memtables that starts a flush of the column family.
+    fn memtables_to_merge(&self, state: &Queues, family: &Family, parts: &Parts) -> usize {
+        match self.atomic_flush {
+            true => parts.pick.min_write_buffer_number_to_merge,
+            false => state.memtables_to_merge(family.id(), &parts.pick),
+        }
     }
 
     /// Asks for a call when the snapshots are released that keep old entries in the bottommost files of a column family. `next` is
@@ -384,8 +394,8 @@ impl FlushRequests for Schedule {
         due.retain(|family| {
             let (mut own, parts) = (family.state(), family.parts());
             // A flush of fewer memtables than `min_write_buffer_number_to_merge` waits for the next full memtable.
-            let too_few =
-                !self.atomic_flush && !own.flush_due(parts.pick.min_write_buffer_number_to_merge, None);
+            let min = self.memtables_to_merge(&state, family, &parts);
+            let too_few = !self.atomic_flush && !own.flush_due(min, None);
             let retains = own.retains_timestamps(&parts) && memtables_have_room(&own, &parts);
             let waits = automatic && (too_few || retains);
             own.flush_requested |= !waits;

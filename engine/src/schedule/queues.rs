@@ -158,6 +158,22 @@ impl Queues {
             .unwrap_or_default()
     }
 
+    /// Returns true if an automatic compaction of the column family runs. The end of the compaction reconsiders the column
+    /// family.
+    fn compacts(&self, family: FamilyId) -> bool {
+        let is_automatic = |job: &JobId| self.compaction.flags.iter().any(|(id, _)| id == job);
+        let own = self.compaction.reserved.get(&family);
+        own.is_some_and(|list| list.iter().any(|(job, _)| is_automatic(job)))
+    }
+
+    /// Returns the number of immutable memtables that starts a flush of the column family.
+    pub fn memtables_to_merge(&self, family: FamilyId, options: &lsm::pick::Options) -> usize {
+        match self.stalls.pressures.get(&family) {
+            Some((.., load)) if self.compacts(family) => lsm::pressure::memtables_to_merge(load, options),
+            _ => options.min_write_buffer_number_to_merge,
+        }
+    }
+
     /// Queues a compaction of the column family, if none is queued.
     pub fn enqueue_compaction(&mut self, family: &Arc<Family>) {
         if !self.compaction.queue.iter().any(|f| f.id() == family.id()) {

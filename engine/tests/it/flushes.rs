@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use env::Env;
@@ -552,4 +552,52 @@ fn full_memtables_wait_until_there_are_enough_to_merge() {
     fill_until(1);
     db.flush(&[default.clone()], &FlushOptions::default()).unwrap();
     assert_eq!(int("rocksdb.num-immutable-mem-table"), 0, "a manual flush waits for no other memtable");
+}
+
+/// Fills two memtables at the start of the first compaction. Keeps the number of immutable memtables after each of them.
+#[derive(Default)]
+struct FillsTwo {
+    db: Mutex<Option<Weak<Db>>>,
+    waiting: Mutex<Vec<u64>>,
+}
+
+impl Listener for FillsTwo {
+    fn on_event(&self, event: &Event) {
+        let Event::CompactionStarted(_) = event else { return };
+        let Some(db) = self.db.lock().unwrap().take().and_then(|db| db.upgrade()) else { return };
+        let default = db.default_family().unwrap();
+        let int = |name: &str| db.int_property(&default, name).unwrap();
+        for _ in 0..2 {
+            let mut before = 0;
+            while int("rocksdb.num-entries-active-mem-table") >= before {
+                before = int("rocksdb.num-entries-active-mem-table");
+                put(&db, &format!("{before:06}"), &"v".repeat(1000));
+            }
+            while db.env().executor.help() {}
+            self.waiting.lock().unwrap().push(int("rocksdb.num-immutable-mem-table"));
+        }
+    }
+}
+
+#[test]
+fn a_small_memtable_waits_for_the_next_one_while_a_full_level_0_is_compacted() {
+    let env = Env::memory(4);
+    let mut family = FamilyOptions::default();
+    let text = "write_buffer_size=65536;max_write_buffer_number=4;level0_file_num_compaction_trigger=2;\
+                disable_auto_compactions=true";
+    family.update(text).unwrap();
+    let filler = Arc::new(FillsTwo::default());
+    let mut request = OpenRequest::new("/db", options(&env), family);
+    request.components.listeners.push(filler.clone());
+    let db = Arc::new(Db::open(request).unwrap());
+    let default = db.default_family().unwrap();
+    for _ in 0..4 {
+        put(&db, "a", "1");
+        put(&db, "b", "1");
+        db.flush(&[default.clone()], &FlushOptions::default()).unwrap();
+    }
+    *filler.db.lock().unwrap() = Some(Arc::downgrade(&db));
+    db.set_options(&default, &[("disable_auto_compactions", "false")]).unwrap();
+    while env.executor.help() {}
+    assert_eq!(*filler.waiting.lock().unwrap(), [1, 0], "the first memtable waits, and one flush takes both");
 }

@@ -85,3 +85,19 @@ fn proximity_is_the_larger_part_of_a_trigger() {
     };
     assert_eq!(near(&bytes, &stop_only), 50);
 }
+
+#[test]
+fn only_small_memtables_over_a_full_level_0_wait_for_a_second_memtable() {
+    let small = Options { max_write_buffer_number: 2, write_buffer_size: 1 << 20, ..Options::default() };
+    assert_eq!(small.level0_file_num_compaction_trigger, 4);
+    assert_eq!([7, 8, 40].map(|files| memtables_to_merge(&l0(files), &small)), [1, 2, 2]);
+    let others = [
+        Options { write_buffer_size: 4 << 20, ..small.clone() },
+        Options { max_write_buffer_number: 1, ..small.clone() },
+        Options { style: Style::Universal, ..small.clone() },
+        Options { disable_auto_compactions: true, ..small.clone() },
+    ];
+    assert_eq!(others.each_ref().map(|other| memtables_to_merge(&l0(8), other)), [1; 4]);
+    let three = Options { max_write_buffer_number: 4, min_write_buffer_number_to_merge: 3, ..small };
+    assert_eq!(memtables_to_merge(&l0(8), &three), 3);
+}
