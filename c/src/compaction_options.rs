@@ -117,9 +117,9 @@ accessors! {
 
 c_api! {
     /// Sets `full_history_ts_low`. The compaction may drop an entry whose timestamp is below `ts` if the key has a newer entry
-    /// below `ts`.
-    fn rocksdb_compactoptions_set_full_history_ts_low(options: mut rocksdb_compactoptions_t, ts: mbytes) {
-        options.options.full_history_ts_low = Some(ts.to_vec());
+    /// below `ts`. If `ts` is null, `full_history_ts_low` is not set.
+    fn rocksdb_compactoptions_set_full_history_ts_low(options: mut rocksdb_compactoptions_t, ts: mbound) {
+        options.options.full_history_ts_low = ts.map(<[u8]>::to_vec);
     }
 
     /// Creates a flag that cancels compactions. Its value is 0: compactions are not canceled.
@@ -143,5 +143,24 @@ c_api! {
     fn rocksdb_compaction_options_set_canceled(options: mut rocksdb_compaction_options_t, canceled: raw(*mut u8)) {
         // SAFETY: null, or a flag of the `create` function that is not destroyed during the call, by the doc of the function in the header.
         options.options.canceled = unsafe { cancel::share(canceled) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn null_clears_full_history_ts_low() {
+        let mut ts = *b"12345678";
+        // SAFETY: the handle is live and is destroyed once; `ts` has as many bytes as the length says; null is allowed.
+        unsafe {
+            let options = rocksdb_compactoptions_create();
+            rocksdb_compactoptions_set_full_history_ts_low(options, ts.as_mut_ptr().cast(), ts.len());
+            assert_eq!((*options).options.full_history_ts_low.as_deref(), Some(&ts[..]));
+            rocksdb_compactoptions_set_full_history_ts_low(options, std::ptr::null_mut(), 8);
+            assert_eq!((*options).options.full_history_ts_low, None);
+            rocksdb_compactoptions_destroy(options);
+        }
     }
 }

@@ -200,12 +200,13 @@ c_api! {
         response.status as i32
     }
 
-    /// Returns the id of the job. The bytes are valid until the handle is destroyed.
+    /// Returns the id of the job. The bytes are valid until the handle is destroyed. If `response` is null, returns null and
+    /// sets `len` to 0.
     fn rocksdb_compactionservice_scheduleresponse_get_scheduled_job_id(
-        response: in rocksdb_compactionservice_scheduleresponse_t, len: out usize
-    ) -> Text {
-        len.set(response.job.len());
-        Text::bytes(&response.job)
+        response: inmaybe rocksdb_compactionservice_scheduleresponse_t, len: out usize
+    ) -> Option<Text> {
+        len.set(response.map_or(0, |response| response.job.len()));
+        response.map(|response| Text::bytes(&response.job))
     }
 
     fn rocksdb_compactionservice_scheduleresponse_t_destroy(

@@ -140,8 +140,11 @@ mod values {
 
 pub use values::*;
 
+/// `rocksdb_total_metric_count` of the header. The value is RocksDB's, which is two more than the last counter plus 1.
+pub const TOTAL_METRIC_COUNT: usize = 86;
+
 /// The counters of the perf context, by the number that `rocksdb_perfcontext_metric` takes. In the header each name begins
-/// with `rocksdb_`, and `rocksdb_total_metric_count` follows the last name.
+/// with `rocksdb_`.
 pub const PERF_METRICS: &[&str] = &[
     "user_key_comparison_count",
     "block_cache_hit_count",

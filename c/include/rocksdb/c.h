@@ -393,7 +393,7 @@ enum {
   rocksdb_compression_dict_block_read_byte = 81,
   rocksdb_metadata_block_read_byte = 82,
   rocksdb_blob_cache_read_byte = 83,
-  rocksdb_total_metric_count = 84,
+  rocksdb_total_metric_count = 86,
 };
 
 /* The functions that a program hands in. */
@@ -1132,7 +1132,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_wait_for_compact_options_set_wait_for_pu
     unsigned char value);
 extern ROCKSDB_LIBRARY_API unsigned char rocksdb_wait_for_compact_options_get_wait_for_purge(const rocksdb_wait_for_compact_options_t* handle);
 /* Sets `full_history_ts_low`. The compaction may drop an entry whose timestamp is below `ts` if the key has a newer entry
-   below `ts`. */
+   below `ts`. If `ts` is null, `full_history_ts_low` is not set. */
 extern ROCKSDB_LIBRARY_API void rocksdb_compactoptions_set_full_history_ts_low(rocksdb_compactoptions_t* options,
     char* ts, size_t ts_len);
 /* Creates a flag that cancels compactions. Its value is 0: compactions are not canceled. */
@@ -1178,7 +1178,8 @@ extern ROCKSDB_LIBRARY_API rocksdb_compactionservice_scheduleresponse_t* rocksdb
 extern ROCKSDB_LIBRARY_API rocksdb_compactionservice_scheduleresponse_t* rocksdb_compactionservice_scheduleresponse_create_with_status(int status,
     char** errptr);
 extern ROCKSDB_LIBRARY_API int rocksdb_compactionservice_scheduleresponse_getstatus(const rocksdb_compactionservice_scheduleresponse_t* response);
-/* Returns the id of the job. The bytes are valid until the handle is destroyed. */
+/* Returns the id of the job. The bytes are valid until the handle is destroyed. If `response` is null, returns null and
+   sets `len` to 0. */
 extern ROCKSDB_LIBRARY_API const char* rocksdb_compactionservice_scheduleresponse_get_scheduled_job_id(const rocksdb_compactionservice_scheduleresponse_t* response,
     size_t* len);
 extern ROCKSDB_LIBRARY_API void rocksdb_compactionservice_scheduleresponse_t_destroy(rocksdb_compactionservice_scheduleresponse_t* response);
@@ -1316,6 +1317,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_flush_cfs(rocksdb_t* db,
     int num_column_families, char** errptr);
 /* Writes buffered WAL records to the WAL file. With `sync`, also syncs the file, so that the records are durable. */
 extern ROCKSDB_LIBRARY_API void rocksdb_flush_wal(rocksdb_t* db, unsigned char sync, char** errptr);
+/* Writes the WAL to the file. If `options` is null, the defaults hold: no sync. */
 extern ROCKSDB_LIBRARY_API void rocksdb_flush_wal_with_options(rocksdb_t* db,
     const rocksdb_flushwaloptions_t* options, char** errptr);
 /* Pauses flushes and compactions and waits for running jobs. Calls are counted: jobs start again after
@@ -1490,7 +1492,8 @@ extern ROCKSDB_LIBRARY_API rocksdb_pinnableslice_t* rocksdb_get_pinned(rocksdb_t
 extern ROCKSDB_LIBRARY_API rocksdb_pinnableslice_t* rocksdb_get_pinned_cf(rocksdb_t* db,
     const rocksdb_readoptions_t* options, rocksdb_column_family_handle_t* column_family,
     const char* key, size_t key_len, char** errptr);
-/* Returns the bytes of the value. The bytes are valid until the handle is destroyed. */
+/* Returns the bytes of the value. The bytes are valid until the handle is destroyed. If `slice` is null, returns null and
+   sets `vlen` to 0. */
 extern ROCKSDB_LIBRARY_API const char* rocksdb_pinnableslice_value(const rocksdb_pinnableslice_t* slice,
     size_t* vlen);
 extern ROCKSDB_LIBRARY_API void rocksdb_pinnableslice_destroy(rocksdb_pinnableslice_t* slice);
@@ -1500,7 +1503,8 @@ extern ROCKSDB_LIBRARY_API rocksdb_pinnable_handle_t* rocksdb_get_pinned_v2(rock
 extern ROCKSDB_LIBRARY_API rocksdb_pinnable_handle_t* rocksdb_get_pinned_cf_v2(rocksdb_t* db,
     const rocksdb_readoptions_t* options, rocksdb_column_family_handle_t* column_family,
     const char* key, size_t key_len, char** errptr);
-/* Returns the bytes of the value. The bytes are valid until the handle is destroyed. */
+/* Returns the bytes of the value. The bytes are valid until the handle is destroyed. If `handle` is null, returns null
+   and sets `vallen` to 0. */
 extern ROCKSDB_LIBRARY_API const char* rocksdb_pinnable_handle_get_value(const rocksdb_pinnable_handle_t* handle,
     size_t* vallen);
 extern ROCKSDB_LIBRARY_API void rocksdb_pinnable_handle_destroy(rocksdb_pinnable_handle_t* handle);
@@ -3681,6 +3685,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_delete_cf(rocksdb_transact
     const char* key, size_t key_len, char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_flush_wal(rocksdb_transactiondb_t* txn_db,
     unsigned char sync, char** errptr);
+/* Writes the WAL to the file. If `options` is null, the defaults hold: no sync. */
 extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_flush_wal_with_options(rocksdb_transactiondb_t* txn_db,
     const rocksdb_flushwaloptions_t* options, char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_flush(rocksdb_transactiondb_t* txn_db,

@@ -20,7 +20,7 @@
 //! | `x: own T`, `x: cown T` | `T* x`, `const T* x` | `Option<Box<T>>`: the function destroys the handle |
 //! | `x: bytes` | `const char* x, size_t x_len` | `&[u8]` |
 //! | `x: bound` | `const char* x, size_t x_len` | `Option<&[u8]>`: null of any length is `None` |
-//! | `x: mbytes` | `char* x, size_t x_len` | `&[u8]` |
+//! | `x: mbound` | `char* x, size_t x_len` | `Option<&[u8]>` |
 //! | `x: text`, `x: path` | `const char* x` | `&str`, `&Path` |
 //! | `x: flag` | `unsigned char x` | `bool` |
 //! | `x: bool`, `x: i32`, `x: u64`, ... | `bool`, `int`, `uint64_t` | the same |
@@ -123,12 +123,14 @@ macro_rules! c_fn {
         }
     };
     ($m:tt $name:ident $ret:tt $body:block [$($c:tt)*] [$($let:tt)*] [$err:expr] $mode:ident
-        [$x:ident: mbytes, $($rest:tt)*]) => {
+        [$x:ident: mbound, $($rest:tt)*]) => {
         $crate::abi::macros::c_fn! {
             $m $name $ret $body [$($c)* $x: *mut std::ffi::c_char, len: usize,]
-            // SAFETY: rule 11 of the header: `len` initialized bytes. No thread changes the bytes during the call. The slice is used only until
-            // the call returns.
-            [$($let)* let $x: &[u8] = unsafe { $crate::abi::arguments::bytes($x, len)? };]
+            [$($let)* let $x: Option<&[u8]> = match $x.is_null() {
+                true => None,
+                // SAFETY: the pointer is not null. Rule 11 of the header: `len` initialized bytes that no thread changes during the call.
+                false => Some(unsafe { $crate::abi::arguments::bytes($x, len)? }),
+            };]
             [$err] $mode [$($rest)*]
         }
     };

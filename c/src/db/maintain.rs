@@ -127,7 +127,9 @@ c_api! {
         db.db()?.flush_wal(sync)
     }
 
-    fn rocksdb_flush_wal_with_options(db: at rocksdb_t, options: in rocksdb_flushwaloptions_t, err) {
+    /// Writes the WAL to the file. If `options` is null, the defaults hold: no sync.
+    fn rocksdb_flush_wal_with_options(db: at rocksdb_t, options: inmaybe rocksdb_flushwaloptions_t, err) {
+        let options = options.cloned().unwrap_or_default();
         options.rejected().check()?;
         db.db()?.flush_wal(options.options.sync)
     }

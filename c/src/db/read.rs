@@ -173,10 +173,11 @@ c_api! {
         Ok(value.map(|value| Owned(rocksdb_pinnableslice_t { value })))
     }
 
-    /// Returns the bytes of the value. The bytes are valid until the handle is destroyed.
-    fn rocksdb_pinnableslice_value(slice: in rocksdb_pinnableslice_t, vlen: out usize) -> Text {
-        vlen.set(slice.value.len());
-        Text::bytes(&slice.value)
+    /// Returns the bytes of the value. The bytes are valid until the handle is destroyed. If `slice` is null, returns null and
+    /// sets `vlen` to 0.
+    fn rocksdb_pinnableslice_value(slice: inmaybe rocksdb_pinnableslice_t, vlen: out usize) -> Option<Text> {
+        vlen.set(slice.map_or(0, |slice| slice.value.len()));
+        slice.map(|slice| Text::bytes(&slice.value))
     }
 
     fn rocksdb_pinnableslice_destroy(slice: own rocksdb_pinnableslice_t) {
@@ -200,10 +201,13 @@ c_api! {
         Ok(value.map(|value| Owned(rocksdb_pinnable_handle_t { value })))
     }
 
-    /// Returns the bytes of the value. The bytes are valid until the handle is destroyed.
-    fn rocksdb_pinnable_handle_get_value(handle: in rocksdb_pinnable_handle_t, vallen: out usize) -> Text {
-        vallen.set(handle.value.len());
-        Text::bytes(&handle.value)
+    /// Returns the bytes of the value. The bytes are valid until the handle is destroyed. If `handle` is null, returns null
+    /// and sets `vallen` to 0.
+    fn rocksdb_pinnable_handle_get_value(
+        handle: inmaybe rocksdb_pinnable_handle_t, vallen: out usize
+    ) -> Option<Text> {
+        vallen.set(handle.map_or(0, |handle| handle.value.len()));
+        handle.map(|handle| Text::bytes(&handle.value))
     }
 
     fn rocksdb_pinnable_handle_destroy(handle: own rocksdb_pinnable_handle_t) {

@@ -275,9 +275,11 @@ c_api! {
         txn_db.engine()?.flush_wal(sync)
     }
 
+    /// Writes the WAL to the file. If `options` is null, the defaults hold: no sync.
     fn rocksdb_transactiondb_flush_wal_with_options(
-        txn_db: at rocksdb_transactiondb_t, options: in rocksdb_flushwaloptions_t, err
+        txn_db: at rocksdb_transactiondb_t, options: inmaybe rocksdb_flushwaloptions_t, err
     ) {
+        let options = options.cloned().unwrap_or_default();
         options.rejected().check()?;
         txn_db.engine()?.flush_wal(options.options.sync)
     }

@@ -55,10 +55,11 @@ c_api! {
     }
 
     fn rocksdb_optimistictransactiondb_open_with_otxn_db_options(
-        options: in rocksdb_options_t, otxn_db_options: in rocksdb_optimistictransactiondb_options_t, name: path, err
+        options: in rocksdb_options_t, otxn_db_options: inmaybe rocksdb_optimistictransactiondb_options_t, name: path, err
     ) -> Owned<rocksdb_optimistictransactiondb_t> {
-        otxn_db_options.rejected().check()?;
-        open(name, options, otxn_db_options.options.clone(), Families::default_only(options)?)
+        let transactions = otxn_db_options.cloned().unwrap_or_default();
+        transactions.rejected().check()?;
+        open(name, options, transactions.options, Families::default_only(options)?)
     }
 
     /// Opens an optimistic transaction database with column families, as `rocksdb_open_column_families`.
@@ -76,7 +77,7 @@ c_api! {
     }
 
     fn rocksdb_optimistictransactiondb_open_column_families_with_otxn_db_options(
-        options: in rocksdb_options_t, otxn_db_options: in rocksdb_optimistictransactiondb_options_t, name: path,
+        options: in rocksdb_options_t, otxn_db_options: inmaybe rocksdb_optimistictransactiondb_options_t, name: path,
         num_column_families: i32, column_family_names: raw(*const *const c_char),
         column_family_options: raw(*const *const rocksdb_options_t),
         column_family_handles: raw(*mut *mut rocksdb_column_family_handle_t), err
@@ -85,8 +86,9 @@ c_api! {
         let families = unsafe {
             Families::new(num_column_families, column_family_names, column_family_options, column_family_handles)?
         };
-        otxn_db_options.rejected().check()?;
-        open(name, options, otxn_db_options.options.clone(), families)
+        let transactions = otxn_db_options.cloned().unwrap_or_default();
+        transactions.rejected().check()?;
+        open(name, options, transactions.options, families)
     }
 
     /// Returns a handle of the base database. Destroy the handle with `rocksdb_optimistictransactiondb_close_base_db`.

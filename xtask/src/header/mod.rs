@@ -107,7 +107,9 @@ fn write_constants(out: &mut String, source: &str) {
     for line in source.lines() {
         let line = line.trim();
         if let Some(doc) = line.strip_prefix("/// ").filter(|_| source.contains("constants! {")) {
-            if !doc.contains("perf context, by the number") && !doc.starts_with("with `rocksdb_`") {
+            let of_metrics =
+                ["perf context, by the number", "with `rocksdb_`", "`rocksdb_total_metric_count`"];
+            if !of_metrics.iter().any(|text| doc.contains(text)) {
                 let _ = write!(out, "\n/* {doc} */\n");
             }
         } else if line == "{" {
@@ -129,7 +131,9 @@ fn write_constants(out: &mut String, source: &str) {
     for (number, metric) in metrics.iter().enumerate() {
         let _ = writeln!(out, "  rocksdb_{metric} = {number},");
     }
-    let _ = writeln!(out, "  rocksdb_total_metric_count = {},\n}};", metrics.len());
+    let total = source.lines().find_map(|line| line.strip_prefix("pub const TOTAL_METRIC_COUNT: usize = "));
+    let total = total.map_or("", |total| total.trim_end_matches(';'));
+    let _ = writeln!(out, "  rocksdb_total_metric_count = {total},\n}};");
 }
 
 fn write_function(out: &mut String, function: &Function) {

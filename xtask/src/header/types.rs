@@ -64,7 +64,7 @@ pub fn parameters(parameter: &str) -> Vec<String> {
         Some((_, handle)) => vec![format!("{handle}* {name}")],
         None => match words {
             "bytes" | "bound" => vec![format!("const char* {name}"), format!("size_t {name}_len")],
-            "mbytes" => vec![format!("char* {name}"), format!("size_t {name}_len")],
+            "mbound" => vec![format!("char* {name}"), format!("size_t {name}_len")],
             "text" | "path" => vec![format!("const char* {name}")],
             "slices" | "keys" => vec![format!("size_t num_{name}"), strings, sizes],
             "islices" => vec![format!("int num_{name}"), strings, sizes],
