@@ -9,7 +9,6 @@
 use std::borrow::Cow;
 use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use base::stats::{Cause, PerfCounter, PerfTimer, Step, Stopwatch};
 use base::{Error, Result};
@@ -99,10 +98,6 @@ fn room_for_later(len: usize) -> Arc<[u8]> {
 /// The size of a search array is about one part in this number of its block.
 const ARRAY_PART: usize = 40;
 
-/// The bytes of blocks whose search arrays one search earns. A block of the default size gets its array at the second
-/// search.
-const EARNED_BYTES: usize = 5 << 10;
-
 /// Maximum size of a block in which a single wrong bit is searched. With a checksum that is not linear, the
 /// search takes ten milliseconds at this size.
 const DIAGNOSED_BYTES_MAX: usize = 4096 + 64;
@@ -129,21 +124,9 @@ impl Source {
     /// read may change the cache.
     #[inline]
     pub(super) fn to_search(&self, block: BlockRef, handle: BlockHandle, ctx: &ReadCtx) -> BlockRef {
-        let wanting = data(&block).filter(|data| data.wants_array() && ctx.fill_cache && self.earns(data));
+        let wanting = data(&block).filter(|data| data.wants_array() && ctx.fill_cache);
+        let wanting = wanting.filter(|data| self.arrays.earns(data.bytes().len()));
         wanting.and_then(|data| self.searchable(data, handle)).unwrap_or(block)
-    }
-
-    /// Counts a search of a block without a search array. Returns true if the searches have earned the array of this
-    /// block: an array costs a pass over the block and a copy of the block, so a large block gets its array
-    /// after more searches. Without this rule, a cache that holds half of the blocks of 64 KiB spent most of its time on
-    /// arrays that were evicted soon.
-    #[cold]
-    fn earns(&self, block: &Block) -> bool {
-        // If two threads count at once, a count can be lost.
-        let earned = self.earned_bytes.load(Ordering::Relaxed) + EARNED_BYTES;
-        let earns = earned >= block.bytes().len();
-        self.earned_bytes.store(if earns { 0 } else { earned }, Ordering::Relaxed);
-        earns
     }
 
     /// Returns the block with its search array, or `None` if the cache has no room for it.
@@ -297,6 +280,9 @@ impl Source {
             Some(cache) if ctx.fill_cache => {
                 let charge = block.memory_bytes();
                 base::invariant!(charge > 0, "a block without memory is put into the block cache");
+                if kind == BlockKind::Data {
+                    self.arrays.loaded();
+                }
                 let priority = match kind {
                     BlockKind::Data => Priority::Low,
                     BlockKind::Blob => Priority::Bottom,
@@ -416,7 +402,7 @@ impl Source {
             raw.len()
         );
         // A search array is useful only if a block is searched more than once. So a new cached
-        // block has no search array. A later search makes the search array: see `Source::earns`.
+        // block has no search array. A later search makes the search array: see `ArrayBudget`.
         let heads = self.heads.filter(|_| ctx.fill_cache && self.cache.is_some());
         let verify = ctx.verify_checksums;
         let dict = if kind == BlockKind::Data { self.dict.as_ref() } else { None };

@@ -1,6 +1,5 @@
 //! A file, and the facts that are necessary to read blocks from the file. The reads are in `fetch`.
 
-use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 
 use base::key::InternalOrder;
@@ -12,6 +11,7 @@ use format::index::IndexLayout;
 use mem::cache::Priority;
 
 use super::access_trace::Traced;
+use super::array_budget::ArrayBudget;
 use super::block_cache::BlockCache;
 use super::cache_key::CacheKeyBase;
 use super::counts::Counts;
@@ -32,8 +32,8 @@ pub(super) struct Source {
     pub metadata_priority: Priority,
     pub order: InternalOrder,
     pub heads: Option<HeadOrder>,
-    /// Bytes of blocks whose search arrays the searches since the last array have earned.
-    pub earned_bytes: AtomicUsize,
+    /// Decides which data blocks get search arrays.
+    pub arrays: ArrayBudget,
     /// Bytes of checksum for each entry of a loaded block; 0, 1, 2, 4 or 8.
     pub protection: u8,
     pub rewrite: KeyRewrite,

@@ -8,6 +8,7 @@
 //! ```
 
 mod access_trace;
+mod array_budget;
 pub mod block_cache;
 mod block_kind;
 pub mod cache_key;

@@ -148,7 +148,7 @@ fn new_source(
         metadata_priority: metadata_priority(options),
         order: InternalOrder::new(options.order.clone()),
         heads: HeadOrder::of(&options.order),
-        earned_bytes: Default::default(),
+        arrays: Default::default(),
         protection: options.block_protection_bytes_per_key,
         rewrite: KeyRewrite::default(),
         index_layout: IndexLayout::default(),

@@ -562,7 +562,7 @@ fn source(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) -> Source
         metadata_priority: Priority::Low,
         order: InternalOrder::new(options.order.clone()),
         heads: None,
-        earned_bytes: Default::default(),
+        arrays: Default::default(),
         protection: 0,
         rewrite: Default::default(),
         index_layout: IndexLayout::default(),
