@@ -5,6 +5,7 @@ use base::key::{SequenceNumber, ValueType};
 
 use super::Reads;
 use super::answer::Answer;
+use super::get::{Call, Sought};
 use crate::apply::Merger;
 use crate::family::Family;
 use crate::options::{ReadOptions, ReadTier};
@@ -25,7 +26,8 @@ impl Merger for Reads {
         let options = ReadOptions { read_tier, ..ReadOptions::default() };
         let statistics = self.stats.statistics();
         let mut answer = Answer::new(operator, statistics, self.blobs(family, &super_version, &options));
-        self.walk(&super_version, key, key, seq, &options, &mut answer).ok()?;
+        let sought = Sought { key, full: key, seq, options: &options, call: Call::Get };
+        self.walk(&super_version, sought, &mut answer).ok()?;
         let base = match answer.finish(key).ok()?? {
             Found::Value(value) => Base::Value(value),
             Found::Entity(entity) => Base::Entity(entity),

@@ -10,9 +10,11 @@ use base::{Pinned, Result};
 use env::clock::CpuTimer;
 use lsm::table_file::TableFile;
 use mem::range_del::FragmentedTombstones;
+use table::sst::{Entry, ReadCtx};
 
 use super::answer::Answer;
 use super::row_cache::Row;
+use super::tally::{Tally, counting};
 use super::{Answered, DecidedBy, Reads};
 use crate::family::{Family, SuperVersion};
 use crate::options::{ReadOptions, ReadTier};
@@ -21,6 +23,25 @@ use crate::source::resolve::Found;
 use crate::source::{WideColumns, covering, covering_in_memory, sample};
 use crate::stats::Began;
 use crate::sync::Arc;
+
+/// The key of a look-up, and what the look-up may see.
+#[derive(Clone, Copy)]
+pub(super) struct Sought<'a> {
+    pub key: &'a [u8],
+    /// The key with its timestamp.
+    pub full: &'a [u8],
+    pub seq: SequenceNumber,
+    pub options: &'a ReadOptions,
+    pub call: Call<'a>,
+}
+
+/// The call that a look-up belongs to. The call decides which statistics the reads of SST files have.
+#[derive(Clone, Copy)]
+pub(super) enum Call<'a> {
+    Get,
+    /// A MultiGet. `None`: the database has no statistics.
+    MultiGet(Option<&'a Tally<'a>>),
+}
 
 impl Reads {
     /// Returns the value of `key`; for an entity, its default column. `None` if the key does not exist.
@@ -92,17 +113,19 @@ impl Reads {
         let full = self.full_key(key, options, &mut buffer);
         let (seq, visibility) = self.read_view(options);
         answer.see(visibility);
-        let place = match self.walk(&super_version, full, key, seq, options, &mut answer) {
-            Ok(place) => place,
-            Err(error) => {
-                // A look-up that fails in an SST file counts, as in RocksDB.
-                let failed = Err(error);
-                if let Some(statistics) = self.stats.statistics() {
-                    self.count_get(statistics, DecidedBy::Nowhere, &failed, began);
+        let place =
+            match self.walk(&super_version, Sought { key, full, seq, options, call: Call::Get }, &mut answer)
+            {
+                Ok(place) => place,
+                Err(error) => {
+                    // A look-up that fails in an SST file counts, as in RocksDB.
+                    let failed = Err(error);
+                    if let Some(statistics) = self.stats.statistics() {
+                        self.count_get(statistics, DecidedBy::Nowhere, &failed, began);
+                    }
+                    return (failed, 0);
                 }
-                return (failed, 0);
-            }
-        };
+            };
         let _time = PerfTimer::start(PerfCounter::GetPostProcessTime);
         let operands = answer.operands();
         let found = answer.finish(key);
@@ -149,7 +172,7 @@ impl Reads {
         let full = self.full_key(key, options, &mut buffer);
         let (seq, visibility) = self.read_view(options);
         answer.see(visibility);
-        self.walk(&super_version, full, key, seq, options, &mut answer)?;
+        self.walk(&super_version, Sought { key, full, seq, options, call: Call::Get }, &mut answer)?;
         answer.finish_operands(key)
     }
 
@@ -200,17 +223,15 @@ impl Reads {
         }
     }
 
-    /// Passes the entries of the key up to `seq` to `answer`, newest first. Returns the source that completed the
-    /// answer. `full` is the key with its timestamp.
+    /// Passes the entries of the key that the look-up may see to `answer`, newest first. Returns the source that
+    /// completed the answer.
     pub(super) fn walk(
         &self,
         super_version: &SuperVersion,
-        full: &[u8],
-        key: &[u8],
-        seq: SequenceNumber,
-        options: &ReadOptions,
+        sought: Sought<'_>,
         answer: &mut Answer<'_>,
     ) -> Result<DecidedBy> {
+        let Sought { key, full, seq, options, .. } = sought;
         let timestamp = options.timestamp.as_deref();
         if self.reads_memtables(options) {
             let _time = PerfTimer::start(PerfCounter::GetFromMemtableTime);
@@ -245,7 +266,7 @@ impl Reads {
             return Ok(DecidedBy::Nowhere);
         }
         let _time = PerfTimer::start(PerfCounter::GetFromOutputFilesTime);
-        self.walk_tables(super_version, full, key, seq, options, answer)
+        self.walk_tables(super_version, sought, answer)
     }
 
     /// Returns true if every entry of the SST file is newer than `timestamp`. RocksDB: `TimestampMayMatch`.
@@ -256,19 +277,25 @@ impl Reads {
         is_newer
     }
 
+    /// Returns the options of the reads of SST files, and the counts of the call, if it has counts.
+    fn ctx_of<'a>(&self, call: Call<'a>, options: &ReadOptions) -> (ReadCtx, Option<&'a Tally<'a>>) {
+        match call {
+            Call::Get => (self.ctx(options), None),
+            Call::MultiGet(tally) => (self.multi_get_ctx(options), tally),
+        }
+    }
+
     fn walk_tables(
         &self,
         super_version: &SuperVersion,
-        full: &[u8],
-        key: &[u8],
-        seq: SequenceNumber,
-        options: &ReadOptions,
+        sought: Sought<'_>,
         answer: &mut Answer<'_>,
     ) -> Result<DecidedBy> {
         if answer.covered() {
             return Ok(DecidedBy::Nowhere);
         }
-        let ctx = self.ctx(options);
+        let Sought { key, full, seq, options, call } = sought;
+        let (ctx, tally) = self.ctx_of(call, options);
         let timestamp = options.timestamp.as_deref();
         base::invariant!(seq <= MAX_SEQUENCE, "a read is at the sequence number {seq}");
         let seek_key = SeekKey::new(full, seq);
@@ -314,7 +341,7 @@ impl Reads {
             {
                 continue;
             }
-            reader.get(seek_key.bytes(), &ctx, |entry| {
+            let visit = |entry: Entry<'_>| {
                 // Entries with older timestamps can be newer than the snapshot.
                 if entry.sequence() > seq {
                     return ControlFlow::Continue(());
@@ -323,7 +350,8 @@ impl Reads {
                     None => answer.entry(key, entry, reader, &ctx),
                     Some(row) => answer.recorded_entry(key, entry, (reader, &ctx), row),
                 }
-            })?;
+            };
+            counting(tally, level, || reader.get(seek_key.bytes(), &ctx, visit))?;
             if let Some(row) = row {
                 row.keep();
             }

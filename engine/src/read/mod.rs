@@ -7,18 +7,20 @@
 mod answer;
 mod at_write;
 mod estimate;
+mod finish;
 mod get;
 mod multi_get;
 mod newest;
 mod row_cache;
 mod stamped;
+mod tally;
 
 pub(crate) use answer::Answer;
 pub use newest::{NewestWrite, Reach};
 pub use row_cache::RowCache;
 pub use stamped::Stamped;
 
-use base::stats::{Statistics, Ticker};
+use base::stats::{HistogramKind, Statistics, Ticker};
 use base::{Error, Pinned, Result, Subcode};
 use table::sst::ReadCtx;
 
@@ -110,6 +112,11 @@ impl Reads {
             limits: self.tables.limits(options),
             ..ReadCtx::default()
         }
+    }
+
+    /// Returns the options that reads of SST files by a MultiGet use.
+    fn multi_get_ctx(&self, options: &ReadOptions) -> ReadCtx {
+        ReadCtx { histogram: HistogramKind::FileReadMultigetMicros, ..self.ctx(options) }
     }
 
     /// Checks that the options fit the column family. Called once per read, after the super version is pinned.

@@ -12,6 +12,7 @@ use env::clock::CpuTimer;
 
 use super::answer::Answer;
 use super::get::compare_oldest;
+use super::get::{Call, Sought};
 use super::{DecidedBy, Reads};
 use crate::family::{Family, SuperVersion};
 use crate::options::ReadOptions;
@@ -119,7 +120,10 @@ impl Reads {
         let mut answer = Answer::new(operator, self.stats.statistics(), blobs);
         answer.see(visibility.clone());
         let place = match timestamp {
-            Some(_) => self.walk(&super_version, full, key, seq, options, &mut answer)?,
+            Some(_) => {
+                let sought = Sought { key, full, seq, options, call: Call::Get };
+                self.walk(&super_version, sought, &mut answer)?
+            }
             None => DecidedBy::Nowhere,
         };
         let _time = PerfTimer::start(PerfCounter::GetPostProcessTime);
