@@ -24,8 +24,11 @@ use crate::block::{HeadOrder, KeyRewrite, PlainEntries};
 use crate::handle::BlockHandle;
 use crate::trailer as block_trailer;
 
+mod stored;
 #[cfg(test)]
 mod tests;
+
+pub use stored::{StoredIndex, StoredPlace};
 
 /// The encoding of the entries of an index block, from the properties of the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -47,7 +47,7 @@ use base::{Error, Result};
 
 pub use heads::HeadOrder;
 pub use iter::{BlockIter, KeyRewrite};
-pub use plain::{PlainEntries, PlainEntry};
+pub use plain::{PlainEntries, PlainEntry, PlainRestarts};
 
 const HASH_INDEX: u32 = 1 << 31;
 const RESERVED: u32 = 1 << 30;

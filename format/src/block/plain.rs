@@ -17,6 +17,65 @@ pub struct PlainEntries<'a> {
     pending: bool,
 }
 
+/// The restart points of a block for [`PlainEntries`].
+#[derive(Clone, Copy, Debug)]
+pub struct PlainRestarts {
+    entries_end: usize,
+    /// The start of the restart array in the payload.
+    at: usize,
+    len: usize,
+}
+
+impl PlainRestarts {
+    /// Finds the restart points of a payload.
+    ///
+    /// # Errors
+    /// The errors of [`PlainEntries::new`].
+    pub fn parse(payload: &[u8]) -> Result<Self> {
+        let shape = plain_shape(payload)?;
+        Ok(PlainRestarts {
+            entries_end: shape.entries_end as usize,
+            at: shape.restarts_at as usize,
+            len: shape.num_restarts as usize,
+        })
+    }
+
+    /// Returns the number of restart points.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Returns true if the block has no restart point.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Returns the offset of the entry at restart point `i`. `None` if the payload is malformed.
+    fn offset(&self, payload: &[u8], i: usize) -> Option<usize> {
+        let bytes = payload.get(self.at + 4 * i..)?.first_chunk()?;
+        Some(u32::from_le_bytes(*bytes) as usize).filter(|at| *at <= self.entries_end && i < self.len)
+    }
+
+    /// Returns the key at restart point `i`. `None` if the payload is malformed. `unbounded`: values have no stored length.
+    pub fn key<'a>(&self, payload: &'a [u8], i: usize, unbounded: bool) -> Option<&'a [u8]> {
+        let mut cursor = Cursor::new(payload.get(self.offset(payload, i)?..self.entries_end)?);
+        let (shared, non_shared) = (cursor.varint32()?, cursor.varint32()?);
+        if shared != 0 || !unbounded && cursor.varint32().is_none() {
+            return None;
+        }
+        cursor.take(non_shared as usize)
+    }
+}
+
+/// Parses the parts of a block whose values are not separated from keys.
+fn plain_shape(payload: &[u8]) -> Result<Shape> {
+    let shape = Shape::parse(payload)?;
+    if shape.separated {
+        return Err(Error::not_supported("an index block with separated values"));
+    }
+    Ok(shape)
+}
+
 /// An entry. Its key is [`PlainEntries::key`].
 pub struct PlainEntry<'a> {
     /// The offset of the entry in the payload.
@@ -34,12 +93,24 @@ impl<'a> PlainEntries<'a> {
     /// Corruption if the parts of the block contradict each other. NotSupported if values are separated from
     /// keys.
     pub fn new(payload: &'a [u8], unbounded: bool) -> Result<Self> {
-        let shape = Shape::parse(payload)?;
-        if shape.separated {
-            return Err(Error::not_supported("an index block with separated values"));
-        }
-        let end = shape.entries_end as usize;
+        let end = plain_shape(payload)?.entries_end as usize;
         Ok(PlainEntries { bytes: payload, end, next: 0, key: Vec::new(), unbounded, pending: false })
+    }
+
+    /// Makes an iterator before the entry at restart point `i` of the payload; with `i` = 0, before the first entry.
+    ///
+    /// # Errors
+    /// Corruption if there is no such restart point.
+    pub fn at_restart(
+        payload: &'a [u8],
+        restarts: &PlainRestarts,
+        i: usize,
+        unbounded: bool,
+    ) -> Result<Self> {
+        let next = if i == 0 { Some(0) } else { restarts.offset(payload, i) };
+        let next = next.ok_or_else(|| Error::corruption("bad restart point in block"))?;
+        let end = restarts.entries_end;
+        Ok(PlainEntries { bytes: payload, end, next, key: Vec::new(), unbounded, pending: false })
     }
 
     /// Returns the next entry, or `None` after the last entry.

@@ -43,7 +43,35 @@ fn index_blocks_of_rocksdb_decode_and_find() {
             }
             assert_eq!(index.seek(&order, &seek_key(b"\xff\xff", SequenceNumber::ZERO)), entries.len());
             assert!(index.memory_bytes() > 0);
+            if StoredIndex::suits(&layout) {
+                the_stored_index_finds_the_blocks_of_the_decoded_index(&hex(&v["bytes"]), &layout, entries);
+            }
         }
+    }
+}
+
+fn the_stored_index_finds_the_blocks_of_the_decoded_index(
+    payload: &[u8],
+    layout: &IndexLayout,
+    entries: &[serde_json::Value],
+) {
+    let index = Index::decode(payload, layout).unwrap();
+    let stored = StoredIndex::parse(payload, layout).unwrap();
+    let order = InternalOrder::new(Order::Bytewise);
+    let mut targets: Vec<Vec<u8>> = ["first", "last", "separator"]
+        .iter()
+        .flat_map(|name| entries.iter().map(move |e| hex(&e[name])))
+        .collect();
+    targets.extend([seek_key(b"", SequenceNumber::ZERO), seek_key(b"\xff\xff", SequenceNumber::ZERO)]);
+    for target in targets.iter().filter(|target| target.len() >= 8) {
+        let mut place = stored.seek(&order, target).unwrap();
+        for i in index.seek(&order, target)..index.len() {
+            assert_eq!(place.handle(), Some(index.handle(i)), "block {i} from {target:?}");
+            let user = user_key(target);
+            assert_eq!(place.may_continue(&order.user, user), index.may_continue(i, &order.user, user));
+            place.next().unwrap();
+        }
+        assert_eq!(place.handle(), None);
     }
 }
 
@@ -63,6 +91,14 @@ proptest! {
             heads: heads.then_some(HeadOrder::Bytewise),
             rewrite: KeyRewrite::default(),
         };
+        if StoredIndex::suits(&layout)
+            && let Ok(stored) = StoredIndex::parse(&payload, &layout)
+            && let Ok(mut place) = stored.seek(&InternalOrder::new(Order::Bytewise), &target)
+        {
+            while place.handle().is_some() && place.next().is_ok() {
+                let _ = place.may_continue(&Order::Bytewise, &target);
+            }
+        }
         if let Ok(index) = Index::decode(&payload, &layout) {
             let at = index.seek(&InternalOrder::new(Order::Bytewise), &target);
             prop_assert!(at <= index.len());

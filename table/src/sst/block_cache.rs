@@ -1,7 +1,7 @@
 //! The blocks of tables in the block cache, in the form in which they are searched.
 
 use format::block::Block;
-use format::index::Index;
+use format::index::{Index, StoredIndex};
 use kernel::filter::Filter;
 use std::sync::Arc;
 
@@ -27,6 +27,8 @@ const _: () = assert!(size_of::<CachedBlock>() == 16);
 pub enum Other {
     /// An index, an index partition, or the index over filter partitions.
     Index(Index),
+    /// An index or an index partition that is searched as it is stored. It is decoded after more searches.
+    StoredIndex(StoredIndex),
     /// A full filter or a filter partition.
     Filter(FilterBlock),
     /// Bytes that are not searched: a compression dictionary or a blob value.
@@ -59,6 +61,18 @@ impl From<Other> for CachedBlock {
 }
 
 impl CachedBlock {
+    /// Returns the index block that is kept as it is stored.
+    #[inline]
+    pub(super) fn stored_index(&self) -> Option<&StoredIndex> {
+        match self {
+            CachedBlock::Other(other) => match &**other {
+                Other::StoredIndex(stored) => Some(stored),
+                _ => None,
+            },
+            CachedBlock::Data(_) => None,
+        }
+    }
+
     /// Returns the bytes that the block takes from the allocator. The two words of the block itself are in
     /// the cache entry, which the cache charges.
     pub fn memory_bytes(&self) -> usize {
@@ -69,6 +83,7 @@ impl CachedBlock {
         size_of::<Other>()
             + match &**other {
                 Other::Index(index) => index.memory_bytes() - size_of::<Index>(),
+                Other::StoredIndex(index) => index.payload_len(),
                 Other::Filter(filter) => filter.bits.len(),
                 // An `Arc` has two counts before the bytes, and padding.
                 Other::Raw(bytes) => {

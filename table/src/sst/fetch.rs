@@ -16,7 +16,7 @@ use compress::Dictionary;
 use env::clock::CpuTimer;
 use format::block::Block;
 use format::handle::BlockHandle;
-use format::index::{Index, IndexLayout};
+use format::index::{Index, IndexLayout, StoredIndex};
 use format::trailer;
 use kernel::filter::Filter;
 use mem::cache::{CacheKey, Handle, Priority, Role};
@@ -114,7 +114,10 @@ impl Source {
     ) -> Result<BlockRef> {
         match self.lookup(handle, kind, ctx) {
             Some(block) if kind == BlockKind::Data => Ok(self.to_search(block, handle, ctx)),
-            Some(block) => Ok(block),
+            Some(block) => match block.stored_index() {
+                Some(stored) => self.decoded(stored, handle, ctx),
+                None => Ok(block),
+            },
             None => self.load(handle, kind, ctx, window),
         }
     }
@@ -212,6 +215,30 @@ impl Source {
         self.decode(raw, handle, kind, ctx).map_err(|error| self.refused(error, handle, kind))
     }
 
+    /// Decodes an index block that a look-up left in the cache as it is stored. The decoded block replaces the stored
+    /// block, if the read may change the cache.
+    ///
+    /// # Errors
+    /// Corruption if the block does not decode.
+    #[cold]
+    pub(super) fn decoded(
+        &self,
+        stored: &StoredIndex,
+        handle: BlockHandle,
+        ctx: &ReadCtx,
+    ) -> Result<BlockRef> {
+        let index =
+            stored.decode().map_err(|e| self.blame(e.shifted(handle.offset), handle, BlockKind::Index))?;
+        let block = CachedBlock::from(Other::Index(index));
+        let Some(cache) = self.cache.as_ref().filter(|_| ctx.fill_cache) else {
+            return Ok(BlockRef::Own(block.into()));
+        };
+        let (charge, role) = (block.memory_bytes(), BlockKind::Index.role());
+        cache
+            .insert(&self.cache_key(handle), block, charge, self.metadata_priority, role)
+            .map(BlockRef::Cached)
+    }
+
     /// Reads an embedded blob from the file. Returns its payload in a buffer that the caller gives back to `scratch`.
     pub(super) fn load_blob(&self, handle: BlockHandle, ctx: &ReadCtx) -> Result<Vec<u8>> {
         let raw = self.read_block(handle, BlockKind::Blob, ctx, None)?;
@@ -223,7 +250,7 @@ impl Source {
 
     /// Names the block of an error, and erases the block from the persistent cache.
     #[cold]
-    fn refused(&self, error: Error, handle: BlockHandle, kind: BlockKind) -> Error {
+    pub(super) fn refused(&self, error: Error, handle: BlockHandle, kind: BlockKind) -> Error {
         if let Some(cache) = &self.persistent_cache {
             cache.erase(self.cache_key(handle));
         }
@@ -232,7 +259,7 @@ impl Source {
 
     /// Reads the bytes of a block with its trailer, and counts the read.
     #[inline]
-    fn read_block<'w>(
+    pub(super) fn read_block<'w>(
         &self,
         handle: BlockHandle,
         kind: BlockKind,
@@ -590,7 +617,7 @@ impl Source {
 }
 
 /// Keeps a buffer of this thread for the next block.
-fn give_back(bytes: Cow<'_, [u8]>) {
+pub(super) fn give_back(bytes: Cow<'_, [u8]>) {
     if let Cow::Owned(buffer) = bytes {
         scratch::give(buffer);
     }

@@ -12,6 +12,7 @@ use format::index::Index;
 use super::block_kind::BlockKind;
 use super::fetch::{BlockRef, Borrowed, index};
 use super::file_source::Source;
+use super::index_fetch::fetch_index;
 use super::prefetch::Window;
 use super::read_ctx::ReadCtx;
 
@@ -48,6 +49,39 @@ impl IndexReader {
             _ => PerfCounter::ReadIndexBlockNanos,
         });
         source.fetch(handle, self.kind, ctx, None)
+    }
+
+    /// Returns the index block for one search. The index has no partitions.
+    #[inline]
+    pub(super) fn block_to_search<'a>(&'a self, source: &Source, ctx: &ReadCtx) -> Result<Borrowed<'a>> {
+        match &self.held {
+            Some(block) => Ok(Borrowed::Held(block)),
+            None => self.fetch_to_search(source, self.handle, ctx),
+        }
+    }
+
+    /// Returns an index partition for one search.
+    #[inline]
+    pub(super) fn partition_to_search<'a>(
+        &'a self,
+        source: &Source,
+        handle: BlockHandle,
+        ctx: &ReadCtx,
+    ) -> Result<Borrowed<'a>> {
+        match self.partitions.get(&handle.offset) {
+            Some(block) => Ok(Borrowed::Held(block)),
+            None => self.fetch_to_search(source, handle, ctx),
+        }
+    }
+
+    fn fetch_to_search<'a>(
+        &self,
+        source: &Source,
+        handle: BlockHandle,
+        ctx: &ReadCtx,
+    ) -> Result<Borrowed<'a>> {
+        let _time = PerfTimer::start(PerfCounter::ReadIndexBlockNanos);
+        fetch_index(source, handle, ctx).map(Borrowed::Fetched)
     }
 
     /// Returns the index block or the top level. The caller may keep it.

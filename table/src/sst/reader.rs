@@ -16,7 +16,7 @@ use base::{Error, FileNumber, Level, Order, Pinned, Result, SequenceNumber, Subc
 use env::fs::RandomRead;
 use format::block::{Block, BlockIter};
 use format::handle::BlockHandle;
-use format::index::Index;
+use format::index::{Index, StoredIndex};
 use format::metaindex::Metaindex;
 use format::properties::Properties;
 use mem::cache::{Ledger, Reservation, Role};
@@ -25,7 +25,7 @@ use mem::range_del::FragmentedTombstones;
 use super::access_trace::{self, AccessTracer};
 use super::block_cache::{BlockCache, CachedBlock, Other};
 use super::block_kind::BlockKind;
-use super::fetch::data;
+use super::fetch::{data, index};
 use super::file_source::Source;
 use super::filter_reader::{Answer, FilterReader};
 use super::index_reader::IndexReader;
@@ -228,22 +228,23 @@ impl Reader {
         ctx: &ReadCtx,
         visit: &mut impl FnMut(Entry<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
+        if !self.index.partitioned {
+            let block = self.index.block_to_search(&self.source, ctx)?;
+            return get_under(self, (&block, self.index.handle), seek_key, ctx, visit).map(|_| ());
+        }
         let root = self.index.root(&self.source, ctx)?;
         let index = self.index.as_index(&self.source, &root)?;
-        if !self.index.partitioned {
-            return self.get_in(index, seek_key, ctx, visit).map(|_| ());
-        }
         for at in index.seek(&self.source.order, seek_key)..index.len() {
-            let block = self.index.partition(&self.source, self.source.handle_in(index, at)?, ctx)?;
-            let partition = self.index.as_index(&self.source, &block)?;
-            if !self.get_in(partition, seek_key, ctx, visit)? {
+            let handle = self.source.handle_in(index, at)?;
+            let block = self.index.partition_to_search(&self.source, handle, ctx)?;
+            if !get_under(self, (&block, handle), seek_key, ctx, visit)? {
                 break;
             }
         }
         Ok(())
     }
 
-    /// Visits the entries of the key in the data blocks of one index block. Returns true if the next index
+    /// Visits the entries of the key in the data blocks of one decoded index block. Returns true if the next index
     /// block may have more.
     #[inline]
     fn get_in(
@@ -261,12 +262,7 @@ impl Reader {
                 return Ok(false);
             }
             let handle = self.source.handle_in(index, at)?;
-            let time = PerfTimer::start(PerfCounter::NewTableBlockIterNanos);
-            let block = self.source.fetch(handle, BlockKind::Data, ctx, None)?;
-            time.stop();
-            if !self.visit_block(&block, handle, seek_key, visit)?
-                || !index.may_continue(at, &order.user, user)
-            {
+            if !get_at(self, handle, seek_key, ctx, visit)? || !index.may_continue(at, &order.user, user) {
                 return Ok(false);
             }
         }
@@ -405,6 +401,62 @@ impl Reader {
             + self.properties.memory_bytes()
             + self.source.dict.as_ref().map_or(0, |d| d.raw().len())
     }
+}
+
+/// Visits the entries of the key in the data blocks of one index block. Returns true if the next index
+/// block may have more.
+#[inline]
+fn get_under(
+    reader: &Reader,
+    (block, handle): (&CachedBlock, BlockHandle),
+    seek_key: &[u8],
+    ctx: &ReadCtx,
+    visit: &mut impl FnMut(Entry<'_>) -> ControlFlow<()>,
+) -> Result<bool> {
+    if let Some(index) = index(block) {
+        return reader.get_in(index, seek_key, ctx, visit);
+    }
+    let Some(stored) = block.stored_index() else {
+        return Err(reader.source.wrong_kind(handle, reader.index.kind));
+    };
+    get_in_stored(reader, (stored, handle), seek_key, ctx, visit)
+}
+
+/// Does [`Reader::get_in`] for an index block that is as it is stored.
+fn get_in_stored(
+    reader: &Reader,
+    (stored, index): (&StoredIndex, BlockHandle),
+    seek_key: &[u8],
+    ctx: &ReadCtx,
+    visit: &mut impl FnMut(Entry<'_>) -> ControlFlow<()>,
+) -> Result<bool> {
+    let order = &reader.source.order;
+    let blame = |e: Error| reader.source.blame(e.shifted(index.offset), index, BlockKind::Index);
+    let mut place = stored.seek(order, seek_key).map_err(blame)?;
+    while let Some(handle) = place.handle() {
+        if !get_at(reader, handle, seek_key, ctx, visit)?
+            || !place.may_continue(&order.user, user_key(seek_key))
+        {
+            return Ok(false);
+        }
+        place.next().map_err(blame)?;
+    }
+    Ok(true)
+}
+
+/// Visits the entries of the key in the data block at `handle`. Returns true if the next data block may have more.
+#[inline]
+fn get_at(
+    reader: &Reader,
+    handle: BlockHandle,
+    seek_key: &[u8],
+    ctx: &ReadCtx,
+    visit: &mut impl FnMut(Entry<'_>) -> ControlFlow<()>,
+) -> Result<bool> {
+    let time = PerfTimer::start(PerfCounter::NewTableBlockIterNanos);
+    let block = reader.source.fetch(handle, BlockKind::Data, ctx, None)?;
+    time.stop();
+    reader.visit_block(&block, handle, seek_key, visit)
 }
 
 /// Visits the entries of a key in a data block as `Block::visit_versions`, and counts the entries as used.

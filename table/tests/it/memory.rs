@@ -109,3 +109,69 @@ fn the_cache_is_charged_what_blocks_of_every_kind_took_from_the_allocator() {
         }
     }
 }
+
+#[test]
+fn a_look_up_keeps_an_index_block_as_it_is_stored_until_searches_have_earned_the_decoding() {
+    use ironstone_table::options::IndexType;
+    for index_type in [IndexType::TwoLevelIndexSearch, IndexType::BinarySearch] {
+        let table = Arc::new(BlockBasedTableOptions {
+            block_size: 1024,
+            metadata_block_size: 16 << 10,
+            cache_index_and_filter_blocks: true,
+            index_type,
+            ..BlockBasedTableOptions::default()
+        });
+        let written = WriterOptions { table: table.clone(), ..WriterOptions::default() };
+        let (bytes, _) = write(written, |writer| {
+            for user in 0..20_000u32 {
+                let mut key = Vec::new();
+                append_internal(&mut key, &user.to_be_bytes(), SequenceNumber::new(5), ValueType::Value);
+                writer.add(&key, &[user as u8; 100]).unwrap();
+            }
+        });
+        let cache = CacheOptions {
+            metadata_charge: MetadataCharge::None,
+            num_shard_bits: 0,
+            ..CacheOptions::hyper_clock(64 << 20)
+        };
+        let cache = BlockCache::new(cache).unwrap();
+        let read = OpenOptions { cache: Some(cache.clone()), table, ..options(Order::Bytewise) };
+        let reader = open("/t.sst", bytes, &read).unwrap();
+        let get = |user: u32| {
+            let mut found = Vec::new();
+            let key = seek_key(&user.to_be_bytes(), SequenceNumber::new(9));
+            let visit = |entry: ironstone_table::sst::Entry<'_>| {
+                found.push(entry.value.to_vec());
+                ControlFlow::Break(())
+            };
+            reader.get(&key, &ReadCtx::default(), visit).unwrap();
+            assert_eq!(found, [[user as u8; 100]]);
+        };
+        // This thread keeps the memory of an evicted data block, so the index block is the memory that is given back.
+        get(7);
+        cache.erase_unreferenced();
+        get(7);
+        let before = cache.usage();
+        get(17);
+        let data = cache.usage() - before;
+        assert!((1024..1200).contains(&data), "the second look-up loads a data block only: {data}");
+        cache.erase_unreferenced();
+        get(7);
+        let (stored, before) = (cache.usage(), cache.usage());
+        let given_back = measure(|| cache.erase_unreferenced());
+        let discharged = (before - cache.usage() - data) as i64;
+        assert_eq!(given_back.bytes_current, -discharged, "{index_type:?}");
+        // More searches decode the index block. Its size changes.
+        (0..1000).for_each(|_| get(7));
+        let decoded = cache.usage();
+        assert!(decoded.abs_diff(stored) > 100, "{index_type:?}: {stored} {decoded}");
+        (0..1000).for_each(|_| get(7));
+        assert_eq!(cache.usage(), decoded);
+        // An iterator decodes an index block that a look-up has left.
+        get(9000);
+        let mut iter = reader.iter(&ReadCtx::default());
+        iter.seek(&seek_key(&9001u32.to_be_bytes(), SequenceNumber::new(9)));
+        assert_eq!(base::key::user_key(iter.key()), 9001u32.to_be_bytes());
+        (0..20_000).step_by(37).for_each(get);
+    }
+}
