@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!  model    the facts of a database as plain data; reads a directory or an info log, changes nothing
+//!  contents reads every byte of a directory, and adds the faults to the facts
 //!  doctor   rules over the facts; each finding has evidence, cost and the change
 //!  web      the pages, and their server
 //!  walk     records of a WAL or a MANIFEST, blocks and entries of an SST file
@@ -20,6 +21,7 @@
 )]
 
 pub mod bundle;
+pub mod contents;
 pub mod doctor;
 pub mod model;
 pub mod plan;

@@ -14,7 +14,7 @@ use env::{Env, ReadHints};
 use format::batch::{Batch, Record};
 use format::edit::VersionEdit;
 use format::names;
-use format::wal::{BLOCK_LEN, Item, Reader, ReaderOptions, Source, record_type};
+use format::wal::{BLOCK_LEN, Item, Mark, Marks, Reader, ReaderOptions, Source, parse_marks, record_type};
 use table::any::AnyReader;
 use table::sst::ReadCtx;
 
@@ -251,6 +251,20 @@ fn batch_text(bytes: &[u8]) -> String {
     parts.join("; ")
 }
 
+/// Returns the marks of a record as a sentence: what was durable, or written, at the time of the record.
+fn marks_text(marks: &Marks) -> String {
+    let durable = |name: String, mark: &Mark| format!("{name} is durable up to byte {}", mark.bytes);
+    let wals = marks.durable.iter().map(|mark| durable(names::wal(mark.wal_number), mark));
+    let manifest = marks.manifest.iter().map(|mark| durable(names::manifest(mark.wal_number), mark));
+    let written =
+        marks.written.iter().map(|mark| format!("{} has {} bytes", names::wal(mark.wal_number), mark.bytes));
+    let parts: Vec<String> = wals.chain(manifest).chain(written).collect();
+    match parts.is_empty() {
+        true => "an earlier mark again".to_string(),
+        false => parts.join(", "),
+    }
+}
+
 fn record_text(record: &Record<'_>) -> String {
     let shown = |bytes: &[u8]| words::key(bytes, 40);
     let (verb, key) = match record {
@@ -264,7 +278,10 @@ fn record_text(record: &Record<'_>) -> String {
         Record::PutBlobIndex { key, .. } => ("put in blob file", shown(key)),
         Record::PutEntity { key, .. } => ("put entity", shown(key)),
         Record::TimedPut { key, .. } => ("put with time", shown(key)),
-        Record::LogData(bytes) => ("note of the application", shown(bytes)),
+        Record::LogData(bytes) => match parse_marks(bytes) {
+            Some(marks) => ("note of Ironstone:", marks_text(&marks)),
+            None => ("note of the application", shown(bytes)),
+        },
         Record::Marker(marker) => ("transaction", format!("{:?}", marker.tag())),
     };
     match record.family() {

@@ -1,7 +1,7 @@
 //! Rules about damaged files and errors of the background jobs.
 
 use super::finding::{Finding, Severity};
-use crate::model::{Database, LOST_EDITS, Problem, Weight};
+use crate::model::{Database, LOST_EDITS, OptionSection, Problem, Scope, Weight};
 use crate::words;
 
 /// The largest number of evidence lines in one finding.
@@ -36,7 +36,7 @@ pub(super) fn rules(db: &Database) -> Vec<Finding> {
             finding = finding.evidence(format!("{}{place}: {}", problem.file, problem.text));
         }
         let finding = finding.cost("Reads of the damaged parts fail, or the database does not open.").action(
-            "Copy the directory. Then run `ldb fsck` to see every fault, and restore a backup or run `ldb repair`.",
+            "Copy the directory. Then run `ironstone doctor --deep` to see every fault, and restore a backup or run `ldb repair`.",
         );
         out.push(finding);
     }
@@ -51,6 +51,9 @@ pub(super) fn rules(db: &Database) -> Vec<Finding> {
             "Look for the files in the directories of cf_paths and db_paths, which no file of the database names.",
         ));
     }
+    out.extend(
+        db.families.iter().filter_map(|family| other_comparator(db, &family.name, &family.comparator)),
+    );
     if let Some(last) = db.log.errors.last() {
         let title = format!(
             "The info log has {}",
@@ -67,6 +70,26 @@ pub(super) fn rules(db: &Database) -> Vec<Finding> {
         out.push(finding.cost(cost).action(remedy(&last.text)));
     }
     out
+}
+
+/// Returns the finding about a column family whose OPTIONS file has another comparator than the MANIFEST.
+fn other_comparator(db: &Database, family: &str, comparator: &str) -> Option<Finding> {
+    let options = db.options.as_ref()?;
+    let is_own = |section: &&OptionSection| section.scope == Scope::Family(family.to_string());
+    let rows = &options.sections.iter().find(is_own)?.rows;
+    let named = &rows.iter().find(|row| row.name == "comparator")?.value;
+    if named == comparator || base::option::is_null(named) {
+        return None;
+    }
+    let title = "The OPTIONS file has another comparator than the data".to_string();
+    let finding = Finding::new("other-comparator", Severity::Critical, title).family(family);
+    Some(
+        finding
+            .evidence(format!("{}: comparator={named}", options.file))
+            .evidence(format!("the MANIFEST has the comparator {comparator}"))
+            .cost("An open with the options of this file fails: the order of the keys on disk is the order of the MANIFEST.")
+            .action(format!("Open the column family with the comparator {comparator}. The open writes a new OPTIONS file.")),
+    )
 }
 
 /// Returns the finding about a MANIFEST that lost edits.
@@ -103,7 +126,7 @@ const REMEDIES: [(&str, &str); 5] = [
     ),
     (
         "Corruption",
-        "Copy the directory. Then run `ldb fsck` to see every fault, and restore a backup or run `ldb repair`.",
+        "Copy the directory. Then run `ironstone doctor --deep` to see every fault, and restore a backup or run `ldb repair`.",
     ),
 ];
 

@@ -5,20 +5,20 @@
 //! file.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use base::map::HashMap;
 use base::{Error, Order, Result};
 use engine::manifest::{FamilyRecord, Recovered, read_current, recover, recover_leniently};
 use env::Env;
+use format::edit::NewFile;
 use format::names;
 
-use super::families::{AXIS, BlobFile, Family, SstFile};
+use super::families::{AXIS, BlobFile, Family, SstFile, TableStats};
 use super::files::{DiskFile, FileKind};
 use super::problems::{LOST_EDITS, PROBLEMS_MAX, Weight, plain, problem};
 use crate::words;
 
-use super::{Database, Manifest, Source, info_log, option_rows, places, tables};
+use super::{Database, Manifest, Source, identity, info_log, option_rows, places, tables};
 
 /// Limits of one load.
 #[derive(Clone, Copy, Debug)]
@@ -114,7 +114,7 @@ fn load_once(env: &Env, dir: &Path, budget: &Budget, before: Option<&Database>) 
         presence(env, dir, &mut db);
         wals(env, dir, &recovered, &mut db);
         lost_edits(env, dir, &recovered, &mut db);
-        statistics(env, dir, budget, before, &mut db);
+        statistics(env, (dir, &recovered), budget, before, &mut db);
     }
     let mut logs: Vec<&DiskFile> = db.files.iter().filter(|f| f.kind == FileKind::InfoLog).collect();
     logs.sort_by_key(|file| file.number);
@@ -512,13 +512,20 @@ fn first_paths(db: &Database, tables: &HashMap<u64, u64>, dir: &Path) -> Vec<Fir
 }
 
 /// Reads the properties of SST files, up to the limits. The files of the upper levels come first.
-fn statistics(env: &Env, dir: &Path, budget: &Budget, before: Option<&Database>, db: &mut Database) {
+fn statistics(
+    env: &Env,
+    (dir, recovered): (&Path, &Recovered),
+    budget: &Budget,
+    before: Option<&Database>,
+    db: &mut Database,
+) {
     let start = env.clock.now_nanos();
     let (mut read, mut known_count, mut faults) = (0, 0, Vec::new());
     let files = before.iter().flat_map(|db| &db.families).flat_map(|family| &family.files);
     let known: HashMap<(u64, u64, u64), &SstFile> =
         files.map(|file| ((file.number, file.size, file.created), file)).collect();
     'all: for family in &mut db.families {
+        let record = recovered.families.get(&base::FamilyId::new(family.id));
         for file in family.files.iter_mut().filter(|file| file.present) {
             let same = known.get(&(file.number, file.size, file.created));
             if let Some(stats) = same.and_then(|file| file.stats.clone()) {
@@ -532,8 +539,9 @@ fn statistics(env: &Env, dir: &Path, budget: &Budget, before: Option<&Database>,
             }
             read += 1;
             let name = names::table(base::FileNumber::new(file.number));
-            match tables::open_table(env, &dir.join(&name)) {
-                Ok((reader, _)) => file.stats = Some(tables::stats(&Arc::clone(reader.properties()))),
+            let record = record.and_then(|family| family.files.get(&base::FileNumber::new(file.number)));
+            match read_stats(env, &dir.join(&name), record, &family.comparator) {
+                Ok(stats) => file.stats = Some(stats),
                 Err(error) => {
                     file.unreadable = true;
                     faults.push((name, error));
@@ -544,5 +552,15 @@ fn statistics(env: &Env, dir: &Path, budget: &Budget, before: Option<&Database>,
     db.tables_read = read + known_count;
     for (name, error) in faults.into_iter().take(PROBLEMS_MAX) {
         problem(db, Weight::Damage, &name, error.offset(), plain(&error));
+    }
+}
+
+/// Reads the properties of an SST file. Corruption if the file is another file than the file of the MANIFEST.
+fn read_stats(env: &Env, path: &Path, record: Option<&NewFile>, comparator: &str) -> Result<TableStats> {
+    let (reader, _) = tables::open_table(env, path)?;
+    let properties = reader.properties();
+    match record.and_then(|record| identity::difference(record, comparator, properties)) {
+        Some(text) => Err(Error::corruption(text).file(path)),
+        None => Ok(tables::stats(properties)),
     }
 }

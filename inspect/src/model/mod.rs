@@ -10,6 +10,7 @@
 
 mod families;
 mod files;
+mod identity;
 mod info_log;
 pub mod live;
 mod load;

@@ -26,11 +26,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use base::{Error, Result};
-use options::{DbOptions, FamilyOptions, resolve};
+use options::{CompactionStyle, DbOptions, FamilyOptions, resolve};
 use serde::Serialize;
 
 pub use chart::svg;
 pub use refused::needs_object;
+
+/// The default of [`Workload::job_rate`] in bytes per second.
+pub const JOB_RATE: u64 = 100 << 20;
 
 /// The work of the writer and the speed of the machine.
 #[derive(Clone, Debug)]
@@ -73,6 +76,11 @@ pub struct Forecast {
     pub compacted_bytes: u64,
     /// Bytes of SST files written for each byte flushed.
     pub write_amplification: f64,
+    /// The bytes per second that one job writes: `Workload::job_rate`.
+    pub job_rate: u64,
+    /// For universal compaction: the write amplification if the jobs are half as fast, and if they are twice as fast. The number of sorted
+    /// runs at the start of a job depends on the duration of the job before it.
+    pub at_other_rates: Option<(f64, f64)>,
     /// Bytes of SST files for each byte of live data, at the end.
     pub space_amplification: f64,
     /// The mean of the space amplification over the time after the writes of half of `Workload::size_bytes`. It is a better measure than
@@ -120,7 +128,18 @@ pub fn predict(
     let changed = resolve(Path::new("/plan"), false, &mut db, &mut families)?;
     let [(_, family)] = &families;
     refused::check(workload, &db, family)?;
-    let mut forecast = scale::run(&tree::Setting::new(workload, &db, family, done));
+    let is_universal = family.compaction_style == CompactionStyle::Universal;
+    let share = if is_universal { 1.0 / 3.0 } else { 1.0 };
+    let run = |job_rate: u64| {
+        let workload = Workload { job_rate, ..workload.clone() };
+        scale::run(&tree::Setting::new(&workload, &db, family, (done, share)))
+    };
+    let mut forecast = run(workload.job_rate);
+    forecast.job_rate = workload.job_rate;
+    forecast.at_other_rates = is_universal.then(|| {
+        let of = |job_rate: u64| run(job_rate).write_amplification;
+        (of((workload.job_rate / 2).max(1)), of(workload.job_rate.saturating_mul(2)))
+    });
     forecast.notes.extend(changed);
     Ok(forecast)
 }

@@ -65,6 +65,8 @@ pub(super) struct Setting {
     /// The bytes of the whole plan that are done, and the bytes that one entry of this simulation adds.
     done: Arc<AtomicU64>,
     done_per_entry: f64,
+    /// The share of the plan that the simulations of this setting are.
+    share: f64,
 }
 
 pub(super) struct Simulation {
@@ -100,11 +102,12 @@ fn memtable_bytes(pick: &pick::Options, db: &DbOptions) -> u64 {
 }
 
 impl Setting {
+    /// Makes the setting of a workload. The workload is a share of the whole plan.
     pub(super) fn new(
         workload: &Workload,
         db: &DbOptions,
         family: &FamilyOptions,
-        done: &Arc<AtomicU64>,
+        (done, share): (&Arc<AtomicU64>, f64),
     ) -> Setting {
         let limits = db.background_limits();
         let pick = engine::family::pick_options(family, db);
@@ -120,14 +123,15 @@ impl Setting {
             order: InternalOrder::new(Order::Bytewise),
             pick,
             done: Arc::clone(done),
-            done_per_entry: workload.entry_bytes as f64,
+            done_per_entry: workload.entry_bytes as f64 * share,
+            share,
         }
     }
 
     /// Returns the setting of another workload, which is a part of the plan: one of `parts` simulations.
     pub(super) fn with(&self, workload: Workload, parts: f64) -> Setting {
         let entries = (workload.written_bytes as f64 / workload.entry_bytes as f64).max(1.0);
-        let done_per_entry = self.workload.written_bytes as f64 / parts / entries;
+        let done_per_entry = self.workload.written_bytes as f64 * self.share / parts / entries;
         Setting { keys: workload.size_bytes / workload.entry_bytes, workload, done_per_entry, ..self.clone() }
     }
 

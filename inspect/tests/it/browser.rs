@@ -60,7 +60,10 @@ impl Browser {
             args.push("--force-dark-mode".to_string());
             args.push("--blink-settings=preferredColorScheme=0".to_string());
         }
-        let wish = json!({ "capabilities": { "alwaysMatch": { "goog:chromeOptions": { "args": args } } } });
+        // On a loaded machine, the checks of a page can take minutes.
+        let timeouts = json!({ "script": 600_000, "pageLoad": 600_000 });
+        let options = json!({ "goog:chromeOptions": { "args": args }, "timeouts": timeouts });
+        let wish = json!({ "capabilities": { "alwaysMatch": options } });
         let answer = browser.call("POST", "/session", &wish);
         browser.session = answer["sessionId"].as_str()?.to_string();
         Some(browser)

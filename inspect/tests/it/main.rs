@@ -6,6 +6,7 @@ mod attacks;
 mod browser;
 mod bundles;
 mod client;
+mod contents;
 mod diagnosis;
 mod info_logs;
 mod live;

@@ -131,6 +131,26 @@ fn records_of_wal_and_manifest_are_searched_and_annotated() {
 }
 
 #[test]
+fn note_that_the_engine_adds_to_a_write_is_a_sentence() {
+    use ironstone::{Db, Options, WriteOptions};
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = Options::default();
+    options.db.create_if_missing = true;
+    let db = Db::open(dir.path(), options).unwrap();
+    let synced = WriteOptions { sync: true, ..WriteOptions::default() };
+    (0..3_u8).for_each(|n| db.put_with(&[n], b"value", &synced).unwrap());
+    db.flush().unwrap();
+    db.put_with(b"k", b"value", &synced).unwrap();
+    let facts = load(&Env::posix(), dir.path(), &Budget::PAGE).unwrap();
+    let site = serve(dir.path());
+    let wals = facts.files.iter().filter(|file| file.name.ends_with(".log"));
+    let bodies: String = wals.map(|wal| site.page(&format!("/wal?number={}", wal.number)).body).collect();
+    assert!(bodies.contains("note of Ironstone: "), "{bodies}");
+    assert!(bodies.contains(" is durable up to byte "), "{bodies}");
+    assert!(!bodies.contains("note of the application"), "{bodies}");
+}
+
+#[test]
 fn damaged_databases_are_shown_with_the_damaged_file() {
     // The first page shows only some damage. Damage in a data block is found by reading the block.
     let damaged = [

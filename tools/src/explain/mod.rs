@@ -1,6 +1,7 @@
 //! The commands of the program `ironstone`.
 
 mod budget;
+mod device;
 mod planned;
 mod serve;
 
@@ -12,8 +13,9 @@ use base::Kind;
 use env::Env;
 use serve::{Source, serve};
 
+use inspect::contents::{self, Contents};
 use inspect::doctor::{self, Finding, Severity};
-use inspect::model::{Budget, Database, FileKind, Source as Origin, load};
+use inspect::model::{Budget, Database, FileKind, Source as Origin, Weight, load};
 use inspect::{bundle, words};
 
 use crate::progress::{self, Progress};
@@ -28,6 +30,7 @@ changes a database.
       --write             opens the database itself: the pages show its memory and its jobs, and can flush, compact, and set
                           the options of a finding
   ironstone doctor PATH [--json]        findings with evidence, cost and the exact change; status 1 if there are findings
+      --deep              also reads every byte: data blocks, blob files and WALs
   ironstone bundle PATH --out FILE [--json]
                                         a support bundle without keys and values
   ironstone plan --size 1TB --write-rate 50MB/s [--options PATH] [--options TEXT] [--json] [--svg FILE]
@@ -39,12 +42,13 @@ changes a database.
       --writes SIZE       bytes to write (default: twice the size)
       --entry-size SIZE   bytes of a key with its value (default: 116)
       --job-rate RATE     bytes per second that a flush or a compaction writes (default: 100MB/s)
+      --device DIR        measures the job rate: writes and merges 256 MiB in a new directory below DIR, and deletes it
       --compression F     bytes in an SST file for one byte (default: 1)
   ironstone options --memory 4GB --cores 8 [--goal latency|throughput] [--text] [--json]
                                         derives all options of a database from three facts, each with its reason;
                                         --text prints only option text, for example for --options of plan
 
-bundle and plan show their progress on a terminal; with --json, standard error has one JSON object for each second.
+bundle, plan and doctor --deep show their progress on a terminal; with --json, standard error has one JSON object for each second.
 PATH is the directory of a database (open or closed), a support bundle, or an info log (LOG).
 ";
 
@@ -72,8 +76,12 @@ struct Args {
     with: Option<PathBuf>,
     secondary: bool,
     write: bool,
+    /// True if each byte is read. A flag of `doctor`.
+    deep: bool,
     /// True if only the option text is wanted. A flag of `options`.
     text: bool,
+    /// The directory in which `plan` measures the job rate.
+    device: Option<PathBuf>,
     /// The values of `--options`, in order. A flag of `plan`.
     options: Vec<OsString>,
     /// The other flags with a value of `plan` and `options`, by name.
@@ -101,6 +109,7 @@ fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Args, String> {
     while let Some(argument) = parser.next().map_err(|e| e.to_string())? {
         match argument {
             Long("help") | Short('h') => found.command = "help".to_string(),
+            Long("version") | Short('V') => found.command = "version".to_string(),
             Long("json") => found.json = true,
             Long("with") if found.command == "inspect" => {
                 found.with = Some(PathBuf::from(parser.value().map_err(|e| e.to_string())?))
@@ -108,7 +117,11 @@ fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Args, String> {
             Long("secondary") if found.command == "inspect" => found.secondary = true,
             Long("write") if found.command == "inspect" => found.write = true,
             Long("out") => found.out = Some(PathBuf::from(parser.value().map_err(|e| e.to_string())?)),
+            Long("deep") if found.command == "doctor" => found.deep = true,
             Long("text") if found.command == "options" => found.text = true,
+            Long("device") if found.command == "plan" => {
+                found.device = Some(PathBuf::from(parser.value().map_err(|e| e.to_string())?))
+            }
             Long("options") if found.command == "plan" => {
                 found.options.push(parser.value().map_err(|e| e.to_string())?)
             }
@@ -165,6 +178,7 @@ fn command(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write) -> Res
     let failed = |e: std::io::Error| format!("writing the output: {e}");
     match args.command.as_str() {
         "help" | "" => out.write_all(HELP.as_bytes()).map(|()| 0).map_err(failed),
+        "version" => writeln!(out, "ironstone {}", env!("CARGO_PKG_VERSION")).map(|()| 0).map_err(failed),
         "inspect" if args.json => {
             let db = read(&env, &path()?)?;
             let findings = doctor::examine(&db);
@@ -181,11 +195,16 @@ fn command(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write) -> Res
             serve(&env, path()?, args.with.clone(), source, out).map(|()| 0)
         }
         "doctor" => {
-            let db = read(&env, &path()?)?;
+            let path = path()?;
+            let mut db = read(&env, &path)?;
+            let contents = args.deep.then(|| deep(&args, &env, &path, &mut db)).transpose()?;
             let findings = doctor::examine(&db);
             match args.json {
-                true => writeln!(out, "{:#}", serde_json::json!({ "findings": findings })).map_err(failed)?,
-                false => report(&db, &findings, out).map_err(failed)?,
+                true => {
+                    let value = serde_json::json!({ "findings": findings, "contents": contents });
+                    writeln!(out, "{value:#}").map_err(failed)?;
+                }
+                false => report(&db, contents, &findings, out).map_err(failed)?,
             }
             Ok(i32::from(!findings.is_empty()))
         }
@@ -213,6 +232,20 @@ fn command(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write) -> Res
         "options" => budget::show(&args, out),
         other => Err(format!("no such command: {other}; see --help")),
     }
+}
+
+/// Reads every byte of the directory of a database, and adds the faults to the facts.
+fn deep(args: &Args, env: &Env, path: &Path, db: &mut Database) -> Result<Contents, String> {
+    if db.source != Origin::Directory {
+        return Err("--deep needs the directory of a database".to_string());
+    }
+    let mut counting = env.clone();
+    let counters = progress::counted(&mut counting);
+    let total = Some(progress::directory_bytes(env, path));
+    let progress = progress(args, "doctor", total, move || progress::read_bytes(&counters));
+    let contents = contents::read(&counting, path, db).map_err(|e| format!("--deep: {e}"))?;
+    ended(progress);
+    Ok(contents)
 }
 
 /// Shows the progress of long work on standard error: JSON lines with `--json`, a line on a terminal, and nothing otherwise.
@@ -270,7 +303,13 @@ fn near(env: &Env, path: &Path) -> String {
 /// The largest number of column families that one finding of a report names.
 const FAMILIES_MAX: usize = 8;
 
-fn report(db: &Database, findings: &[Finding], out: &mut dyn Write) -> std::io::Result<()> {
+/// Prints the findings. `contents` is what was read, if each byte was read.
+fn report(
+    db: &Database,
+    contents: Option<Contents>,
+    findings: &[Finding],
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
     let logged;
     let (db, place) = match db.source {
         Origin::InfoLog => {
@@ -302,9 +341,19 @@ fn report(db: &Database, findings: &[Finding], out: &mut dyn Write) -> std::io::
             words::of(db.families.len() as u64, "column family")
         )?,
     }
+    if let Some(read) = contents {
+        let (files, entries) = (words::of(read.files, "file"), words::of(read.entries, "readable entry"));
+        writeln!(out, "read every byte: {files}, {}, {entries}", words::bytes(read.bytes))?;
+        for note in db.problems.iter().filter(|problem| problem.weight == Weight::Note) {
+            let place = note.offset.map_or(String::new(), |offset| format!(" at byte {offset}"));
+            writeln!(out, "note: {}{place}: {}", note.file, note.text)?;
+        }
+    }
     if findings.is_empty() {
         let limit = match db.source {
-            Origin::Directory => ". doctor does not read data blocks and WALs; `ldb fsck` reads every byte.",
+            Origin::Directory if contents.is_none() => {
+                ". doctor does not read data blocks and WALs; `doctor --deep` reads every byte."
+            }
             _ => "",
         };
         return writeln!(out, "no findings{limit}");

@@ -11,7 +11,7 @@ use env::Env;
 use inspect::{plan, words};
 use ironstone::Options;
 
-use super::{Args, ended, progress};
+use super::{Args, device, ended, progress};
 
 /// Prints the forecast of a workload.
 pub(super) fn show(args: &Args, env: &Env, out: &mut dyn Write) -> Result<i32, String> {
@@ -22,15 +22,25 @@ pub(super) fn show(args: &Args, env: &Env, out: &mut dyn Write) -> Result<i32, S
     };
     let size_bytes = flag("size", None)?;
     let ratio = args.flags.get("compression").map_or("1", String::as_str);
-    let workload = plan::Workload {
+    let mut workload = plan::Workload {
         size_bytes,
         entry_bytes: flag("entry-size", Some(116))?,
         written_bytes: flag("writes", Some(size_bytes.saturating_mul(2)))?,
         write_rate: flag("write-rate", None)?,
-        job_rate: flag("job-rate", Some(100 << 20))?,
+        job_rate: flag("job-rate", Some(plan::JOB_RATE))?,
         compression: ratio.parse().map_err(|_| format!("--compression: {ratio:?} is no number"))?,
     };
-    let (options, notes) = options_of(args, env)?;
+    let (options, mut notes) = options_of(args, env)?;
+    if let Some(dir) = &args.device {
+        if args.flags.contains_key("job-rate") {
+            return Err("--device measures the job rate, so --job-rate has no effect; see --help".to_string());
+        }
+        let measured =
+            device::job_rate(env, dir, &workload, &options).map_err(|e| format!("--device: {e}"))?;
+        workload.job_rate = measured.max(1);
+    } else if !args.flags.contains_key("job-rate") {
+        notes.push("the job rate is an assumption: measure it with --device DIR, in a directory on the disk of the database".to_string());
+    }
     let done = Arc::<AtomicU64>::default();
     let counted = Arc::clone(&done);
     let progress =
@@ -71,7 +81,19 @@ fn show_forecast(forecast: &plan::Forecast, asked: u64, out: &mut dyn Write) -> 
             false => "the jobs keep up with the writer",
         }
     )?;
-    writeln!(out, "write amplification  {:.2}  (SST bytes for each flushed byte)", f.write_amplification)?;
+    let of = |rate: u64| format!("{:.0} MiB/s", rate as f64 / MIB);
+    writeln!(out, "job rate             {}  (SST bytes that one job writes)", of(f.job_rate))?;
+    let range = match f.at_other_rates {
+        Some((slower, faster)) => {
+            format!("; {slower:.2} with jobs half as fast, {faster:.2} with jobs twice as fast")
+        }
+        None => String::new(),
+    };
+    writeln!(
+        out,
+        "write amplification  {:.2}  (SST bytes for each flushed byte{range})",
+        f.write_amplification
+    )?;
     writeln!(
         out,
         "space amplification  {:.2}  (SST bytes for each byte of live data, at the end; {:.2} on average)",

@@ -59,7 +59,7 @@ fn jobs(view: &View<'_>) -> Markup {
             @if view.live.is_none() {
                 p { "The info log has the start and not the end of these jobs. They run if the writer still runs." }
             }
-            div class="scroll" tabindex="0" { table {
+            div class="scroll" tabindex="0" { table class="wrapped jobs" {
                 thead { tr {
                     th scope="col" { "Job" }
                     th scope="col" { "Column family" }
@@ -157,7 +157,7 @@ fn stalls(stalls: &[SlowStall]) -> Markup {
     html! {
         h2 { "Write stalls" }
         @if stalls.is_empty() { p { "No writer was delayed or stopped in the last ten minutes." } } @else {
-            div class="scroll" tabindex="0" { table {
+            div class="scroll" tabindex="0" { table class="wrapped stalls" {
                 thead { tr {
                     th scope="col" { "Column family" }
                     th scope="col" { "Limit" }

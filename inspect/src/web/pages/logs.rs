@@ -122,8 +122,8 @@ pub(super) fn records(view: &View<'_>) -> (String, Markup) {
                             @for row in &records.rows {
                                 tr class={ @if row.is_fault { "fault" } } {
                                     th scope="row" class="num" {
-                                        @if row.is_fault { (row.offset) } @else {
-                                            a href={ "/record?number=" (file) "&offset=" (row.offset) "&manifest=" (u8::from(kind == LogKind::Manifest)) } { (row.offset) }
+                                        @if row.is_fault { (words::count(row.offset)) } @else {
+                                            a href={ "/record?number=" (file) "&offset=" (row.offset) "&manifest=" (u8::from(kind == LogKind::Manifest)) } { (words::count(row.offset)) }
                                         }
                                     }
                                     (number(words::count(row.bytes)))

@@ -218,7 +218,7 @@ fn wrong(db: &Database, damage: usize, groups: &[Group<'_>]) -> Markup {
         }
         @if damage == 0 {
             p class="muted" { "Nothing is missing or damaged in the parts that this page reads. The command "
-                code { "ldb fsck" } " reads every block." }
+                code { "ironstone doctor --deep" } " reads every block." }
         }
     }
 }

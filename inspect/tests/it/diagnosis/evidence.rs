@@ -232,7 +232,7 @@ fn errors_of_the_system_have_their_own_remedy() {
     for (error, remedy) in [
         ("IO error: No space left on device", "Free space"),
         ("IO error: While open a file: Too many open files", "ulimit -n"),
-        ("Corruption: block checksum mismatch", "ldb fsck"),
+        ("Corruption: block checksum mismatch", "ironstone doctor --deep"),
         ("an error that nobody knows", "Remove the cause"),
     ] {
         let dir = tempfile::tempdir().unwrap();
