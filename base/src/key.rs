@@ -84,10 +84,25 @@ pub enum ValueType {
 /// The largest value type that is stored. A seek key has this type and sorts before every entry with the same
 /// sequence number.
 pub const TYPE_FOR_SEEK: u8 = ValueType::ValuePreferredSeqno as u8;
-/// The smallest value type. The key of a seek-for-prev has this type.
-pub const TYPE_FOR_SEEK_FOR_PREV: u8 = ValueType::Deletion as u8;
 
 impl ValueType {
+    /// Returns true if the record of a write batch names its column family: the id is after this byte.
+    #[inline]
+    pub const fn names_family(self) -> bool {
+        use ValueType::*;
+        matches!(
+            self,
+            FamilyValue
+                | FamilyDeletion
+                | FamilySingleDeletion
+                | FamilyMerge
+                | FamilyRangeDeletion
+                | FamilyBlobIndex
+                | FamilyWideColumnEntity
+                | FamilyValuePreferredSeqno
+        )
+    }
+
     /// Returns the value type with this number, or `None`. The value types that only write batches have are included.
     pub const fn from_u8(byte: u8) -> Option<ValueType> {
         use ValueType::*;

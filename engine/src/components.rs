@@ -63,12 +63,14 @@ pub enum WalFilterDecision {
 /// A column family to open or create.
 #[derive(Clone)]
 pub struct FamilyDescriptor {
+    /// The name of the column family. The default column family has the name `default`.
     pub name: String,
+    /// The options of the column family.
     pub options: FamilyOptions,
-    /// The block cache of this column family. `None`: the block cache of the database.
+    /// The block cache of the column family. `None`, the default, is the block cache of the database.
     pub block_cache: Option<Arc<BlockCache>>,
-    /// The cache for values of blob files. Default `None`: each read of a blob reads the file. May be the block cache
-    /// itself.
+    /// The cache for values in blob files (`blob_cache` of RocksDB). May be the block cache itself. `None`, the default:
+    /// each read of such a value reads the blob file.
     pub blob_cache: Option<Arc<BlockCache>>,
 }
 

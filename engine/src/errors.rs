@@ -481,11 +481,6 @@ impl ErrorState {
         self.update_stopped(&inner);
         inner.error().map_or(Ok(()), |error| Err(error.clone()))
     }
-
-    /// Returns true while a resume runs.
-    pub fn is_recovering(&self) -> bool {
-        self.inner.lock().recovering
-    }
 }
 
 fn is_without_wal(reason: ErrorReason) -> bool {

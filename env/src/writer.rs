@@ -156,7 +156,8 @@ impl FileWriter {
     }
 
     /// Returns the bytes that were passed to the operating system.
-    pub fn flushed_size(&self) -> u64 {
+    #[cfg(test)]
+    pub(crate) fn flushed_size(&self) -> u64 {
         self.file.size()
     }
 
@@ -168,11 +169,6 @@ impl FileWriter {
     /// Returns the sum of the grants of the rate limiter.
     pub fn granted(&self) -> Granted {
         self.granted
-    }
-
-    /// Changes the priority of the writer's requests to the rate limiter.
-    pub fn set_priority(&mut self, priority: IoPriority) {
-        self.options.priority = priority;
     }
 
     /// Returns the path of the file.

@@ -71,7 +71,7 @@ impl TableKind {
 
     /// Returns the kind of a table file from the last eight bytes of the file. Returns `None` for a number of
     /// no kind.
-    pub fn by_magic(magic: u64) -> Option<TableKind> {
+    pub(crate) fn by_magic(magic: u64) -> Option<TableKind> {
         Self::MAGIC.iter().find(|(_, m)| *m == magic).map(|(kind, _)| *kind)
     }
 

@@ -25,9 +25,6 @@ impl BlockHandle {
     /// The handle that means "no block".
     pub const NULL: BlockHandle = BlockHandle { offset: 0, size: 0 };
 
-    /// The largest number of bytes of an encoded handle.
-    pub const ENCODED_LEN_MAX: usize = 20;
-
     /// Makes a handle. `offset` counts from the start of the file. `size` does not count the trailer of the
     /// block.
     #[inline]
@@ -48,7 +45,7 @@ impl BlockHandle {
         self.offset.saturating_add(self.size).saturating_add(trailer::LEN as u64)
     }
 
-    /// Appends offset and size as two varints: at most [`BlockHandle::ENCODED_LEN_MAX`] bytes.
+    /// Appends offset and size as two varints: at most 20 bytes.
     pub fn encode(&self, out: &mut Vec<u8>) {
         put_varint64(out, self.offset);
         put_varint64(out, self.size);

@@ -27,20 +27,12 @@ pub mod names {
     pub const COMPRESSION_DICT: &str = "rocksdb.compression_dict";
     /// The block of range tombstones. A table without range tombstones does not have this name.
     pub const RANGE_DEL: &str = "rocksdb.range_del";
-    /// The prefixes of a hash index, in key order, one after another.
-    pub const HASH_INDEX_PREFIXES: &str = "rocksdb.hashindex.prefixes";
-    /// The data blocks of each prefix of a hash index: length of the prefix, first block, number of blocks.
-    pub const HASH_INDEX_METADATA: &str = "rocksdb.hashindex.metadata";
     /// The compatibility name of the filter policy follows. This also applies to the next two names.
     pub const FULL_FILTER: &str = "fullfilter.";
     /// The top level of a partitioned filter. The compatibility name of the filter policy follows.
     pub const PARTITIONED_FILTER: &str = "partitionedfilter.";
     /// One filter per block. Not written since release 7, and no longer read.
     pub const OBSOLETE_FILTER: &str = "filter.";
-    /// A block of an index that the application defines. The name of the index follows.
-    pub const USER_DEFINED_INDEX: &str = "rocksdb.user_defined_index.";
-    /// The compatibility name of every built-in filter policy.
-    pub const BUILTIN_FILTER: &str = "rocksdb.BuiltinBloomFilter";
 }
 
 /// A decoded metaindex.

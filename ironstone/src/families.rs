@@ -60,7 +60,7 @@ impl Db {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn create_family(&self, descriptor: FamilyDescriptor) -> Result<Family> {
-        let family = self.engine().create_family(descriptor.into())?;
+        let family = self.engine().create_family(descriptor)?;
         Ok(Family::new(self.engine().clone(), family))
     }
 
@@ -116,7 +116,6 @@ impl Db {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn create_families(&self, descriptors: Vec<FamilyDescriptor>) -> Result<Vec<Family>> {
-        let descriptors = descriptors.into_iter().map(Into::into).collect();
         let made = self.engine().create_families(descriptors)?;
         Ok(made.into_iter().map(|family| Family::new(self.engine().clone(), family)).collect())
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use base::{Error, Result};
-use engine::components::{Components, FamilyDescriptor as Descriptor};
+use engine::components::Components;
 use engine::options::{DbOptions, FamilyOptions};
 use engine::prepared::WritePolicy;
 
@@ -181,12 +181,11 @@ fn open(request: engine::db::OpenRequest, access: Access) -> Result<Db> {
 pub(crate) fn request(
     path: &Path,
     options: Options,
-    families: Vec<FamilyDescriptor>,
+    mut families: Vec<FamilyDescriptor>,
     others: Option<FamilyOptions>,
 ) -> engine::db::OpenRequest {
-    let mut families: Vec<Descriptor> = families.into_iter().map(Into::into).collect();
     if !families.iter().any(|family| family.name == "default") {
-        families.insert(0, Descriptor::new("default", options.family));
+        families.insert(0, FamilyDescriptor::new("default", options.family));
     }
     engine::db::OpenRequest {
         path: path.to_path_buf(),

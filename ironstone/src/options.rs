@@ -172,38 +172,4 @@ fn names_block_cache(name: &str, value: &str) -> bool {
 /// assert_eq!(db.family("users")?.options().write_buffer_size, 1 << 20);
 /// # Ok::<(), ironstone::Error>(())
 /// ```
-#[derive(Clone)]
-pub struct FamilyDescriptor {
-    /// The name of the column family. The default column family has the name `default`.
-    pub name: String,
-    /// The options of the column family.
-    pub options: FamilyOptions,
-    /// The block cache of the column family. `None`, the default, is the block cache of the database.
-    pub block_cache: Option<Arc<BlockCache>>,
-    /// The cache for values in blob files (`blob_cache` of RocksDB). May be the block cache itself. `None`, the default:
-    /// each read of such a value reads the blob file.
-    pub blob_cache: Option<Arc<BlockCache>>,
-}
-
-impl FamilyDescriptor {
-    /// Returns a descriptor without an own block cache.
-    ///
-    /// ```
-    /// # use ironstone::{FamilyDescriptor, FamilyOptions};
-    /// assert_eq!(FamilyDescriptor::new("users", FamilyOptions::default()).name, "users");
-    /// ```
-    pub fn new(name: impl Into<String>, options: FamilyOptions) -> Self {
-        FamilyDescriptor { name: name.into(), options, block_cache: None, blob_cache: None }
-    }
-}
-
-impl From<FamilyDescriptor> for engine::components::FamilyDescriptor {
-    fn from(from: FamilyDescriptor) -> Self {
-        engine::components::FamilyDescriptor {
-            name: from.name,
-            options: from.options,
-            block_cache: from.block_cache,
-            blob_cache: from.blob_cache,
-        }
-    }
-}
+pub type FamilyDescriptor = engine::components::FamilyDescriptor;

@@ -119,7 +119,7 @@ pub struct FileMetaData {
 
 impl FileMetaData {
     /// Returns the bytes of the keys and texts of the facts.
-    pub fn heap_bytes(&self) -> usize {
+    pub(crate) fn heap_bytes(&self) -> usize {
         self.smallest.len()
             + self.largest.len()
             + self.file_checksum.len()
@@ -320,7 +320,7 @@ impl FileMetaData {
 
     /// Returns the oldest time of the data in the file: the oldest ancestor time, or else the table property `creation_time`.
     /// `None` if both are unknown. RocksDB: `FileMetaData::TryGetOldestAncesterTime`.
-    pub fn oldest_time(&self) -> Option<u64> {
+    pub(crate) fn oldest_time(&self) -> Option<u64> {
         let recorded = Some(self.oldest_ancester_time).filter(|&time| time != 0);
         recorded.or_else(|| self.stats()?.creation_time)
     }

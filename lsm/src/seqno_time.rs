@@ -6,7 +6,7 @@
 //! ```text
 //! samples:            (10, 500)         (20, 600)
 //! sequence numbers:   ..10   11 .. 20    21 ..
-//! known lower time:    -      500         600        time_before
+//! known lower time:    -      500         600
 //! times:               ..499  500 .. 599  600 ..
 //! last old number:      -     10          20         seqno_at
 //! ```
@@ -149,14 +149,6 @@ impl SeqnoTimes {
         base::invariant!(self.samples.len() == most, "{} samples of {most} remain", self.samples.len());
     }
 
-    /// Returns the newest time at or before which an entry with the sequence number was surely not yet written; 0 if no sample tells.
-    pub fn time_before(&self, seqno: SequenceNumber) -> u64 {
-        match self.samples.partition_point(|sample| sample.seqno < seqno) {
-            0 => 0,
-            at => self.samples[at - 1].time,
-        }
-    }
-
     /// Returns the largest sequence number that was surely reached at `time`; 0 if no sample tells.
     pub fn seqno_at(&self, time: u64) -> SequenceNumber {
         match self.samples.partition_point(|sample| sample.time <= time) {
@@ -249,11 +241,6 @@ mod tests {
     #[test]
     fn a_time_is_that_of_the_last_sample_before() {
         let times = times(&[(10, 500), (20, 600), (30, 700)]);
-        let before: Vec<u64> = [10, 11, 20, 21, 30, 31]
-            .iter()
-            .map(|&seqno| times.time_before(SequenceNumber::new(seqno)))
-            .collect();
-        assert_eq!(before, [0, 500, 500, 600, 600, 700]);
         let at: Vec<u64> =
             [499, 500, 599, 600, 10_000].iter().map(|&time| times.seqno_at(time).get()).collect();
         assert_eq!(at, [0, 10, 10, 20, 30]);
@@ -334,8 +321,8 @@ mod tests {
     #[test]
     fn spread_samples_end_at_both_ends() {
         let list = SeqnoTimes::spread(SequenceNumber::new(100), 1000, 2000);
-        assert_eq!(list.time_before(SequenceNumber::new(2)), 1000);
-        assert_eq!(list.time_before(SequenceNumber::new(101)), 2000);
-        assert_eq!(list.samples().count(), 100);
+        let samples: Vec<Sample> = list.samples().collect();
+        let ends = [samples[0], samples[samples.len() - 1]].map(|sample| (sample.seqno.get(), sample.time));
+        assert_eq!((ends, samples.len()), ([(1, 1000), (100, 2000)], 100));
     }
 }

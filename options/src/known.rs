@@ -32,7 +32,7 @@ impl Known {
 
     /// Returns the text of the default of row `at`, if the line of the default reads back as the default. An empty
     /// text has no line, and is returned too.
-    pub fn default_read_back(&self, at: usize) -> Option<&str> {
+    pub(crate) fn default_read_back(&self, at: usize) -> Option<&str> {
         (self.read_back[at] || self.texts[at].is_empty()).then_some(&self.texts[at])
     }
 }

@@ -111,7 +111,7 @@ impl UniqueId {
     }
 
     /// Returns the 24 bytes of the public id.
-    pub fn external_bytes(&self) -> [u8; 24] {
+    pub(crate) fn external_bytes(&self) -> [u8; 24] {
         let mut bytes = [0; 24];
         for (chunk, word) in bytes.chunks_exact_mut(8).zip(self.external()) {
             chunk.copy_from_slice(&word.to_le_bytes());

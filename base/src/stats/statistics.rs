@@ -142,12 +142,6 @@ impl Statistics {
         self.level.load(Relaxed) > StatsLevel::ExceptDetailedTimers as u8
     }
 
-    /// Returns true if times inside of mutexes are collected.
-    #[inline]
-    pub fn mutex_timers_on(&self) -> bool {
-        self.level.load(Relaxed) >= StatsLevel::All as u8
-    }
-
     /// Returns the value of a ticker.
     pub fn ticker(&self, ticker: Ticker) -> u64 {
         self.shards.ticker(ticker).wrapping_sub(self.origins[ticker.number()].load(Relaxed))

@@ -55,14 +55,8 @@ impl Request {
     }
 
     /// Returns the descriptors of the column families.
-    pub(super) fn front_descriptors(&self) -> Vec<ironstone::FamilyDescriptor> {
-        let front = |descriptor: &FamilyDescriptor| ironstone::FamilyDescriptor {
-            name: descriptor.name.clone(),
-            options: descriptor.options.clone(),
-            block_cache: descriptor.block_cache.clone(),
-            blob_cache: descriptor.blob_cache.clone(),
-        };
-        self.descriptors.iter().map(front).collect()
+    pub(super) fn descriptors(&self) -> Vec<FamilyDescriptor> {
+        self.descriptors.clone()
     }
 
     /// Opens the database and writes a handle for each column family.
@@ -161,7 +155,7 @@ c_api! {
         let db = ironstone::Db::open_and_trim_history(
             name,
             options.front_options()?,
-            families.front_descriptors(),
+            families.descriptors(),
             trim_ts,
         )?;
         families.finish(rocksdb_t::new(db.engine().clone())?)

@@ -62,7 +62,7 @@ c_api! {
             Request::new(num_column_families, column_family_names, column_family_options, column_family_handles)?
         };
         let secondary =
-            Secondary::open_with_families(name, options_of(options, secondary_path)?, request.front_descriptors())?;
+            Secondary::open_with_families(name, options_of(options, secondary_path)?, request.descriptors())?;
         request.finish(rocksdb_t::secondary(secondary)?)
     }
 

@@ -173,7 +173,7 @@ c_api! {
                 Request::new(num_column_families, column_family_names, column_family_options, column_family_handles)?;
             (request, arguments::array(ttls, count)?)
         };
-        let families = request.front_descriptors().into_iter().zip(ttls.iter().copied()).collect();
+        let families = request.descriptors().into_iter().zip(ttls.iter().copied()).collect();
         let db = TtlDb::open_with_families(name, options.front_options()?, families)?;
         request.finish(rocksdb_t::with_ttl(db)?)
     }

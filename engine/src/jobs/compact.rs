@@ -16,7 +16,7 @@ use crate::event::{ErrorReason, Event};
 use crate::family::Family;
 use crate::options::RunningTask;
 use crate::schedule::{Queues, Schedule};
-use crate::sync::{Arc, AtomicU64, Flag, Ordering};
+use crate::sync::{Arc, Flag};
 use crate::write::ErrorSink;
 
 /// Runs compactions to their commit.
@@ -25,7 +25,6 @@ pub struct Compactions {
     schedule: Arc<Schedule>,
     purge: Arc<FilePurger>,
     failures: Arc<Failures>,
-    bytes_compacted: AtomicU64,
 }
 
 impl Compactions {
@@ -36,12 +35,7 @@ impl Compactions {
         purge: Arc<FilePurger>,
         failures: Arc<Failures>,
     ) -> Self {
-        Self { context, schedule, purge, failures, bytes_compacted: AtomicU64::new(0) }
-    }
-
-    /// Returns the bytes that compactions have read and written since the open.
-    pub fn bytes_compacted(&self) -> u64 {
-        self.bytes_compacted.load(Ordering::Relaxed)
+        Self { context, schedule, purge, failures }
     }
 
     /// Runs in a slot for compactions: takes the next column family of the queue, picks a compaction for it, and runs
@@ -200,7 +194,6 @@ impl Compactions {
             Ok(done) => done?,
             Err(panic) => return Err(panicked("a compaction", &*panic)),
         };
-        self.bytes_compacted.fetch_add(done.bytes_read + done.bytes_written, Ordering::Relaxed);
         if let Some(committed) = &done.committed {
             self.purge.committed(committed);
             self.schedule.look_for_empty_ranges_of(&job.family);

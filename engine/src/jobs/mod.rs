@@ -32,7 +32,7 @@ pub use context::JobContext;
 pub use failures::Failures;
 pub use flush::Flushes;
 pub use ingest::Ingestions;
-pub use manual::{ManualCompactions, ManualResult};
+pub use manual::ManualCompactions;
 pub use open_tables::TableOpener;
 pub use purge::FilePurger;
 pub use resume::Resumes;

@@ -22,11 +22,6 @@ pub struct RequestedFamily {
 }
 
 impl RequestedFamily {
-    /// Returns an open column family with its options as they are now.
-    pub fn of(family: &Family) -> Self {
-        RequestedFamily { name: family.name().to_string(), options: family.options(), parts: family.parts() }
-    }
-
     /// Returns the lines of its options for the info log.
     pub fn log_lines(&self) -> Vec<String> {
         self.options.log_lines(self.parts.block_cache.as_ref())

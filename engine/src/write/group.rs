@@ -83,6 +83,13 @@ pub struct Entry<'a> {
     pub concurrent: bool,
 }
 
+impl Entry<'_> {
+    /// Returns the entry of a caller that needs the leader state and writes no batch.
+    pub fn alone() -> Self {
+        Entry { records: &[], count: 0, seqs: 0, flags: Flags::default(), alone: true, concurrent: false }
+    }
+}
+
 /// The task of a writer that has joined the queue.
 pub enum Role {
     /// Write this group, then pass the leader state to [`Queue::hand_over`] and the group to [`Queue::finish`].
@@ -457,14 +464,7 @@ impl Queue {
                 return Ok(leader_state);
             }
             let waiter = own_waiter();
-            let entry = Entry {
-                records: &[],
-                count: 0,
-                seqs: 0,
-                flags: Flags::default(),
-                alone: true,
-                concurrent: false,
-            };
+            let entry = Entry::alone();
             let at = inner.waiting.iter().take_while(|group| group.ahead || group.called).count();
             inner.waiting.insert(at, Group { ahead: true, ..Group::led_by(entry, Some(waiter.clone())) });
             self.end_gather(&inner);

@@ -430,15 +430,7 @@ impl Writer {
     /// Runs `f` as the leader of a group without other writers. During this call no write is between its WAL append
     /// and its publication.
     pub fn alone<T>(&self, f: impl FnOnce(&mut LeaderState) -> T) -> Result<T> {
-        let entry = Entry {
-            records: &[],
-            count: 0,
-            seqs: 0,
-            flags: Flags::default(),
-            alone: true,
-            concurrent: false,
-        };
-        match self.queue.join(entry) {
+        match self.queue.join(Entry::alone()) {
             Role::Lead(group, mut leader_state) => {
                 let out = self.as_leader(&mut leader_state, f);
                 self.queue.hand_over(leader_state);
@@ -571,11 +563,6 @@ impl Writer {
     /// resume calls this after it has flushed all memtables.
     pub fn pass_old_wals(&self) -> Result<()> {
         self.alone_ahead(|_| self.switcher.pass_empty_families(self.switcher.wals.active_number(), &[]))
-    }
-
-    /// Returns the last allocated sequence number, visible or not.
-    pub fn last_allocated(&self) -> Result<SequenceNumber> {
-        self.alone(|leader_state| leader_state.last_seq)
     }
 
     /// Returns true if the database was ever written without the WAL since the open.

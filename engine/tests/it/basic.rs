@@ -2,7 +2,8 @@
 
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::options::{
-    CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, ReadOptions, WriteOptions,
+    BottommostLevelCompaction, CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, ReadOptions,
+    WriteOptions,
 };
 
 pub fn options(env: &env::Env) -> DbOptions {
@@ -22,6 +23,20 @@ pub fn get(db: &Db, key: &str) -> Option<String> {
 pub fn put(db: &Db, key: &str, value: &str) {
     let family = db.default_family().unwrap();
     db.put(&family, key.as_bytes(), value.as_bytes(), &WriteOptions::default()).unwrap();
+}
+
+/// Flushes the default column family.
+pub fn flush(db: &Db) {
+    db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
+}
+
+/// Compacts the default column family, and its bottommost level too.
+pub fn compact_whole(db: &Db) {
+    let how = CompactRangeOptions {
+        bottommost_level_compaction: BottommostLevelCompaction::Force,
+        ..CompactRangeOptions::default()
+    };
+    db.compact_range(&db.default_family().unwrap(), None, None, &how).unwrap();
 }
 
 pub fn scan(db: &Db) -> Vec<(String, String)> {

@@ -9,11 +9,11 @@ use env::executor::Executor;
 use env::hook::{Call, Hook, Hooked, Op, Verdict};
 use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, OpenRequest};
-use ironstone_engine::options::{CompactRangeOptions, FamilyOptions, FlushOptions};
+use ironstone_engine::options::{CompactRangeOptions, FamilyOptions};
 use parking_lot::Mutex;
 use testkit::machine::Machine;
 
-use crate::basic::{get, put};
+use crate::basic::{flush, get, put};
 use crate::durable::Databases;
 
 type Act = Box<dyn FnMut() -> Verdict + Send>;
@@ -64,10 +64,6 @@ fn read_while(
     let opened = Db::open_read_only(request);
     assert!(again || hook.act.lock().is_none(), "nothing was done meanwhile");
     opened
-}
-
-fn flush(db: &Db) {
-    db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
 }
 
 /// The reader lists the directory only after it has read the MANIFEST.

@@ -11,7 +11,7 @@ use ironstone_engine::options::{
     DbOptions, FamilyOptions, FlushOptions, ReadOptions, WriteOptions,
 };
 
-use crate::basic::{get, open, options, put, scan};
+use crate::basic::{flush, get, open, options, put, scan};
 
 /// Values from 100 bytes on go to blob files.
 fn blobs(more: &str) -> FamilyOptions {
@@ -24,10 +24,6 @@ fn blobs(more: &str) -> FamilyOptions {
 
 fn large(seed: &str) -> String {
     format!("{seed}-{}", "v".repeat(200))
-}
-
-fn flush(db: &Db) {
-    db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
 }
 
 fn compact(db: &Db, more: CompactRangeOptions) {

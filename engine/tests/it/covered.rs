@@ -3,19 +3,15 @@
 use base::stats::{PerfCounter, PerfLevel, perf_context_reset, perf_counter, set_perf_level};
 use ironstone_engine::db::Db;
 use ironstone_engine::options::{
-    CompactRangeOptions, FamilyOptions, FlushOptions, ReadOptions, SizeApproximationOptions, WriteOptions,
+    CompactRangeOptions, FamilyOptions, ReadOptions, SizeApproximationOptions, WriteOptions,
 };
 
-use crate::basic::{open, put};
+use crate::basic::{flush, open, put};
 
 const KEYS: usize = 20_000;
 
 fn key(i: usize) -> String {
     format!("key{i:08}")
-}
-
-fn flush(db: &Db) {
-    db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
 }
 
 /// Returns a database with 20,000 keys on one level. One range tombstone, in the memtable or in a level-0 file,

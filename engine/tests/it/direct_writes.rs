@@ -10,12 +10,11 @@ use ironstone_engine::batch::WriteBatch;
 use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, LiveFileKind, LiveFilesStorageInfoOptions, OpenRequest};
 use ironstone_engine::options::{
-    BottommostLevelCompaction, CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, ReadOptions,
-    WriteOptions,
+    BottommostLevelCompaction, CompactRangeOptions, DbOptions, FamilyOptions, ReadOptions, WriteOptions,
 };
 use testkit::machine::Machine;
 
-use crate::basic::{get, put, scan};
+use crate::basic::{flush, get, put, scan};
 use crate::blobs::expect;
 use crate::durable::{Databases, synced};
 
@@ -41,10 +40,6 @@ fn open(env: &Env, more: &str) -> Db {
 
 fn large(seed: &str) -> String {
     format!("{seed}-{}", "v".repeat(500))
-}
-
-fn flush(db: &Db) {
-    db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
 }
 
 /// Blob files of the current version: number, blobs, garbage.

@@ -13,17 +13,13 @@ use ironstone_engine::options::{
 };
 use ironstone_engine::repair::Weight;
 
-use crate::basic::{get, options, put, scan};
+use crate::basic::{flush, get, options, put, scan};
 
 const MAIN: &str = "/main";
 const AUX: &str = "/main/aux";
 
 /// The ways in which the options of one database name the directory of another database.
 const NAMES: [&str; 4] = ["wal_dir", "db_paths", "cf_paths", "db_log_dir"];
-
-fn flush(db: &Db) {
-    db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
-}
 
 fn open_at(path: &str, options: DbOptions, family: FamilyOptions) -> base::Result<Db> {
     Db::open(OpenRequest::new(path, options, family))
@@ -185,7 +181,7 @@ fn a_new_family_cannot_use_the_directory_of_another_database() {
 }
 
 /// Returns the export of the default column family of `db`, as its own files.
-fn export(db: &Db) -> ImportRequest {
+pub fn export(db: &Db) -> ImportRequest {
     let family = db.default_family().unwrap();
     let pin = family.pin_owned();
     let files = pin.version.files().map(|(level, file)| ImportFile {

@@ -9,12 +9,11 @@ use env::clock::Clock;
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::event::{Event, FlushReason, Listener};
 use ironstone_engine::options::{
-    BottommostLevelCompaction, CompactRangeOptions, CompactionOptions, DbOptions, FamilyOptions,
-    FlushOptions, WriteOptions,
+    BottommostLevelCompaction, CompactRangeOptions, CompactionOptions, DbOptions, FamilyOptions, WriteOptions,
 };
 use parking_lot::Mutex;
 
-use crate::basic::{get, options, put, scan};
+use crate::basic::{flush, get, options, put, scan};
 
 /// Keeps every event.
 #[derive(Default)]
@@ -41,10 +40,6 @@ fn open(options: DbOptions, family: FamilyOptions) -> (Db, Arc<Ear>) {
     let mut request = OpenRequest::new("/db", options, family);
     request.components.listeners.push(ear.clone());
     (Db::open(request).unwrap(), ear)
-}
-
-fn flush(db: &Db) {
-    db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
 }
 
 #[cfg(feature = "zstd")]

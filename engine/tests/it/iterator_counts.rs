@@ -6,9 +6,9 @@ use std::sync::Arc;
 use base::stats::{PerfCounter, Statistics, Ticker, perf_context_reset, perf_counter};
 use env::Env;
 use ironstone_engine::db::{Db, OpenRequest};
-use ironstone_engine::options::{DbOptions, FamilyOptions, FlushOptions, ReadOptions, WriteOptions};
+use ironstone_engine::options::{DbOptions, FamilyOptions, ReadOptions, WriteOptions};
 
-use crate::basic::put;
+use crate::basic::{flush, put};
 
 fn open(seed: u64, options: &[(&str, &str)]) -> (Db, Arc<Statistics>) {
     let env = Env::memory(seed);
@@ -24,10 +24,6 @@ fn open(seed: u64, options: &[(&str, &str)]) -> (Db, Arc<Statistics>) {
         family.set(name, value).unwrap();
     }
     (Db::open(OpenRequest::new("/db", db, family)).unwrap(), statistics)
-}
-
-fn flush(db: &Db) {
-    db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
 }
 
 fn delete(db: &Db, key: &str) {

@@ -7,14 +7,10 @@ use env::Env;
 use env::fault::FaultFs;
 use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, OpenRequest};
-use ironstone_engine::options::{DbOptions, FamilyOptions, FlushOptions};
+use ironstone_engine::options::{DbOptions, FamilyOptions};
 
-use crate::basic::{get, open, options, put, scan};
+use crate::basic::{flush, get, open, options, put, scan};
 use crate::features::Ear;
-
-fn flush(db: &Db) {
-    db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
-}
 
 fn fill(db: &Db, from: usize, count: usize) {
     for i in from..from + count {

@@ -14,11 +14,7 @@ use lsm::filter::{
     CompactionFilter, CompactionFilterFactory, CreationReason, Decision, FilterContext, FilterInput,
 };
 
-use crate::basic::{get, open, options, put};
-
-fn flush(db: &Db) {
-    db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
-}
+use crate::basic::{flush, get, open, options, put};
 
 fn compact(db: &Db, begin: Option<&str>, end: Option<&str>) -> base::Result<()> {
     let family = db.default_family().unwrap();

@@ -10,8 +10,8 @@ use ironstone_engine::options::{
     WriteOptions,
 };
 
-use crate::basic::{get, open, put, scan};
-use crate::styles::{bounded, compact, flush, level, numbers, plain, table, tree};
+use crate::basic::{flush, get, open, put, scan};
+use crate::styles::{bounded, compact, level, numbers, plain, table, tree};
 
 #[test]
 fn named_files_are_compacted_to_the_level_of_the_caller() {

@@ -11,28 +11,14 @@ use ironstone_engine::batch::WriteBatch;
 use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, LiveFilesStorageInfoOptions, OpenRequest};
 use ironstone_engine::options::file::{ReadConfig, load_latest};
-use ironstone_engine::options::{
-    BottommostLevelCompaction, CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, WriteOptions,
-};
+use ironstone_engine::options::{CompactRangeOptions, DbOptions, FamilyOptions, WriteOptions};
 
-use crate::basic::{get, options, put, scan};
+use crate::basic::{compact_whole, flush, get, options, put, scan};
 
 fn open(env: &Env, text: &str) -> Db {
     let mut family = FamilyOptions::default();
     family.update(text).unwrap();
     Db::open(OpenRequest::new("/db", options(env), family)).unwrap()
-}
-
-fn flush(db: &Db) {
-    db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
-}
-
-fn compact(db: &Db) {
-    let how = CompactRangeOptions {
-        bottommost_level_compaction: BottommostLevelCompaction::Force,
-        ..CompactRangeOptions::default()
-    };
-    db.compact_range(&db.default_family().unwrap(), None, None, &how).unwrap();
 }
 
 /// Returns the number of SST files at a level.
@@ -55,7 +41,7 @@ fn fixed_prefix_partitioner_ends_files_between_prefixes() {
         put(&db, key, "value");
     }
     flush(&db);
-    compact(&db);
+    compact_whole(&db);
     assert_eq!(files(&db, 6), "3");
     assert_eq!(scan(&db).len(), 5);
     drop(db);
@@ -109,7 +95,7 @@ fn filter_named_by_an_option_removes_empty_values() {
     put(&db, "full", "value");
     flush(&db);
     assert_eq!(scan(&db).len(), 2);
-    compact(&db);
+    compact_whole(&db);
     assert_eq!(scan(&db).len(), 1);
     drop(db);
     assert_eq!(option_of_newest_file(&env, "compaction_filter"), "RemoveEmptyValueCompactionFilter");
@@ -128,7 +114,7 @@ fn misses(prepopulate: &str) -> [u64; 2] {
     flush(&db);
     assert_eq!(get(&db, "key").as_deref(), Some("value"));
     let after_flush = misses();
-    compact(&db);
+    compact_whole(&db);
     let before = misses();
     assert_eq!(get(&db, "key").as_deref(), Some("value"));
     [after_flush, misses() - before]

@@ -17,7 +17,7 @@ use ironstone_engine::options::{
 };
 use lsm::merge::{Failure, FullMerge, MergeOperator, Merged};
 
-use crate::basic::{get, options, put};
+use crate::basic::{flush, get, options, put};
 
 const PROPERTY: &str = "ironstone.quarantined-tables";
 
@@ -26,10 +26,6 @@ fn family_options() -> FamilyOptions {
     family.set("block_based_table_factory", "{block_size=256;no_block_cache=true}").unwrap();
     family.set("compression", "kNoCompression").unwrap();
     family
-}
-
-fn flush(db: &Db) {
-    db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
 }
 
 fn fill(db: &Db, value: &str) {

@@ -13,11 +13,7 @@ use ironstone_engine::options::{
     CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, ReadOptions, ReadTier, WriteOptions,
 };
 
-use crate::basic::{open, options, put, scan};
-
-fn flush(db: &Db) {
-    db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
-}
+use crate::basic::{flush, open, options, put, scan};
 
 /// Creates a database with twenty keys in an SST file with about one key in each block, without a block cache.
 fn uncached(env: &env::Env, db: DbOptions) -> Db {

@@ -9,11 +9,9 @@ use base::stats::{
 use env::Env;
 use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, OpenRequest};
-use ironstone_engine::options::{
-    CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, ReadOptions, WriteOptions,
-};
+use ironstone_engine::options::{CompactRangeOptions, DbOptions, FamilyOptions, ReadOptions, WriteOptions};
 
-use crate::basic::{get, put, scan};
+use crate::basic::{flush, get, put, scan};
 
 fn open(env: &Env, family: FamilyOptions) -> (Db, Arc<Statistics>) {
     let statistics = Arc::new(Statistics::new());
@@ -24,10 +22,6 @@ fn open(env: &Env, family: FamilyOptions) -> (Db, Arc<Statistics>) {
         ..DbOptions::default()
     };
     (Db::open(OpenRequest::new("/db", options, family)).unwrap(), statistics)
-}
-
-fn flush(db: &Db) {
-    db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
 }
 
 #[test]

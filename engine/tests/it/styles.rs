@@ -14,7 +14,7 @@ use ironstone_engine::options::{
 };
 use lsm::table_file::TableFile;
 
-use crate::basic::{get, open, options, put, scan};
+use crate::basic::{flush, get, open, options, put, scan};
 
 pub(crate) fn plain() -> FamilyOptions {
     FamilyOptions { compression: CompressionType::NONE, ..FamilyOptions::default() }
@@ -29,10 +29,6 @@ fn fifo(bytes: u64) -> FamilyOptions {
     let mut o = FamilyOptions { compaction_style: CompactionStyle::Fifo, num_levels: 1, ..plain() };
     o.compaction_options_fifo.max_table_files_size = bytes;
     o
-}
-
-pub(crate) fn flush(db: &Db) {
-    db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
 }
 
 /// Creates an SST file with one entry of about 10 kB.

@@ -8,16 +8,13 @@ use base::SequenceNumber;
 use env::rng::SeededRng;
 use env::{Env, Rng};
 use ironstone_engine::db::{Db, OpenRequest};
-use ironstone_engine::options::{
-    BottommostLevelCompaction, CompactRangeOptions, CompactionStyle, FamilyOptions, FlushOptions,
-    ReadOptions, Temperature, WriteOptions,
-};
+use ironstone_engine::options::{CompactionStyle, FamilyOptions, ReadOptions, Temperature, WriteOptions};
 use ironstone_engine::sequence::Snapshot;
 use lsm::seqno_time::SeqnoTimes;
 use table::sst::{OpenOptions, Reader};
 use testkit::machine::Machine;
 
-use crate::basic::{options, put, scan};
+use crate::basic::{compact_whole, flush, options, put, scan};
 
 const STYLES: [CompactionStyle; 2] = [CompactionStyle::Level, CompactionStyle::Universal];
 const LAST: usize = 4;
@@ -55,18 +52,6 @@ fn tiered(style: CompactionStyle, more: &str) -> FamilyOptions {
     family
 }
 
-fn flush(db: &Db) {
-    db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
-}
-
-fn compact(db: &Db) {
-    let how = CompactRangeOptions {
-        bottommost_level_compaction: BottommostLevelCompaction::Force,
-        ..CompactRangeOptions::default()
-    };
-    db.compact_range(&db.default_family().unwrap(), None, None, &how).unwrap();
-}
-
 /// Returns the keys of each level that has files.
 fn levels(db: &Db, env: &Env) -> BTreeMap<usize, Vec<String>> {
     let version = db.default_family().unwrap().pin().version.clone();
@@ -101,16 +86,16 @@ fn young_entries_stay_above_the_last_level_until_they_are_old() {
         put(&db, "a", "1");
         put(&db, "b", "1");
         flush(&db);
-        compact(&db);
+        compact_whole(&db);
         assert_eq!(levels(&db, &world.0.env), by_level([(ABOVE_LAST, &["a", "b"])]), "{style:?}");
         world.pass(5000);
         put(&db, "c", "1");
         put(&db, "d", "1");
         flush(&db);
-        compact(&db);
+        compact_whole(&db);
         assert_eq!(levels(&db, &world.0.env), by_level([(ABOVE_LAST, &["a", "b", "c", "d"])]), "{style:?}");
         world.pass(6000);
-        compact(&db);
+        compact_whole(&db);
         // As in RocksDB, the first entry after the last old sample goes to the last level too.
         assert_eq!(
             levels(&db, &world.0.env),
@@ -121,7 +106,7 @@ fn young_entries_stay_above_the_last_level_until_they_are_old() {
         let temperatures: Vec<_> = version.files().map(|(level, file)| (level, file.temperature)).collect();
         assert_eq!(temperatures, [(ABOVE_LAST, Temperature::Warm as u8), (LAST, Temperature::Cold as u8)]);
         world.pass(20000);
-        compact(&db);
+        compact_whole(&db);
         assert_eq!(levels(&db, &world.0.env), by_level([(LAST, &["a", "b", "c", "d"])]), "{style:?}");
         assert_eq!(scan(&db).len(), 4);
     }
@@ -140,7 +125,7 @@ fn write_times_are_known_after_a_reopen() {
         drop(db);
         let db = world.open(tiered(style, ""));
         world.pass(4000);
-        compact(&db);
+        compact_whole(&db);
         assert_eq!(
             levels(&db, &world.0.env),
             by_level([(ABOVE_LAST, &["c"]), (LAST, &["a", "b"])]),
@@ -157,7 +142,7 @@ fn preserved_write_times_keep_sequence_numbers_without_tiering() {
     let db = world.open(family);
     put(&db, "a", "1");
     flush(&db);
-    compact(&db);
+    compact_whole(&db);
     let file = |db: &Db| {
         let version = db.default_family().unwrap().pin().version.clone();
         let (level, file) = version.files().next().map(|(level, file)| (level, file.clone())).unwrap();
@@ -173,7 +158,7 @@ fn preserved_write_times_keep_sequence_numbers_without_tiering() {
     let times = properties.values().next().map(|p| SeqnoTimes::decode(&p.seqno_to_time_mapping).unwrap());
     assert!(times.is_some_and(|times| !times.is_empty()));
     world.pass(20000);
-    compact(&db);
+    compact_whole(&db);
     assert_eq!(file(&db).smallest_seq, SequenceNumber::ZERO, "the write time is no longer kept");
 }
 
@@ -187,10 +172,10 @@ fn entries_that_a_snapshot_needs_stay_above_the_last_level() {
         put(&db, "b", "1");
         flush(&db);
         world.pass(20000);
-        compact(&db);
+        compact_whole(&db);
         assert_eq!(levels(&db, &world.0.env), by_level([(ABOVE_LAST, &["b"]), (LAST, &["a"])]), "{style:?}");
         drop(snapshot);
-        compact(&db);
+        compact_whole(&db);
         assert_eq!(levels(&db, &world.0.env), by_level([(LAST, &["a", "b"])]), "{style:?}");
     }
 }
@@ -204,12 +189,12 @@ fn a_young_range_tombstone_stays_above_the_last_level() {
         ["a", "b", "c"].iter().for_each(|key| put(&db, key, "old"));
         flush(&db);
         world.pass(20000);
-        compact(&db);
+        compact_whole(&db);
         let held = db.snapshot();
         db.delete_range(&family, b"b", b"c", &WriteOptions::default()).unwrap();
         put(&db, "d", "new");
         flush(&db);
-        compact(&db);
+        compact_whole(&db);
         assert_eq!(
             levels(&db, &world.0.env),
             by_level([(ABOVE_LAST, &["d"]), (LAST, &["a", "b", "c"])]),
@@ -218,7 +203,7 @@ fn a_young_range_tombstone_stays_above_the_last_level() {
         let keys: Vec<_> = scan(&db).into_iter().map(|(key, _)| key).collect();
         assert_eq!(keys, ["a", "c", "d"]);
         drop(held);
-        compact(&db);
+        compact_whole(&db);
         assert_eq!(scan(&db).len(), 3);
         assert_eq!(levels(&db, &world.0.env).values().flatten().count(), 3);
     }
@@ -263,11 +248,11 @@ fn the_options_act_from_the_call_that_sets_them() {
     world.pass(100);
     put(&db, "b", "1");
     flush(&db);
-    compact(&db);
+    compact_whole(&db);
     let before = levels(&db, &world.0.env);
     assert_eq!(before.get(&ABOVE_LAST).map(Vec::as_slice), Some(&["b".to_string()][..]), "{before:?}");
     db.set_options(&family, &[("preclude_last_level_data_seconds", "0")]).unwrap();
-    compact(&db);
+    compact_whole(&db);
     assert_eq!(levels(&db, &world.0.env), by_level([(LAST, &["a", "b"])]));
 }
 
@@ -328,7 +313,7 @@ fn tiering_changes_no_answer() {
         for _ in 0..400 {
             step(&db, &rng, &mut model);
             match rng.below(40) {
-                0 => compact(&db),
+                0 => compact_whole(&db),
                 1..=6 => world.pass(rng.below(3000)),
                 7 => snapshots.push((db.snapshot(), model.clone())),
                 8 if !snapshots.is_empty() => drop(snapshots.remove(0)),
@@ -375,7 +360,7 @@ fn tables_note_the_temperature_they_are_written_with() {
     assert_eq!(temperatures(&db), [Temperature::Warm as u8]);
     put(&db, "a", "2");
     put(&db, "b", "2");
-    compact(&db);
+    compact_whole(&db);
     assert_eq!(temperatures(&db), [Temperature::Cold as u8]);
     drop(db);
     assert_eq!(temperatures(&world.open(family)), [Temperature::Cold as u8], "in the MANIFEST too");

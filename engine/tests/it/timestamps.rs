@@ -14,13 +14,13 @@ use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::event::{Event, Listener};
 use ironstone_engine::family::Family;
-use ironstone_engine::ingest::{ImportFile, ImportRequest};
 use ironstone_engine::options::{
     BottommostLevelCompaction, CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, ReadOptions,
     WriteOptions,
 };
 
 use crate::basic;
+use crate::directories::export;
 use crate::stalls::Gate;
 
 /// Creates a database in memory. Its default column family has 64-bit timestamps, small SST files and no automatic
@@ -504,21 +504,8 @@ fn an_import_knows_that_the_keys_of_its_files_have_no_timestamps() {
     put(&db, &family, "a", 1, b"1");
     put(&db, &family, "b", 2, b"2");
     flush(&db, &family);
-    let pin = family.pin_owned();
-    let files = pin.version.files().map(|(level, file)| ImportFile {
-        path: pin.parts.table_path(file.number, file.path_id),
-        level,
-        size: file.size,
-        smallest_seq: file.smallest_seq,
-        largest_seq: file.largest_seq,
-        epoch_number: file.epoch_number,
-        temperature: 0,
-        boundaries: None,
-    });
-    let comparator_name = family.order().user.name().to_string();
-    let request = ImportRequest { comparator_name, files: files.collect() };
     let copy = FamilyDescriptor::new("copy", options.clone());
-    let copy = db.create_family_with_import(copy, &[request], false).unwrap();
+    let copy = db.create_family_with_import(copy, &[export(&db)], false).unwrap();
     let facts = |family: &Arc<Family>| {
         let files = family.pin_owned().version.files().map(|(_, file)| file.clone()).collect::<Vec<_>>();
         files

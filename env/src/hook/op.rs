@@ -105,7 +105,7 @@ impl Op {
     }
 
     /// Returns the operation with this name, or `None`.
-    pub fn from_name(name: &str) -> Option<Op> {
+    pub(crate) fn from_name(name: &str) -> Option<Op> {
         Op::ALL.into_iter().find(|op| op.name() == name)
     }
 

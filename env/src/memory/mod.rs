@@ -151,7 +151,8 @@ impl MemoryFs {
     }
 
     /// Returns the number of name changes that a crash may remove.
-    pub fn unsynced_names(&self) -> usize {
+    #[cfg(test)]
+    pub(crate) fn unsynced_names(&self) -> usize {
         self.shared.names.lock().journal.len()
     }
 

@@ -26,18 +26,7 @@ fn record(p: &mut Probe<'_>) -> String {
         p.field(|_| None::<()>, |()| String::new());
         return "record".to_string();
     };
-    let in_family = matches!(
-        tag,
-        FamilyValue
-            | FamilyDeletion
-            | FamilySingleDeletion
-            | FamilyMerge
-            | FamilyRangeDeletion
-            | FamilyBlobIndex
-            | FamilyWideColumnEntity
-            | FamilyValuePreferredSeqno
-    );
-    if in_family {
+    if tag.names_family() {
         p.varint32("family");
     }
     let (name, fields): (&str, &[&str]) = match tag {

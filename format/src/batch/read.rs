@@ -240,18 +240,10 @@ impl<'a> Records<'a> {
         let Some(byte) = self.cursor.u8() else { return Err(bad("tag", at)) };
         let Some(tag) = ValueType::from_u8(byte) else { return Err(unknown(byte, at)) };
         use ValueType::*;
-        let family = match tag {
-            FamilyValue
-            | FamilyDeletion
-            | FamilySingleDeletion
-            | FamilyMerge
-            | FamilyRangeDeletion
-            | FamilyBlobIndex
-            | FamilyWideColumnEntity
-            | FamilyValuePreferredSeqno => {
-                FamilyId::new(self.cursor.varint32().ok_or_else(|| bad("column family", at))?)
-            }
-            _ => FamilyId::DEFAULT,
+        let family = if tag.names_family() {
+            FamilyId::new(self.cursor.varint32().ok_or_else(|| bad("column family", at))?)
+        } else {
+            FamilyId::DEFAULT
         };
         let mut slice = |what| self.cursor.slice().ok_or_else(|| bad(what, at));
         Ok(match tag {

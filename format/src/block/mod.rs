@@ -276,12 +276,6 @@ impl Block {
         Shape::decode(&self.bytes)
     }
 
-    /// Returns the number of restart points; 0 if the block has no entry.
-    #[inline]
-    pub fn num_restarts(&self) -> usize {
-        self.shape().num_restarts as usize
-    }
-
     /// Returns the number of bytes of the entries with their values: the offset of the restart array.
     #[inline]
     pub fn entries_bytes(&self) -> usize {
@@ -295,12 +289,14 @@ impl Block {
     }
 
     /// Returns true if the block has a hash index from user keys to restart points.
-    pub fn has_hash_index(&self) -> bool {
+    #[cfg(test)]
+    pub(crate) fn has_hash_index(&self) -> bool {
         self.shape().num_buckets > 0
     }
 
     /// Returns true if the block stores all keys first and the values after the keys.
-    pub fn has_separated_values(&self) -> bool {
+    #[cfg(test)]
+    pub(crate) fn has_separated_values(&self) -> bool {
         self.shape().separated
     }
 

@@ -158,7 +158,7 @@ impl<'a> PlainEntries<'a> {
 
     /// Reports the length of the value of the last returned entry. Call this before `next` if values have no
     /// stored length.
-    pub fn value_took(&mut self, len: usize) {
+    pub(crate) fn value_took(&mut self, len: usize) {
         self.next += len;
         self.pending = false;
     }

@@ -122,7 +122,7 @@ impl BlockBuilder {
 
     /// Returns a rough estimate of the size with one more entry. It counts the whole key.
     #[inline]
-    pub fn estimate_after(&self, key: &[u8], value: &[u8]) -> usize {
+    pub(crate) fn estimate_after(&self, key: &[u8], value: &[u8]) -> usize {
         let restart = self.counter >= self.config.restart_interval;
         let full_value = !self.config.delta_values || restart;
         let mut estimate = self.estimate() + key.len() - self.config.strip_timestamp.min(key.len());
@@ -143,7 +143,7 @@ impl BlockBuilder {
     /// Adds an index entry. If the key shares bytes with the previous key, `delta` is stored instead of
     /// `value`. `full` means that there is padding before the block; then `value` is stored and the key
     /// shares no bytes.
-    pub fn add_index(&mut self, key: &[u8], value: &[u8], delta: &[u8], full: bool) {
+    pub(crate) fn add_index(&mut self, key: &[u8], value: &[u8], delta: &[u8], full: bool) {
         let last = std::mem::take(&mut self.last_key);
         self.append(&last, key, value, delta, full);
         self.last_key = last;

@@ -19,7 +19,6 @@ mod progress;
 mod show;
 
 pub use progress::{LevelProgress, SubcompactionProgress};
-pub use show::external_unique_id;
 
 use base::key::{MAX_SEQUENCE, SequenceNumber};
 use base::{EpochNumber, FamilyId, FileNumber, Level};

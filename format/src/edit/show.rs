@@ -149,7 +149,7 @@ fn unique_ids(internal: [u64; 2]) -> String {
 
 /// Returns the public unique id of a table, which RocksDB's API returns, from its internal id. Zeros stay
 /// zeros.
-pub fn external_unique_id(internal: [u64; 2]) -> [u64; 2] {
+pub(crate) fn external_unique_id(internal: [u64; 2]) -> [u64; 2] {
     const HIGH_OFFSET: u64 = 17_391_078_804_906_429_400;
     const LOW_OFFSET: u64 = 6_417_269_962_128_484_497;
     let (high, low) = kernel::hash::bijective2x64(

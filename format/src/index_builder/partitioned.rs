@@ -106,17 +106,17 @@ impl PartitionedIndex {
     }
 
     /// Requests that the partition ends as soon as possible, because the filter partition is full.
-    pub fn request_cut(&mut self) {
+    pub(crate) fn request_cut(&mut self) {
         self.cut_requested = true;
     }
 
     /// Returns true if a partition ended since the last call.
-    pub fn take_cut(&mut self) -> bool {
+    pub(crate) fn take_cut(&mut self) -> bool {
         std::mem::take(&mut self.cut_filter)
     }
 
     /// Returns the last separator of the current partition.
-    pub fn partition_key(&self) -> &[u8] {
+    pub(crate) fn partition_key(&self) -> &[u8] {
         self.partitions.back().map_or(&[], |(key, _)| key)
     }
 

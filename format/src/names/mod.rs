@@ -87,8 +87,8 @@ impl FileName {
         Self::parse_with_info_log(name, INFO_LOG)
     }
 
-    /// Parses a name. `info_log` is the name of the database's info log ([`info_log_in`]). One leading slash
-    /// is ignored.
+    /// Parses a name. `info_log` is the name of the database's info log: in a separate `db_log_dir`, the name contains the
+    /// path of the database. One leading slash is ignored.
     pub fn parse_with_info_log(name: &str, info_log: &str) -> Option<FileName> {
         let name = name.strip_prefix('/').unwrap_or(name);
         match name {
@@ -186,11 +186,6 @@ pub fn wal(number: FileNumber) -> String {
     FileName::Wal(number).to_string()
 }
 
-/// Returns the name of an archived WAL with its directory, for example `archive/000012.log`.
-pub fn archived_wal(number: FileNumber) -> String {
-    FileName::ArchivedWal(number).to_string()
-}
-
 /// Returns the name of an SST file, for example `000012.sst`.
 pub fn table(number: FileNumber) -> String {
     FileName::Table(number).to_string()
@@ -224,31 +219,6 @@ pub fn options_temp(number: FileNumber) -> String {
 /// Returns the name of a temporary file, for example `000012.dbtmp`.
 pub fn temp(number: FileNumber) -> String {
     FileName::Temp(number).to_string()
-}
-
-/// Returns `LOG.old.<microseconds>` for an info log that is called `info_log`.
-pub fn old_info_log(info_log: &str, micros: u64) -> String {
-    format!("{info_log}.old.{micros}")
-}
-
-/// Returns the name of the info log in a separate `db_log_dir`, for the database at the absolute path
-/// `db_path`. The name is the path without the leading slash and with `_` for every character except
-/// `[A-Za-z0-9._-]`, then `_LOG`. It is cut to RocksDB's 260 bytes.
-pub fn info_log_in(db_path: &str) -> String {
-    const LEN_MAX: usize = 260 - "_LOG\0".len();
-    let mut out = String::with_capacity(db_path.len() + 4);
-    for (i, b) in db_path.bytes().enumerate() {
-        if out.len() >= LEN_MAX {
-            break;
-        }
-        if b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_') {
-            out.push(b as char);
-        } else if i > 0 {
-            out.push('_');
-        }
-    }
-    out.push_str("_LOG");
-    out
 }
 
 /// Returns the content of a CURRENT file that names a MANIFEST.

@@ -24,7 +24,7 @@ impl BitsPerKey {
     }
 
     /// Returns thousandths of a bit, 1000 to 100000.
-    pub const fn millibits(self) -> u32 {
+    pub(crate) const fn millibits(self) -> u32 {
         self.millibits
     }
 

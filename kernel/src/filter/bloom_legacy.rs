@@ -64,7 +64,7 @@ impl Reader {
 }
 
 /// Returns the number of probes for a setting.
-pub fn num_probes(bits: BitsPerKey) -> u8 {
+pub(crate) fn num_probes(bits: BitsPerKey) -> u8 {
     ((f64::from(bits.whole()) * 0.69) as i32).clamp(1, 30) as u8
 }
 

@@ -178,10 +178,4 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
     pub fn tombstones_mut(&mut self) -> &mut CompactionTombstones {
         &mut self.tombstones
     }
-
-    /// Returns the range tombstones and the levels below. With both, the file writer decides which tombstones
-    /// an output file needs.
-    pub fn parts_mut(&mut self) -> (&mut CompactionTombstones, &mut B) {
-        (&mut self.tombstones, &mut self.below)
-    }
 }

@@ -10,7 +10,6 @@
 mod standard;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 
 use base::Pinned;
 use base::error::{Error, Kind, Result, Subcode};
@@ -246,9 +245,6 @@ pub fn partial_merge(
     out.clear();
     catch_unwind(AssertUnwindSafe(|| operator.partial(key, operands, out))).unwrap_or(false)
 }
-
-/// A merge operator, as column families hold it.
-pub type MergeOperatorRef = Arc<dyn MergeOperator>;
 
 #[cfg(test)]
 mod tests;

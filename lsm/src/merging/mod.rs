@@ -86,17 +86,6 @@ impl<I: InternalIterator> Merging<I> {
         &self.sources
     }
 
-    /// Returns the sources for changes. If the caller moves a source, the merge is invalid until the next
-    /// seek.
-    pub fn sources_mut(&mut self) -> &mut [I] {
-        &mut self.sources
-    }
-
-    /// Returns the sources, and ends the iterator.
-    pub fn into_sources(self) -> Vec<I> {
-        self.sources
-    }
-
     /// Returns the order of internal keys.
     pub fn order(&self) -> &InternalOrder {
         &self.order
@@ -108,27 +97,15 @@ impl<I: InternalIterator> Merging<I> {
         self.winner as usize
     }
 
-    /// Returns the end of the current run. Up to this internal key, in the direction of the merge, the entries of the
-    /// merge are the entries of the current source. So the caller may use whole blocks of the source. `Ok(None)`: the
-    /// run continues to the end of the source. `Err(())`: the source is not known to be in a run.
-    #[allow(clippy::result_unit_err)]
-    pub fn run_bound(&self) -> std::result::Result<Option<&[u8]>, ()> {
-        if self.sources.len() == 1 {
-            return Ok(None);
-        }
-        let other = self.sources.get(self.runner_up as usize).ok_or(())?;
-        Ok(other.valid().then(|| other.key()))
-    }
-
     /// Positions every source by `seek`, which gets the index of the source. The merge then runs forwards.
-    pub fn seek_forward_with(&mut self, mut seek: impl FnMut(usize, &mut I)) {
+    pub(crate) fn seek_forward_with(&mut self, mut seek: impl FnMut(usize, &mut I)) {
         self.seek_each(&mut seek);
         let _time = PerfTimer::start(PerfCounter::SeekMinHeapTime);
         self.rebuild(Direction::Forward);
     }
 
     /// Positions every source by `seek`, which gets the index of the source. The merge then runs backwards.
-    pub fn seek_backward_with(&mut self, mut seek: impl FnMut(usize, &mut I)) {
+    pub(crate) fn seek_backward_with(&mut self, mut seek: impl FnMut(usize, &mut I)) {
         self.seek_each(&mut seek);
         let _time = PerfTimer::start(PerfCounter::SeekMaxHeapTime);
         self.rebuild(Direction::Backward);
@@ -143,7 +120,7 @@ impl<I: InternalIterator> Merging<I> {
 
     /// Moves only the current source to `target` (an internal key), in the direction of the merge. The merge
     /// skips the entries in between. Call only while the merge is valid.
-    pub fn skip_current_to(&mut self, target: &[u8]) {
+    pub(crate) fn skip_current_to(&mut self, target: &[u8]) {
         base::invariant!(self.valid, "an invalid merging iterator is moved");
         let source = &mut self.sources[self.winner as usize];
         match self.direction {

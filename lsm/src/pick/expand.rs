@@ -51,7 +51,7 @@ impl<'a> Picker<'a> {
 
     /// Returns true if no new compaction may start at level 0: a running compaction starts at level 0. With
     /// universal style, each running compaction counts.
-    pub fn l0_is_busy(&self) -> bool {
+    pub(crate) fn l0_is_busy(&self) -> bool {
         self.view.running.iter().any(|r| r.start_level == 0 || self.options.style == Style::Universal)
     }
 
@@ -77,7 +77,7 @@ impl<'a> Picker<'a> {
     }
 
     /// Extends the files of a level to a clean cut. Returns false if one of the files is reserved.
-    pub fn clean_cut(&self, level: usize, files: &mut Files) -> bool {
+    pub(crate) fn clean_cut(&self, level: usize, files: &mut Files) -> bool {
         if level == 0 || files.is_empty() {
             return true;
         }
@@ -93,13 +93,13 @@ impl<'a> Picker<'a> {
     }
 
     /// Returns true if a running compaction writes to `level` in the range.
-    pub fn range_meets_running(&self, range: &KeyRange, level: usize) -> bool {
+    pub(crate) fn range_meets_running(&self, range: &KeyRange, level: usize) -> bool {
         self.view.running.iter().any(|running| running.writes(self.version.order(), range, level))
     }
 
     /// Returns true if a running compaction writes to `level` in the key range of all inputs together. If a compaction to `level` can
     /// have a second output, the level of this output counts too.
-    pub fn inputs_meet_running(&self, inputs: &[&Files], level: usize) -> bool {
+    pub(crate) fn inputs_meet_running(&self, inputs: &[&Files], level: usize) -> bool {
         let range =
             KeyRange::of(self.version.order(), inputs.iter().flat_map(|files| files.iter()).map(|f| &**f));
         self.range_meets_running(&range, level)
@@ -139,7 +139,7 @@ impl<'a> Picker<'a> {
 
     /// For level 0: adds all files that overlap the chosen files, directly or through other files. Returns
     /// false if the range is being compacted on the output level.
-    pub fn overlapping_l0(&self, files: &mut Files, output_level: usize) -> bool {
+    pub(crate) fn overlapping_l0(&self, files: &mut Files, output_level: usize) -> bool {
         base::invariant!(!files.is_empty(), "no level-0 file is chosen");
         *files = self.overlapping(0, files);
         !any_reserved(&self.overlapping(output_level, files))
@@ -147,7 +147,7 @@ impl<'a> Picker<'a> {
 
     /// Returns the overlapping files of the output level. Also adds files of the input level on the sides that `growth`
     /// allows, if that adds no file of the output level. Returns `None` if a necessary file is reserved.
-    pub fn output_inputs(
+    pub(crate) fn output_inputs(
         &self,
         input_level: usize,
         inputs: &mut Files,
@@ -247,7 +247,7 @@ impl<'a> Picker<'a> {
     }
 
     /// Returns the path index for a level. Levels fill the paths in order.
-    pub fn path_of_level(&self, level: usize) -> u32 {
+    pub(crate) fn path_of_level(&self, level: usize) -> u32 {
         let o = self.options;
         let mut path = 0;
         let mut room = o.paths.first().map_or(u64::MAX, |p| p.target_size);
@@ -365,7 +365,7 @@ impl<'a> Picker<'a> {
     }
 
     /// Returns true if the files can move to the output level unchanged.
-    pub fn is_trivial_move(&self, task: &Task) -> bool {
+    pub(crate) fn is_trivial_move(&self, task: &Task) -> bool {
         let is_overlapping =
             |input: &Inputs| input.level == 0 && input.files.len() > 1 && !self.l0_is_disjoint();
         self.may_move(task) && !task.inputs.first().is_some_and(is_overlapping)
@@ -404,7 +404,12 @@ impl<'a> Picker<'a> {
 }
 
 /// Returns the compression type of a level, like RocksDB's `GetCompressionType`.
-pub fn compression_of_level(version: &Version, options: &Options, level: usize, base_level: usize) -> u8 {
+pub(crate) fn compression_of_level(
+    version: &Version,
+    options: &Options,
+    level: usize,
+    base_level: usize,
+) -> u8 {
     let last_filled = version.last_filled_level().unwrap_or(0);
     if let Some(bottommost) = options.bottommost_compression.filter(|_| level >= last_filled) {
         return bottommost;

@@ -301,7 +301,7 @@ impl Options {
     /// In the off-peak time, returns the seconds from `now` to the start of the next off-peak time. Otherwise
     /// returns 0. Like RocksDB's `OffpeakTimeOption::GetOffpeakTimeInfo`, it counts whole minutes and
     /// includes the last minute. The off-peak time may span midnight.
-    pub fn ahead_of_offpeak(&self, now: u64) -> u64 {
+    pub(crate) fn ahead_of_offpeak(&self, now: u64) -> u64 {
         const DAY: u64 = 24 * 60 * 60;
         let Some((start, end)) = self.offpeak.map(|(start, end)| (u64::from(start), u64::from(end))) else {
             return 0;
@@ -327,7 +327,7 @@ impl Options {
     /// `ahead` is the result of [`Options::ahead_of_offpeak`]. RocksDB always adds `ahead`. With a period
     /// below one day, a file that was just written would then be due again and again. Here `ahead` never
     /// makes a file due that was written in the current off-peak time.
-    pub fn due_before(&self, now: u64, ahead: u64) -> u64 {
+    pub(crate) fn due_before(&self, now: u64, ahead: u64) -> u64 {
         const DAY: u64 = 24 * 60 * 60;
         let period = self.periodic_compaction_seconds;
         let due = now.saturating_sub(period);
@@ -348,7 +348,7 @@ impl Options {
     }
 
     /// Returns the value of `max_bytes_for_level_multiplier_additional` for a level, or 1 if there is none.
-    pub fn multiplier_additional(&self, level: usize) -> f64 {
+    pub(crate) fn multiplier_additional(&self, level: usize) -> f64 {
         self.max_bytes_for_level_multiplier_additional.get(level).map_or(1.0, |&m| f64::from(m))
     }
 }

@@ -10,7 +10,7 @@ use crate::table_file::TableFile;
 
 impl Leveled<'_> {
     /// Returns the indexes of the level's files. The file to try first is in front.
-    pub fn files_by_priority(&self, level: usize) -> Vec<usize> {
+    pub(crate) fn files_by_priority(&self, level: usize) -> Vec<usize> {
         let files = self.picker.version.level(level).as_slice();
         let mut order: Vec<usize> = (0..files.len()).collect();
         match self.picker.options.priority {

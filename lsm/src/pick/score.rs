@@ -404,7 +404,7 @@ impl Scores {
 impl Version {
     /// Returns the average size of a value on disk in bytes, from the statistics of the SST files that were
     /// opened.
-    pub fn average_value_size(&self) -> u64 {
+    pub(crate) fn average_value_size(&self) -> u64 {
         let (mut values, mut keys, mut live, mut bytes) = (0u64, 0u64, 0u64, 0u64);
         for (file, stats) in self.files().filter_map(|(_, f)| Some((f, f.stats()?))) {
             values = values.saturating_add(stats.raw_value_size);

@@ -309,11 +309,6 @@ impl<I: InternalIterator, C: Coverage> Uncovered<I, C> {
         &self.merging
     }
 
-    /// Returns the merging iterator below the range tombstones.
-    pub fn merging_mut(&mut self) -> &mut Merging<I> {
-        &mut self.merging
-    }
-
     /// Moves, in the direction of the merge, to an entry that no tombstone covers.
     #[inline]
     fn settle(&mut self) {

@@ -72,8 +72,6 @@ pub struct Builder<'a> {
     blobs: BlobFiles,
     blobs_touched: bool,
     cursors: BTreeMap<usize, Vec<u8>>,
-    /// False: overlaps and order are not checked (`force_consistency_checks=false`).
-    check: bool,
 }
 
 impl<'a> Builder<'a> {
@@ -87,15 +85,7 @@ impl<'a> Builder<'a> {
             blobs: (*base.blobs).clone(),
             blobs_touched: false,
             cursors: BTreeMap::new(),
-            check: true,
         }
-    }
-
-    /// Disables the checks of order and overlap.
-    #[must_use]
-    pub fn without_consistency_checks(mut self) -> Self {
-        self.check = false;
-        self
     }
 
     /// Adds one edit to the collected edits.
@@ -226,11 +216,9 @@ impl<'a> Builder<'a> {
                     order.compare(&a.smallest, &b.smallest).then_with(|| a.number.cmp(&b.number))
                 });
             }
-            if self.check {
-                check_level(&self.base.order, level, &files, in_l0_all_known)?;
-            }
+            check_level(&self.base.order, level, &files, in_l0_all_known)?;
             base::invariant!(
-                !self.check || level == 0 || in_order(&self.base.order, &files),
+                level == 0 || in_order(&self.base.order, &files),
                 "the files of level {level} overlap after the check"
             );
             levels[level] = Arc::new(LevelFiles::new(files));
@@ -238,7 +226,7 @@ impl<'a> Builder<'a> {
         let blobs = if self.blobs.is_empty() && !self.blobs_touched {
             self.base.blobs.clone()
         } else {
-            Arc::new(super::blob::keep_live(self.blobs, &levels, self.check)?)
+            Arc::new(super::blob::keep_live(self.blobs, &levels)?)
         };
         let mut cursors = self.base.cursors.clone();
         for (level, key) in self.cursors {

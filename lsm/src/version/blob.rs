@@ -163,7 +163,7 @@ pub(crate) fn forced_gc(
 }
 
 /// Drops the blob files that no SST file can need.
-pub(super) fn keep_live(mut blobs: BlobFiles, levels: &[Arc<LevelFiles>], check: bool) -> Result<BlobFiles> {
+pub(super) fn keep_live(mut blobs: BlobFiles, levels: &[Arc<LevelFiles>]) -> Result<BlobFiles> {
     let linked: BTreeSet<FileNumber> = levels
         .iter()
         .flat_map(|files| files.iter())
@@ -178,7 +178,7 @@ pub(super) fn keep_live(mut blobs: BlobFiles, levels: &[Arc<LevelFiles>], check:
         linked.iter().all(|number| blobs.contains_key(number)),
         "a blob file that an SST file references is dropped"
     );
-    if check && let Some(blob) = blobs.values().find(|b| b.garbage_count >= b.total_count) {
+    if let Some(blob) = blobs.values().find(|b| b.garbage_count >= b.total_count) {
         return Err(Error::corruption(format!("Blob file #{} consists entirely of garbage", blob.number)));
     }
     Ok(blobs)

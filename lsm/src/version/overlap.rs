@@ -116,7 +116,12 @@ impl Version {
     }
 
     /// Does [`Version::overlapping`] for a sorted level. Returns indexes into the level.
-    pub fn overlapping_range(&self, level: usize, begin: Option<&[u8]>, end: Option<&[u8]>) -> Range<usize> {
+    pub(crate) fn overlapping_range(
+        &self,
+        level: usize,
+        begin: Option<&[u8]>,
+        end: Option<&[u8]>,
+    ) -> Range<usize> {
         let (begin, end) = (begin.map(any_version), end.map(any_version));
         self.extent_range(level, Extent { smallest: begin.as_deref(), largest: end.as_deref() })
     }
@@ -147,7 +152,7 @@ impl Version {
     /// Returns true if sorted runs that are older than the files of `level` may have data in the range of
     /// user keys. For level 0, older means older than the file at `l0_index`. Follows RocksDB
     /// `RangeMightExistAfterSortedRun`.
-    pub fn range_may_exist_below(
+    pub(crate) fn range_may_exist_below(
         &self,
         begin: &[u8],
         end: &[u8],
@@ -161,14 +166,9 @@ impl Version {
             .any(|l| !self.level(l).is_empty() && (level == 0 || self.overlaps(l, Some(begin), Some(end))))
     }
 
-    /// Returns the bytes of the files of a level that overlap the range.
-    pub fn overlapping_bytes(&self, level: usize, begin: Option<&[u8]>, end: Option<&[u8]>) -> u64 {
-        self.overlapping(level, begin, end).iter().map(|f| f.size).sum()
-    }
-
     /// Extends an index range of a sorted level until no user key is on both sides of an end, so that all
     /// entries of a key are compacted together.
-    pub fn clean_cut(&self, level: usize, range: Range<usize>) -> Range<usize> {
+    pub(crate) fn clean_cut(&self, level: usize, range: Range<usize>) -> Range<usize> {
         let files = self.level(level).as_slice();
         let Range { mut start, mut end } = range;
         if start >= end {
@@ -191,12 +191,6 @@ impl Version {
     /// level, so its entries of the key are older. A file with an exclusive end has no entry of its last user key.
     pub fn share_key(&self, left: &TableFile, right: &TableFile) -> bool {
         compare_boundaries(&self.order, &left.largest, &right.smallest).is_eq()
-    }
-
-    /// Returns true if no level below `level` can have an entry of the user key. For ascending keys,
-    /// [`BelowCursor`] is cheaper.
-    pub fn key_not_exists_below(&self, level: usize, user_key: &[u8]) -> bool {
-        (level + 1..self.num_levels()).all(|l| !self.overlaps(l, Some(user_key), Some(user_key)))
     }
 }
 

@@ -298,22 +298,6 @@ impl MemTable {
         (count, (data_size * u128::from(count) / u128::from(total.max(1))) as u64)
     }
 
-    /// Returns up to `n` user keys in order, spread over the memtable. They divide work into parts of similar
-    /// size.
-    pub fn sample_keys(&self, n: usize) -> Vec<Vec<u8>> {
-        let places: Vec<Ref> = match &self.rep {
-            Rep::Tree(tree) => tree.sample(&self.entries, n),
-            Rep::Vector(vector) => {
-                let sorted = vector.sorted(&self.entries);
-                let n = n.min(sorted.len());
-                (0..n).map(|i| sorted[i * sorted.len() / n]).collect()
-            }
-        };
-        // SAFETY: the rep returned these places. They were published with Release, or under the lock of the
-        // rep.
-        places.iter().map(|&place| unsafe { self.entries.entry(place) }.user_key().to_vec()).collect()
-    }
-
     /// Makes the memtable immutable: later adds fail. The caller makes sure that no writer is active.
     pub fn make_immutable(&self) {
         self.tally.immutable.store(true, Ordering::Release);

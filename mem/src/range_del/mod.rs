@@ -22,7 +22,7 @@ use std::fmt;
 use std::ops::Range;
 
 use base::error::{Error, Result};
-use base::key::{self, InternalOrder, MAX_SEQUENCE, SequenceNumber};
+use base::key::{self, InternalOrder, SequenceNumber};
 
 /// One range tombstone. It hides the entries of keys in `[start, end)` that are older than `seq`. Displayed
 /// as `[a-f)#10`.
@@ -337,32 +337,6 @@ impl FragmentedTombstones {
         (fragment.seqs.partition_point(|&seq| seq > snapshot)..fragment.seqs.len())
             .map(|i| (fragment.seqs[i], fragment.timestamp(i)))
             .find(|(_, own)| self.order.user.compare_timestamp(own, timestamp).is_le())
-    }
-
-    /// Returns the tombstones that flush and compaction write. They are the fragments in order. Each fragment
-    /// keeps its newest tombstone in each interval between two `snapshots`, which must be ascending. With
-    /// timestamps, each fragment keeps all tombstones.
-    pub fn for_snapshots(&self, snapshots: &[SequenceNumber]) -> impl Iterator<Item = Tombstone> {
-        base::invariant!(snapshots.is_sorted(), "the snapshots are not in ascending order");
-        self.iter().flat_map(move |fragment| {
-            let mut limit = Some(MAX_SEQUENCE);
-            (0..fragment.seqs.len()).filter_map(move |i| {
-                let seq = fragment.seqs[i];
-                if fragment.timestamp_size == 0 {
-                    if limit.is_none_or(|limit| seq > limit) {
-                        return None;
-                    }
-                    // Older tombstones matter only to readers of snapshots before this tombstone.
-                    limit = snapshots.partition_point(|&s| s < seq).checked_sub(1).map(|at| snapshots[at]);
-                }
-                Some(Tombstone {
-                    start: fragment.start.to_vec(),
-                    end: fragment.end.to_vec(),
-                    seq,
-                    timestamp: fragment.timestamp(i).to_vec(),
-                })
-            })
-        })
     }
 }
 

@@ -53,26 +53,6 @@ fn the_newest_that_the_snapshot_sees_answers() {
 }
 
 #[test]
-fn each_stripe_keeps_its_newest() {
-    let list = fragmented(&[
-        ("a", "b", SequenceNumber::new(3)),
-        ("a", "b", SequenceNumber::new(5)),
-        ("a", "b", SequenceNumber::new(8)),
-        ("a", "b", SequenceNumber::new(9)),
-    ]);
-    let kept =
-        |snapshots: &[SequenceNumber]| list.for_snapshots(snapshots).map(|t| t.seq).collect::<Vec<_>>();
-    assert_eq!(kept(&[]), [SequenceNumber::new(9)]);
-    assert_eq!(kept(&[SequenceNumber::new(8)]), [SequenceNumber::new(9), SequenceNumber::new(8)]);
-    assert_eq!(
-        kept(&[SequenceNumber::new(4), SequenceNumber::new(8)]),
-        [SequenceNumber::new(9), SequenceNumber::new(8), SequenceNumber::new(3)]
-    );
-    assert_eq!(kept(&[SequenceNumber::new(5)]), [SequenceNumber::new(9), SequenceNumber::new(5)]);
-    assert_eq!(kept(&[SequenceNumber::new(1)]), [SequenceNumber::new(9)]);
-}
-
-#[test]
 fn the_reverse_order_turns_ranges_round() {
     let list = vec![tombstone("f", "a", SequenceNumber::new(7))];
     let list = FragmentedTombstones::new(list, InternalOrder::new(Order::Reverse));
@@ -98,7 +78,6 @@ fn timestamps_bound_what_a_reader_sees() {
         Some((SequenceNumber::new(10), &ts(100)[..]))
     );
     assert_eq!(list.max_covering_at(b"d", SequenceNumber::new(99), &ts(50)), None);
-    assert_eq!(list.for_snapshots(&[]).count(), 4, "all stamps are kept");
 }
 
 #[test]

@@ -97,7 +97,7 @@ impl FamilyOptions {
     }
 
     /// Returns the facts about the column family on which the check of its table options depends.
-    pub fn table_validation(&self, db: &DbOptions) -> Validation {
+    pub(crate) fn table_validation(&self, db: &DbOptions) -> Validation {
         let compresses = |c: CompressionType| c != CompressionType::NONE && c != CompressionType::DISABLE;
         let compressed_by = if compresses(self.compression) {
             Some("compression")

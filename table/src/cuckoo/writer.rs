@@ -217,7 +217,7 @@ impl CuckooWriter {
     /// # Errors
     /// NotSupported if a user key has two entries, if the keys have too many collisions, or if there is no key for empty
     /// buckets.
-    pub fn lay_out(&self) -> Result<Layout> {
+    pub(crate) fn lay_out(&self) -> Result<Layout> {
         let table = &self.options.other.cuckoo;
         let block = table.cuckoo_block_size.max(1);
         let mut size = if table.use_module_hash { 0 } else { self.power };
@@ -336,7 +336,7 @@ impl CuckooWriter {
     ///
     /// # Errors
     /// The errors of [`Writer::new`] and [`Writer::add`].
-    pub fn into_block_based(self) -> Result<Writer> {
+    pub(crate) fn into_block_based(self) -> Result<Writer> {
         let order = self.options.order.clone();
         let mut writer = Writer::new(self.file, self.options)?;
         let value_len = self.held.value_len.unwrap_or(0);

@@ -162,7 +162,7 @@ impl FilterPolicy {
     /// # Errors
     /// NotSupported for an unknown policy and for `bloomfilter` or `ribbonfilter` without bits per key; an OPTIONS file
     /// with such a name loads without a filter. InvalidArgument for malformed numbers.
-    pub fn parse_policy(text: &str) -> Result<Self> {
+    pub(crate) fn parse_policy(text: &str) -> Result<Self> {
         let text = text.trim();
         if text == COMPATIBILITY_NAME {
             return Ok(FilterPolicy::new(PolicyKind::ReadOnly, 0.0));

@@ -151,7 +151,7 @@ pub struct CacheUsageOptions {
 
 impl CacheUsageOptions {
     /// Returns the first role that is charged by [`Charged::Enabled`].
-    pub fn charged_role(&self) -> Option<Role> {
+    pub(crate) fn charged_role(&self) -> Option<Role> {
         let all = [
             (Role::CompressionDictionaryBuildingBuffer, self.compression_dictionary_building_buffer),
             (Role::FilterConstruction, self.filter_construction),

@@ -111,7 +111,7 @@ impl EmbeddedIter {
     }
 
     /// Returns the iterator over the stored entries for changes. Use it only before the first seek.
-    pub fn rows_mut(&mut self) -> &mut TableIter {
+    pub(crate) fn rows_mut(&mut self) -> &mut TableIter {
         &mut self.rows
     }
 

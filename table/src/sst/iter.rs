@@ -4,8 +4,6 @@
 //! step inside a block uses the block iterator only. At the end of a block the cursor moves, the next block
 //! is fetched, and the upper bound is checked. So no entry is compared with the bound here. An iteration
 //! stops at the first end of a block whose separator is not below the bound.
-//! [`TableIter::may_pass_upper_bound`] returns false while the caller need not compare keys with the bound
-//! either.
 
 use std::sync::Arc;
 
@@ -108,13 +106,6 @@ impl TableIter {
             ctx,
             error: None,
         }
-    }
-
-    /// Returns true if the current key, or a later key of its block, may be at or after the upper bound. If
-    /// it returns false, the caller need not compare keys until the block changes.
-    #[inline]
-    pub fn may_pass_upper_bound(&self) -> bool {
-        self.near_bound
     }
 
     /// Returns the state of the read-ahead, for the iterator over the next table of a scan.

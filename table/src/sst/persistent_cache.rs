@@ -115,7 +115,8 @@ impl PersistentCache {
     }
 
     /// Returns the bytes in files.
-    pub fn used_bytes(&self) -> u64 {
+    #[cfg(test)]
+    pub(crate) fn used_bytes(&self) -> u64 {
         self.index.lock().files.iter().map(|file| file.bytes).sum()
     }
 

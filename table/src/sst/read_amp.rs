@@ -56,7 +56,7 @@ impl ReadAmp {
     }
 
     /// Returns the bits of a block. A block that another table loaded into the cache gets its bits here.
-    pub fn of_block(&self, offset: u64, block: &Block) -> Arc<Bits> {
+    pub(crate) fn of_block(&self, offset: u64, block: &Block) -> Arc<Bits> {
         self.blocks.lock().entry(offset).or_insert_with(|| self.bits(offset, block)).clone()
     }
 

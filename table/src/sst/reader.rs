@@ -302,14 +302,6 @@ impl Reader {
         Ok(self.filter.key_may_match(&self.source, &seek_key, ctx)? != Answer::No)
     }
 
-    /// Returns true if the table may have keys with the prefix of `target` (an internal key).
-    ///
-    /// # Errors
-    /// Corruption or errors of the file.
-    pub fn prefix_may_match(&self, target: &[u8], ctx: &ReadCtx) -> Result<bool> {
-        self.filter.prefix_may_match(&self.source, target, ctx.upper_bound.as_deref(), ctx)
-    }
-
     /// Returns the stored range tombstones in the order of the file: internal start key and end user key.
     #[inline]
     pub fn range_tombstones(&self) -> &[(Vec<u8>, Vec<u8>)] {
@@ -338,7 +330,7 @@ impl Reader {
     ///
     /// # Errors
     /// Corruption if the file has no embedded blobs or if this blob is corrupt. Errors of the file.
-    pub fn embedded_blob(&self, offset: u64, size: u64, ctx: &ReadCtx) -> Result<Pinned> {
+    pub(crate) fn embedded_blob(&self, offset: u64, size: u64, ctx: &ReadCtx) -> Result<Pinned> {
         let handle = BlockHandle::new(offset, size);
         self.check_embedded(handle)?;
         let block = self.source.load_uncached(handle, BlockKind::Blob, ctx, None)?;

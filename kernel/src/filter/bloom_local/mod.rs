@@ -62,7 +62,7 @@ impl Reader {
 }
 
 /// Returns the number of probes for the thousandths of bits per key.
-pub fn num_probes(millibits: u32) -> u8 {
+pub(crate) fn num_probes(millibits: u32) -> u8 {
     const LIMITS: [u32; 12] = [2080, 3580, 5100, 6640, 8300, 10070, 11720, 14001, 16050, 18300, 22001, 25501];
     match LIMITS.iter().position(|&limit| millibits <= limit) {
         Some(at) => at as u8 + 1,

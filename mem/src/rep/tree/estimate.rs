@@ -158,37 +158,6 @@ impl Tree {
         }
     }
 
-    /// Returns up to `n` entries, spread over the tree. They are the lower bounds of the nodes on the highest
-    /// level that has enough nodes.
-    pub(crate) fn sample(&self, entries: &Entries, n: usize) -> Vec<Ref> {
-        let mut place = self.root();
-        let mut places = Vec::new();
-        loop {
-            // Visit one level from left to right, from its leftmost node.
-            let level = self.node(entries, place).level();
-            let mut along = place;
-            places.clear();
-            while along != 0 {
-                let node = self.node(entries, along);
-                let snap = node.snap();
-                let items: Vec<Ref> = (0..snap.len()).map(|i| node.item(&snap, i)).collect();
-                if !node.unchanged(snap.state) {
-                    continue;
-                }
-                let bound = |&item: &Ref| if level == 0 { item } else { self.node(entries, item).low() };
-                places.extend(items.iter().map(bound).filter(|&place| place != 0));
-                if along == place && level > 0 {
-                    place = items.first().copied().unwrap_or(place);
-                }
-                along = snap.next;
-            }
-            if level == 0 || places.len() >= 4 * n {
-                let n = n.min(places.len());
-                return (0..n).map(|i| places[i * places.len() / n]).collect();
-            }
-        }
-    }
-
     /// Returns the number of items in all of `nodes`, and whether the number is exact. It is extrapolated if
     /// there are more nodes than [`SAMPLE`].
     fn items_in(&self, entries: &Entries, nodes: &[Ref]) -> (f64, bool) {

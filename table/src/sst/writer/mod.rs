@@ -300,7 +300,7 @@ impl Writer {
     }
 
     /// Returns the approximate size of the tail after the data blocks. The estimate is usually too large.
-    pub fn estimated_tail_size(&self) -> u64 {
+    pub(crate) fn estimated_tail_size(&self) -> u64 {
         let filter = self.filter.as_ref().map_or(0, FilterBuilder::estimate);
         let ranges = if self.range_deletions.is_empty() { 0 } else { self.range_deletions.estimate() as u64 };
         // Properties and metaindex have at most about 3 KiB; the footer has 53 bytes.
@@ -308,7 +308,7 @@ impl Writer {
     }
 
     /// Sets the encoded sequence-to-time map, which is known only at the end.
-    pub fn set_seqno_to_time(&mut self, encoded: Vec<u8>) {
+    pub(crate) fn set_seqno_to_time(&mut self, encoded: Vec<u8>) {
         self.options.seqno_to_time = encoded;
     }
 
