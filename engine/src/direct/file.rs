@@ -145,6 +145,13 @@ impl DirectFile {
         let Stage::Open { writer, blobs, is_listed } = &mut *stage else { return Err(closed(&stage)) };
         match writer.add(key, value) {
             Ok(blob) => {
+                base::invariant!(
+                    blob.offset + blob.size <= writer.file_size(),
+                    "a value of {} bytes at {} ends after the {} bytes of its file",
+                    blob.size,
+                    blob.offset,
+                    writer.file_size()
+                );
                 *blobs += 1;
                 Ok((blob, !std::mem::replace(is_listed, true)))
             }
@@ -203,9 +210,16 @@ impl DirectFile {
             Stage::Open { writer, .. } => writer.file_size(),
         };
         let failed = Stage::Failed { error: closed(&stage), size };
-        let Stage::Open { writer, .. } = std::mem::replace(&mut *stage, failed) else { return Ok(None) };
+        let Stage::Open { writer, blobs, .. } = std::mem::replace(&mut *stage, failed) else {
+            return Ok(None);
+        };
         match writer.finish(use_fsync) {
             Ok(written) => {
+                base::invariant!(
+                    written.blob_count == blobs,
+                    "a blob file with {blobs} values is finished with {}",
+                    written.blob_count
+                );
                 *stage = Stage::Sealed(written);
                 Ok(Some(Sealed { written, is_new: true }))
             }

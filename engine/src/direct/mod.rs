@@ -191,6 +191,12 @@ impl DirectBlobs {
                 &mut generations[last]
             }
         };
+        base::invariant!(
+            generation.next < generation.active.len(),
+            "the next of {} partitions is {}",
+            generation.active.len(),
+            generation.next
+        );
         let at = partition.unwrap_or_else(|| {
             let at = generation.next;
             generation.next = (at + 1) % generation.active.len();
@@ -219,7 +225,8 @@ impl DirectBlobs {
             DirectFile::create(&self.env, new, place.compression_options, &self.settings, &self.statistics)?;
         let file = Arc::new(file);
         self.unnamed.lock().push(file.clone());
-        self.files.write().insert(number, file.clone());
+        let before = self.files.write().insert(number, file.clone());
+        base::invariant!(before.is_none(), "two blob files have the number {number}");
         let mut generations = self.generations.lock();
         let id = place.mem.id();
         if let Some(generation) = generations.iter_mut().find(|g| g.family == place.family && g.mem_id == id)

@@ -45,11 +45,13 @@ impl Versions {
 
     /// Returns the current internal key. The iterator must be valid.
     pub fn key(&self) -> &[u8] {
+        base::invariant!(self.valid(), "the key of an invalid iterator over versions is read");
         self.tree.key()
     }
 
     /// Returns the current value as it is stored. The iterator must be valid.
     pub fn value(&self) -> &[u8] {
+        base::invariant!(self.valid(), "the value of an invalid iterator over versions is read");
         self.tree.value()
     }
 

@@ -205,6 +205,11 @@ fn check_hook(writer: &Writer, hook: &dyn WriteHook, leader_state: &LeaderState)
 #[inline(always)]
 fn merge(scratch: &mut Vec<u8>, group: &Group, batch: &WriteBatch, (parts, count): (Parts, u32)) -> bool {
     if !group.records.is_empty() {
+        base::invariant!(
+            count >= batch.count(),
+            "a group counts {count} entries, and the batch of its leader {}",
+            batch.count()
+        );
         scratch.clear();
         scratch.extend_from_slice(batch.bytes());
         scratch.extend_from_slice(&group.records);

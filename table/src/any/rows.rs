@@ -64,11 +64,13 @@ impl TableRows {
     #[cold]
     #[inline(never)]
     fn next_of_rare(&mut self) {
+        base::invariant!(self.valid_of_rare(), "an invalid iterator of a rare format is moved");
         each!(self, i => i.next())
     }
     #[cold]
     #[inline(never)]
     fn prev_of_rare(&mut self) {
+        base::invariant!(self.valid_of_rare(), "an invalid iterator of a rare format is moved");
         each!(self, i => i.prev())
     }
     #[cold]

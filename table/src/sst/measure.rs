@@ -106,6 +106,13 @@ impl Reader {
             return 0;
         }
         let ratio = bytes as f64 / data as f64;
-        (ratio.min(1.0) * self.source.size as f64) as u64
+        // Damaged handles may be behind the data.
+        let stretched = (ratio.min(1.0) * self.source.size as f64) as u64;
+        base::invariant!(
+            stretched <= self.source.size,
+            "{stretched} of {} bytes are estimated",
+            self.source.size
+        );
+        stretched
     }
 }

@@ -66,6 +66,10 @@ impl ReadAmp {
         // Fibonacci hashing spreads the offsets.
         let spread = offset.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
         let begin = (spread & ((1 << self.shift) - 1)) as usize;
+        base::invariant!(
+            begin < 1 << self.shift,
+            "the first bit of a block stands for {begin} bytes before the block"
+        );
         Arc::new(Bits { statistics: self.statistics.clone(), shift: self.shift, begin, words })
     }
 }
@@ -74,6 +78,7 @@ impl Bits {
     /// Counts a read of the value of an entry of the block.
     #[cold]
     pub fn mark(&self, entry: Range<usize>) {
+        base::invariant!(entry.start <= entry.end, "an entry is at {entry:?} of its block");
         let unit = 1usize << self.shift;
         let first = (entry.start + unit - self.begin - 1) >> self.shift;
         let after = (entry.end.saturating_sub(1) + unit - self.begin) >> self.shift;
