@@ -14,7 +14,7 @@ use table::options::{BlockBasedTableOptions, OPTIONS};
 
 use super::family::MemtableFactory;
 use super::known::Known;
-use super::{DbOptions, FamilyOptions, Release, Row, Value};
+use super::{DbOptions, FamilyOptions, Release, Row, TableFactory, Value};
 
 pub(super) static DB_KNOWN: LazyLock<Known> = LazyLock::new(|| Known::of(DbOptions::ROWS));
 pub(super) static FAMILY_KNOWN: LazyLock<Known> = LazyLock::new(|| Known::of(FamilyOptions::ROWS));
@@ -289,6 +289,9 @@ impl FamilyOptions {
             || (is_fixed && changed.table_factory != self.table_factory)
         {
             return Err(not_changeable("table_factory"));
+        }
+        if let TableFactory::BlockBased(table) = &mut changed.table_factory {
+            table.sanitize();
         }
         *self = changed;
         Ok(())

@@ -183,6 +183,9 @@ fn live_changes_take_only_what_may_change() {
     assert_eq!(o.write_buffer_size, 1 << 20);
     o.set_live([("block_based_table_factory", "{block_size=2k}")]).unwrap();
     assert_eq!(o.table_factory.block_based().unwrap().block_size, 2048);
+    o.set_live([("block_based_table_factory", "{format_version=1;block_restart_interval=0}")]).unwrap();
+    let table = o.table_factory.block_based().unwrap();
+    assert_eq!((table.format_version, table.block_restart_interval), (2, 1), "corrected as by an open");
     assert!(o.set_live([("table_factory", "PlainTable")]).is_err());
     let mut db = DbOptions::default();
     db.set_live([("max_background_jobs", "7")]).unwrap();

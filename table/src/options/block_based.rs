@@ -37,7 +37,7 @@ base::options! {
     mutable separate_key_value_in_data_block: bool = false, since: "11.0";
     /// The number of reads in order after which an iterator starts automatic read-ahead.
     mutable num_file_reads_for_auto_readahead: u64 = 2, unit: "reads", since: "7.7";
-    /// The version of the SST file format. `first_release_reading` says which release reads which version.
+    /// The version of the SST file format. `first_release_reading` says which release reads which version. 0 and 1 become 2.
     mutable format_version: u32 = 7, range: "2..=7";
     /// Uses a user-defined index as the only index. There are no user-defined indexes: true is refused.
     mutable use_udi_as_primary_index: bool = false, since: "11.8";
