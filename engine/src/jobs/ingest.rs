@@ -137,14 +137,14 @@ impl Ingestions {
             if !overlaps {
                 continue;
             }
-            if !job.options.allow_blocking_flush {
-                return Err(Error::invalid_argument("External file requires flush"));
-            }
             if family.order().user.timestamp_size() > 0 {
                 return Err(Error::invalid_argument(
                     "Column family enables user-defined timestamps, please make sure the key range (without timestamp) of \
                      external file does not overlap with key range in the memtables.",
                 ));
+            }
+            if !job.options.allow_blocking_flush {
+                return Err(Error::invalid_argument("External file requires flush"));
             }
             found.push(family.clone());
         }

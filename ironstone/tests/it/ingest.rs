@@ -529,6 +529,14 @@ fn a_file_takes_entities_by_columns_and_timestamps_of_the_right_length() {
     };
     assert_eq!(db.get_with(b"k", &at(9)).unwrap().as_deref(), Some(&b"1"[..]));
     assert!(db.get_with(b"k", &at(6)).unwrap().is_none());
+
+    // A flush does not help such a column family, so the error does not ask for a flush.
+    db.put_with_ts(b"k", &stamp, b"2", &ironstone::WriteOptions::default()).unwrap();
+    let without_flush = IngestExternalFileOptions { allow_blocking_flush: false, ..how() };
+    for how in [how(), without_flush] {
+        let error = db.ingest_external_files([&path], &how).unwrap_err().to_string();
+        assert!(error.contains("does not overlap with key range in the memtables"), "{error}");
+    }
 }
 
 #[test]
