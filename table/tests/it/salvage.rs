@@ -221,6 +221,44 @@ fn without_index_and_footer_the_blocks_are_found_by_their_checksums() {
     }
 }
 
+/// Writes a table of rows with these values, and cuts its footer.
+fn without_footer(writer: &WriterOptions, block_size: u64, values: &[&[u8]]) -> (Vec<Row>, Vec<u8>) {
+    let table = BlockBasedTableOptions { block_size, filter_policy: None, ..(*writer.table).clone() };
+    let writer = WriterOptions { table: Arc::new(table), ..writer.clone() };
+    let rows: Vec<Row> =
+        rows().into_iter().zip(values).map(|((key, _), value)| (key, value.to_vec())).collect();
+    let (mut bytes, _) = write(writer, |writer| {
+        rows.iter().for_each(|(key, value)| writer.add(key, value).unwrap());
+    });
+    bytes.truncate(bytes.len() - 20);
+    (rows, bytes)
+}
+
+#[test]
+fn an_index_after_lost_blocks_is_no_data() {
+    let value = b"the same words in each value, so that each block needs the dictionary".repeat(3);
+    for (what, mut writer) in kinds().into_iter().filter(|(what, _)| what.contains("XxHash64")) {
+        writer.compression = Compression::Zstd;
+        writer.compression_options.max_dict_bytes = 4096;
+        // Without the footer, nothing names the dictionary. The blocks are whole and cannot be decompressed.
+        let (rows, bytes) = without_footer(&writer, 1000, &[&value[..]; 40]);
+        let (found, out) = read(bytes);
+        assert_eq!((found, out.num_blocks), (Vec::new(), 0), "{what}");
+        accounts_for_all(&what, &[], &out, &rows);
+    }
+}
+
+#[test]
+fn values_that_look_like_handles_are_data() {
+    // The handle of a block of five bytes at the start of the file.
+    let values = [&b"\x00\x05"[..]; 200];
+    for (what, writer) in kinds() {
+        let (rows, bytes) = without_footer(&writer, 256, &values);
+        let (found, _) = read(bytes);
+        assert_eq!(found, rows, "{what}");
+    }
+}
+
 #[test]
 fn any_bytes_come_to_an_end() {
     for len in [0, 1, 52, 53, 54, 500, 5000] {

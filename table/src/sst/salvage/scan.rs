@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use base::Result;
-use base::coding::get_u32;
+use base::coding::{Cursor, get_u32};
 use format::block::{Block, BlockIter};
 use format::checksum::{ChecksumType, context_modifier};
 use format::handle::BlockHandle;
@@ -31,6 +31,8 @@ impl Run<'_> {
         let limit = end.unwrap_or(self.source.size);
         let mut at = from;
         let mut longest = 4096;
+        // The size of the first block of the file, if it is whole.
+        let mut first = None;
         while at + (trailer::LEN as u64) < limit {
             let mut window = read(&self.source, at, limit.min(at + BLOCK_BYTES_LIKELY.max(4 * longest)))?;
             let mut found = block_len(&self.source, at, &window);
@@ -66,12 +68,15 @@ impl Run<'_> {
                 window.len()
             );
             let handle = BlockHandle::new(at, (len - trailer::LEN) as u64);
+            if at == 0 {
+                first = Some(handle.size);
+            }
             let payload =
                 self.source.payload(window[..len].to_vec().into(), handle, true, self.source.dict.as_ref());
             longest = longest.max(len as u64);
             match payload {
                 Ok(payload) => {
-                    if end.is_none() && (self.is_index(&payload) || !self.is_data(&payload)) {
+                    if end.is_none() && (is_index(&payload, at, first) || !self.is_data(&payload)) {
                         return self.behind_data(at);
                     }
                     if let Err(error) = self.rows(&payload, at)? {
@@ -176,18 +181,23 @@ impl Run<'_> {
         iter.seek_to_first();
         iter.valid() && self.check_key(iter.key()).is_ok()
     }
+}
 
-    /// Returns true if the block is an index. The keys of a one-block index may look like keys of data, but
-    /// its first value is the handle of the first block of the file.
-    fn is_index(&self, payload: &[u8]) -> bool {
-        let Ok(block) = Block::parse(payload) else { return false };
-        let mut iter = BlockIter::new(block);
-        iter.seek_to_first();
-        self.out.num_blocks > 0
-            && iter.valid()
-            && BlockHandle::decode_from(iter.value()).is_ok_and(|h| h.offset == 0 && h.size > 0)
-            && iter.value().len() <= 20
+/// Returns true if the block at `at` is an index. The keys of a one-block index may look like keys of data, but its first value is
+/// the handle of the first block of the file, and in some indexes the first key of that block follows. `first`: the size of that block,
+/// if it is known.
+fn is_index(payload: &[u8], at: u64, first: Option<u64>) -> bool {
+    let Ok(block) = Block::parse(payload) else { return false };
+    let mut iter = BlockIter::new(block);
+    iter.seek_to_first();
+    if !iter.valid() {
+        return false;
     }
+    let mut rest = Cursor::new(iter.value());
+    let Ok(handle) = BlockHandle::decode(&mut rest) else { return false };
+    let is_whole = rest.is_empty() || (rest.slice().is_some() && rest.is_empty());
+    let ends_before = handle.size > 0 && handle.size.saturating_add(trailer::LEN as u64) <= at;
+    handle.offset == 0 && is_whole && ends_before && first.is_none_or(|first| first == handle.size)
 }
 
 fn read(source: &Source, from: u64, to: u64) -> Result<Vec<u8>> {
