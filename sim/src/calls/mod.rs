@@ -17,6 +17,7 @@
 //!           forms         opens with the fewest arguments, figures of memory and disk
 //!           filtered      compaction filters with each decision
 //!           delegated     compactions of a worker that may fail
+//!           repaired      databases that lose files or bytes, and are repaired
 //! ```
 //! A world runs on a disk in memory without faults, and in one thread, except `waits`. Not here: crashes (`crash`, `prepared`, `crate::copies`).
 
@@ -32,6 +33,7 @@ mod forms;
 mod indexed;
 mod observed;
 mod overlay;
+mod repaired;
 mod shaped;
 mod stamped;
 mod transactions;
@@ -49,7 +51,7 @@ use crate::random::Ran;
 use crate::sample::{self, Fixed, Timestamps};
 
 /// The number of worlds. The transactions without timestamps have three of them.
-const WORLDS: u64 = 17;
+const WORLDS: u64 = 18;
 
 /// The column families of each world.
 const FAMILIES: [&str; 2] = ["default", "second"];
@@ -97,7 +99,8 @@ fn run(seed: u64, len: usize) -> Result<Ran, String> {
         13 => Box::new(control::Control::new(&setting).map_err(|w| failed(0, w))?),
         14 => Box::new(forms::Forms::new(&setting).map_err(|w| failed(0, w))?),
         15 => Box::new(filtered::Filtered::new(seed, &setting).map_err(|w| failed(0, w))?),
-        _ => Box::new(delegated::Delegated::new(seed, &setting).map_err(|w| failed(0, w))?),
+        16 => Box::new(delegated::Delegated::new(seed, &setting).map_err(|w| failed(0, w))?),
+        _ => Box::new(repaired::Repaired::new(seed, &setting).map_err(|w| failed(0, w))?),
     };
     for at in 1..=len {
         world.step(chance).map_err(|words| failed(at, words))?;
