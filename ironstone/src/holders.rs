@@ -13,6 +13,17 @@ pub use engine::db::MemoryHolder;
 use crate::{Db, Family};
 
 /// SST files of one level, age and temperature, in one column family.
+///
+/// ```
+/// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+/// db.put(b"k", b"v")?;
+/// db.flush()?;
+/// for share in db.disk() {
+///     println!("L{}: {} files with {} bytes", share.level, share.files, share.bytes);
+/// }
+/// assert_eq!(db.disk()[0].files, 1);
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiskShare {
     /// The level of the files.
@@ -28,6 +39,17 @@ pub struct DiskShare {
 }
 
 /// The age of the oldest data in an SST file, through all compactions.
+///
+/// ```
+/// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+/// use ironstone::DataAge;
+///
+/// db.put(b"k", b"v")?;
+/// db.flush()?;
+/// assert_eq!(db.disk()[0].age, DataAge::Hour);
+/// assert!(DataAge::Hour < DataAge::Older);
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DataAge {
     /// Less than an hour.
@@ -60,6 +82,14 @@ impl DataAge {
 }
 
 /// The reasons why files that the newest version does not need are not deleted.
+///
+/// ```
+/// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+/// db.disable_file_deletions();
+/// let kept = db.kept_files();
+/// assert!(kept.deletions_disabled && kept.versions.is_empty());
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeptFiles {
     /// Older versions that an iterator or a running compaction still reads. Each element lists the
@@ -77,6 +107,16 @@ pub struct KeptFiles {
 }
 
 /// The readers of one kind that keep an older version.
+///
+/// ```
+/// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+/// for version in db.kept_files().versions {
+///     if let Some(iterators) = version.iterators {
+///         println!("{} iterators since {}", iterators.readers, iterators.since);
+///     }
+/// }
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VersionReaders {
     /// The number of readers.
@@ -95,6 +135,14 @@ impl VersionReaders {
 }
 
 /// An older version that still has a reader.
+///
+/// ```
+/// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+/// for version in db.kept_files().versions {
+///     println!("{} keeps {} files with {} bytes", version.family, version.files.len(), version.bytes);
+/// }
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptVersion {
     /// The column family.

@@ -13,9 +13,35 @@ use crate::{Family, ReadOptions};
 /// refreshed. A new iterator is not valid before the first `seek`. An iteration also ends at an error, so check
 /// `status` after each loop. After Corruption or IoError, the iterator stays invalid until `refresh`; after another
 /// error, the next `seek` tries again.
+///
+/// ```
+/// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+/// db.put(b"a", b"1")?;
+/// db.put(b"b", b"2")?;
+/// let mut iter = db.iter()?;
+/// iter.seek(b"b");
+/// assert_eq!((iter.key(), iter.value()), (&b"b"[..], &b"2"[..]));
+/// iter.prev();
+/// assert_eq!(iter.key(), b"a");
+/// iter.prev();
+/// assert!(!iter.valid());
+/// iter.status()?;
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 pub type Iter = engine::db::DbIterator;
 
 /// A loop over a range of keys, made by [`crate::Family::range`]. After an error the loop ends.
+///
+/// ```
+/// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+/// db.put(b"a", b"1")?;
+/// db.put(b"b", b"2")?;
+/// for entry in db.range(&b"a"[..]..&b"b"[..]) {
+///     let (key, value) = entry?;
+///     assert_eq!((&key[..], &value[..]), (&b"a"[..], &b"1"[..]));
+/// }
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 pub struct Range {
     iter: std::result::Result<Iter, Option<Error>>,
     order: Order,

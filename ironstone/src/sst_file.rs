@@ -39,6 +39,12 @@ pub struct SstFileWriter {
 }
 
 /// The options of [`SstFileWriter::create_with_embedded_blobs`]. RocksDB's `SstFileWriterEmbeddedBlobOptions`.
+///
+/// ```
+/// # use ironstone::EmbeddedBlobOptions;
+/// assert_eq!(EmbeddedBlobOptions::default().min_blob_size, 2048);
+/// let embedded = EmbeddedBlobOptions { min_blob_size: 100 };
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EmbeddedBlobOptions {
     /// The size in bytes from which a value, or a column of an entity, is an embedded blob. Default: 2048.

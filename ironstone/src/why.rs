@@ -16,6 +16,16 @@ use crate::Db;
 /// operations spent in it. Nested causes count their time once.
 ///
 /// A move of an iterator (`Next`) has no median: the move is slow if its steps take more than 10 microseconds.
+///
+/// ```
+/// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+/// use std::time::Duration;
+///
+/// let why = db.why(Duration::from_secs(60));
+/// assert_eq!(why.last, Duration::from_secs(60));
+/// println!("{why}");
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Why {
     /// The time span before the call.
@@ -27,6 +37,15 @@ pub struct Why {
 }
 
 /// Slow operations of one kind.
+///
+/// ```
+/// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+/// for kind in db.why(std::time::Duration::from_secs(60)).operations {
+///     println!("{} slow operations took {:?}", kind.count, kind.time);
+///     assert!(kind.slowest <= kind.time);
+/// }
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlowKind {
     /// The kind.
@@ -46,6 +65,16 @@ pub struct SlowKind {
 }
 
 /// One cause of slow operations.
+///
+/// ```
+/// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+/// for kind in db.why(std::time::Duration::from_secs(60)).operations {
+///     for cause in kind.causes {
+///         println!("{:?}: {:?} in {} operations", cause.cause, cause.time, cause.count);
+///     }
+/// }
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlowCause {
     /// The cause.
@@ -57,6 +86,14 @@ pub struct SlowCause {
 }
 
 /// Write stalls with one reason.
+///
+/// ```
+/// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+/// for stall in db.why(std::time::Duration::from_secs(60)).stalls {
+///     println!("{} write groups waited {:?}: {}", stall.count, stall.time, stall.options);
+/// }
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlowStall {
     /// The column family whose limit was reached. `None`: no column family alone.

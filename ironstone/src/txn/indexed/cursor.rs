@@ -11,6 +11,17 @@ use super::index::{NIL, NodeId};
 use super::lookup::Latest;
 
 /// The effect of a record of an indexed write batch on its key.
+///
+/// ```
+/// use ironstone::{WriteBatchWithIndex, WriteType};
+///
+/// let mut batch = WriteBatchWithIndex::new();
+/// batch.merge(b"k", b"1")?;
+/// let mut iter = batch.iter();
+/// iter.seek_to_first();
+/// assert_eq!(iter.write_type(), Some(WriteType::Merge));
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteType {
     /// Sets the value of the key.

@@ -13,6 +13,17 @@ use env::sync::Mutex;
 use super::owner::TransactionId;
 
 /// One waiting transaction of a deadlock. RocksDB: `DeadlockInfo`.
+///
+/// ```
+/// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+/// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+/// for deadlock in db.deadlock_info_buffer() {
+///     for waiter in &deadlock.path {
+///         println!("transaction {} waited for the key {:?}", waiter.transaction, waiter.waiting_key);
+///     }
+/// }
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadlockInfo {
     /// The waiting transaction.

@@ -6,14 +6,34 @@ use base::FamilyId;
 use env::sync::{AtomicI64, AtomicU8, AtomicU64, Mutex, Ordering};
 
 /// The number of a transaction, unique in the process. RocksDB: `TransactionID`.
+///
+/// ```
+/// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+/// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+/// let (first, second) = (db.begin(), db.begin());
+/// assert!(first.id() < second.id());
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TransactionId(u64);
 
 impl TransactionId {
     /// The number of a transaction that takes no locks.
+    ///
+    /// ```
+    /// # use ironstone::TransactionId;
+    /// assert_eq!(TransactionId::ZERO.get(), 0);
+    /// ```
     pub const ZERO: TransactionId = TransactionId(0);
 
     /// Returns the plain number, for an interface that holds plain numbers.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// assert!(db.begin().id().get() > 0);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     #[inline]
     pub const fn get(self) -> u64 {
         self.0
@@ -27,6 +47,18 @@ impl fmt::Display for TransactionId {
 }
 
 /// The state of a transaction. RocksDB: `Transaction::TransactionState`.
+///
+/// ```
+/// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+/// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+/// use ironstone::TransactionState;
+///
+/// let transaction = db.begin();
+/// assert_eq!(transaction.state(), TransactionState::Started);
+/// transaction.commit()?;
+/// assert_eq!(transaction.state(), TransactionState::Committed);
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum TransactionState {
@@ -65,6 +97,18 @@ impl TransactionState {
 }
 
 /// The lock for which a transaction waits. RocksDB: `Transaction::GetWaitingTxns`.
+///
+/// ```
+/// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+/// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+/// let (first, second) = (db.begin(), db.begin());
+/// first.put(b"k", b"1")?;
+/// second.set_lock_timeout(0);
+/// assert!(second.put(b"k", b"2").is_err());
+/// let waited = second.waiting_for();
+/// assert_eq!((waited.transactions, &waited.key[..]), (vec![first.id()], &b"k"[..]));
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WaitingFor {
     /// The transactions that hold the lock; empty if the transaction does not wait. With `use_per_key_point_lock_mgr` also the

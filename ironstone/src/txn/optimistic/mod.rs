@@ -153,6 +153,16 @@ impl OptimisticTransactionDb {
 
     /// Writes a batch with default options. See [`Db::write`].
     ///
+    /// ```
+    /// # use ironstone::{OptimisticTransactionDb, Options};
+    /// # let db = OptimisticTransactionDb::open("data", Options::in_memory())?;
+    /// let mut batch = ironstone::WriteBatch::new();
+    /// batch.put(b"k", b"1");
+    /// db.write(batch)?;
+    /// assert_eq!(db.get(b"k")?.as_deref(), Some(&b"1"[..]));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The errors of [`OptimisticTransactionDb::write_with`].
     pub fn write(&self, batch: impl BorrowMut<WriteBatch>) -> Result<()> {
@@ -201,6 +211,13 @@ impl OptimisticTransactionDb {
 
     /// Rejects the range deletion. See [`OptimisticTransactionDb::delete_range`].
     ///
+    /// ```
+    /// # use ironstone::{OptimisticTransactionDb, Options};
+    /// # let db = OptimisticTransactionDb::open("data", Options::in_memory())?;
+    /// assert!(db.delete_range_with(b"a", b"f", &ironstone::WriteOptions::default()).is_err());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// NotSupported in all cases.
     pub fn delete_range_with(&self, _begin: &[u8], _end: &[u8], _options: &WriteOptions) -> Result<()> {
@@ -208,6 +225,14 @@ impl OptimisticTransactionDb {
     }
 
     /// Rejects the range deletion. See [`OptimisticTransactionDb::delete_range`].
+    ///
+    /// ```
+    /// # use ironstone::{OptimisticTransactionDb, Options};
+    /// # let db = OptimisticTransactionDb::open("data", Options::in_memory())?;
+    /// let timestamp = 7u64.to_le_bytes();
+    /// assert!(db.delete_range_with_ts(b"a", b"f", &timestamp, &ironstone::WriteOptions::default()).is_err());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     ///
     /// # Errors
     /// NotSupported in all cases.

@@ -76,6 +76,17 @@ impl Registry {
 }
 
 /// A snapshot with a timestamp of the application.
+///
+/// ```
+/// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+/// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+/// db.put(b"k", b"1")?;
+/// db.create_timestamped_snapshot(7)?;
+/// db.put(b"k", b"2")?;
+/// let snapshot = db.timestamped_snapshot(7).unwrap();
+/// assert_eq!(snapshot.get(b"k")?.as_deref(), Some(&b"1"[..]));
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct TimestampedSnapshot {
     timestamp: u64,
@@ -84,6 +95,13 @@ pub struct TimestampedSnapshot {
 
 impl TimestampedSnapshot {
     /// Returns the timestamp.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// assert_eq!(db.create_timestamped_snapshot(7)?.timestamp(), 7);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn timestamp(&self) -> u64 {
         self.timestamp
     }

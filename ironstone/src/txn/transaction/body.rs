@@ -18,6 +18,30 @@ use super::sections::Sections;
 use crate::Snapshot;
 
 /// Receives a snapshot that a transaction took by itself. RocksDB: `TransactionNotifier`.
+///
+/// ```
+/// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+/// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+/// use std::sync::{Arc, Mutex};
+///
+/// use ironstone::{Snapshot, TransactionNotifier};
+///
+/// #[derive(Default)]
+/// struct Newest(Mutex<Option<Snapshot>>);
+///
+/// impl TransactionNotifier for Newest {
+///     fn snapshot_created(&self, snapshot: &Snapshot) {
+///         *self.0.lock().unwrap() = Some(snapshot.clone());
+///     }
+/// }
+///
+/// let newest = Arc::new(Newest::default());
+/// let transaction = db.begin();
+/// transaction.set_snapshot_on_next_operation(Some(newest.clone()));
+/// transaction.put(b"k", b"1")?;
+/// assert!(newest.0.lock().unwrap().is_some());
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 pub trait TransactionNotifier: Send + Sync {
     /// Receives the snapshot that [`crate::Transaction::set_snapshot_on_next_operation`] asked for.
     fn snapshot_created(&self, snapshot: &Snapshot);

@@ -396,6 +396,19 @@ impl Transaction {
 
     /// Commits, and takes a snapshot of exactly this commit, with `timestamp` or the commit timestamp that is set.
     ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// transaction.set_name(b"transfer-1")?;
+    /// transaction.put(b"k", b"1")?;
+    /// transaction.prepare()?;
+    /// let snapshot = transaction.commit_and_try_create_snapshot(None, Some(7))?.unwrap();
+    /// db.put(b"k", b"2")?;
+    /// assert_eq!((snapshot.timestamp(), snapshot.get(b"k")?.as_deref()), (7, Some(&b"1"[..])));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The errors of [`Transaction::commit`]; InvalidArgument without a timestamp, or if both timestamps are given
     /// and differ.

@@ -13,6 +13,21 @@ use super::body::{Body, Control, Pessimistic};
 use crate::Family;
 
 /// Selects whether an operation checks that its key was not changed after the snapshot of the transaction.
+///
+/// ```
+/// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+/// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+/// use ironstone::{LockMode, ReadOptions, Validation};
+///
+/// let transaction = db.begin();
+/// transaction.set_snapshot();
+/// db.put(b"k", b"1")?; // a later write than the snapshot
+/// let (family, options) = (db.default_family(), ReadOptions::default());
+/// let read = |validation| transaction.get_for_update_in(&family, b"k", &options, LockMode::Exclusive, validation);
+/// assert!(read(Validation::Check).is_err());
+/// assert_eq!(read(Validation::Skip)?.as_deref(), Some(&b"1"[..]));
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Validation {
     /// The transaction checks that no later write changed the key.

@@ -15,6 +15,19 @@ use crate::Family;
 use crate::wide::encode_entity;
 
 /// The write of [`Transaction::write_assuming_tracked_in`].
+///
+/// ```
+/// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+/// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+/// use ironstone::TrackedWrite;
+///
+/// let (family, transaction) = (db.default_family(), db.begin());
+/// transaction.get_for_update(b"k")?;
+/// transaction.write_assuming_tracked_in(&family, b"k", TrackedWrite::Put(b"1"))?;
+/// transaction.commit()?;
+/// assert_eq!(db.get(b"k")?.as_deref(), Some(&b"1"[..]));
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrackedWrite<'a> {
     /// Stores this value.
