@@ -178,7 +178,7 @@ impl Hook for LateRename {
     }
 
     fn before(&self, call: &Call<'_>) -> Verdict {
-        const CHANCES: usize = 200_000;
+        const CHANCES: usize = 20_000;
         let is_options = call.path.to_string_lossy().contains("OPTIONS-");
         let reach =
             || self.state.compare_exchange(ARMED, REACHED, Ordering::AcqRel, Ordering::Acquire).is_ok();
