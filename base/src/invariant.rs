@@ -9,6 +9,24 @@
 /// True if the checks of [`invariant!`](crate::invariant) are compiled in.
 pub const INVARIANTS: bool = cfg!(any(debug_assertions, feature = "invariants"));
 
+/// Returns true if code with a fast path must take its slow path, so that tests and campaigns compare both paths. Builds without
+/// [`INVARIANTS`] always take the fast path.
+///
+/// The choice is a function of `key`, about one key in eight, so that a run with the same input takes the same paths.
+///
+/// ```
+/// use ironstone_base::invariant::{INVARIANTS, takes_slow_path};
+///
+/// let slow = (0..4096u32).filter(|key| takes_slow_path(&key.to_be_bytes())).count();
+/// assert_eq!(slow > 0, INVARIANTS);
+/// ```
+#[inline(always)]
+pub fn takes_slow_path(key: &[u8]) -> bool {
+    /// An odd number whose bits are spread evenly: the golden ratio as a fraction of 2^32.
+    const SPREAD: u32 = 0x9e37_79b9;
+    INVARIANTS && key.iter().fold(0u32, |sum, &byte| (sum ^ u32::from(byte)).wrapping_mul(SPREAD)) >> 29 == 0
+}
+
 /// Panics with the message if the condition is false. Compiled in if [`INVARIANTS`] is true.
 ///
 /// ```

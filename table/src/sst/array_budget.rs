@@ -60,7 +60,9 @@ impl ArrayBudget {
     }
 
     fn add(&self, change: i64) -> i64 {
-        let credit = (self.credit.load(Ordering::Relaxed) + change).clamp(-CREDIT_MAX, CREDIT_MAX);
+        let before = self.credit.load(Ordering::Relaxed);
+        base::invariant!(before.abs() <= CREDIT_MAX, "the credit {before} for arrays is out of its bounds");
+        let credit = (before + change).clamp(-CREDIT_MAX, CREDIT_MAX);
         self.credit.store(credit, Ordering::Relaxed);
         credit
     }
