@@ -325,7 +325,7 @@ impl WriteBatch {
     #[inline]
     fn has_room(&mut self, family: FamilyId, key_len: usize, value_len: usize) -> bool {
         if key_len > KEY_LEN_MAX || value_len > VALUE_LEN_MAX || self.count() == u32::MAX {
-            self.too_large();
+            self.too_large(key_len, value_len);
             return false;
         }
         self.contents.other_families |= family != FamilyId::DEFAULT;
@@ -364,8 +364,8 @@ impl WriteBatch {
     }
 
     #[cold]
-    fn too_large(&mut self) {
-        self.fault.get_or_insert_with(|| Error::invalid_argument("key or value is too large"));
+    fn too_large(&mut self, key_len: usize, value_len: usize) {
+        self.fault.get_or_insert_with(|| limits::too_large(key_len, value_len));
     }
 
     /// Returns the number of counted records: puts, deletions, and merges.
@@ -594,7 +594,7 @@ impl WriteBatch {
     /// Adds all records of another batch.
     pub fn append(&mut self, other: &WriteBatch) -> &mut Self {
         match self.count().checked_add(other.count()) {
-            None => self.too_large(),
+            None => self.too_large(0, 0),
             Some(count) => {
                 self.append_timestamps(other);
                 self.bytes.extend_from_slice(other.records());

@@ -127,9 +127,9 @@ static void lengths(rocksdb_t* db) {
   char* memory = mmap(NULL, huge, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   CHECK(memory != MAP_FAILED);
   rocksdb_put(db, writing, memory, huge, "v", 1, &error);
-  REFUSED("Invalid argument");
+  REFUSED("Invalid argument: key is too large");
   rocksdb_put(db, writing, "k", 1, memory, huge, &error);
-  REFUSED("Invalid argument");
+  REFUSED("Invalid argument: value is too large");
   rocksdb_merge(db, writing, "k", 1, memory, huge, &error);
   REFUSED("");
   rocksdb_writebatch_t* batch = rocksdb_writebatch_create();

@@ -2,7 +2,7 @@
 
 use base::{Error, FamilyId, Kind, Result, Subcode};
 use format::batch as encoding;
-use format::batch::{HEADER_LEN, Record};
+use format::batch::{HEADER_LEN, KEY_LEN_MAX, Record, VALUE_LEN_MAX};
 
 use super::WriteBatch;
 
@@ -20,6 +20,16 @@ impl WalEnd {
             *self = WalEnd { len, count };
         }
     }
+}
+
+/// Returns the error of a record that a batch rejects. The texts are RocksDB's.
+#[cold]
+pub(super) fn too_large(key_len: usize, value_len: usize) -> Error {
+    Error::invalid_argument(match (key_len > KEY_LEN_MAX, value_len > VALUE_LEN_MAX) {
+        (true, _) => "key is too large",
+        (false, true) => "value is too large",
+        (false, false) => "the write batch has too many records",
+    })
 }
 
 impl WriteBatch {

@@ -41,3 +41,14 @@ fn a_rollback_keeps_the_rejection_of_an_earlier_record() {
     batch.check().unwrap();
     assert_eq!(batch.count(), 1);
 }
+
+/// The texts are RocksDB's.
+#[test]
+fn rejection_of_a_long_record_names_the_part() {
+    // The bytes are never touched: the batch looks only at the length.
+    let huge = vec![0u8; 1 << 32];
+    let rejected = |batch: &WriteBatch| batch.check().unwrap_err().to_string();
+    assert_eq!(rejected(WriteBatch::new().put(&huge, b"v")), "Invalid argument: key is too large");
+    assert_eq!(rejected(WriteBatch::new().put(b"k", &huge)), "Invalid argument: value is too large");
+    assert_eq!(rejected(WriteBatch::new().put(&huge, &huge)), "Invalid argument: key is too large");
+}
