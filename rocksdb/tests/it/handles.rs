@@ -351,3 +351,27 @@ fn types_of_release_0_24_cross_catch_unwind() {
     assert!(caught.is_err());
     assert_eq!(iter.value(), Some(&b"v"[..]));
 }
+
+/// RocksDB raises versions 0 and 1 to 2 and rejects versions that are too high.
+#[test]
+fn old_format_versions_are_raised_to_2() {
+    let dir = tempfile::tempdir().unwrap();
+    let open = |version: i32| {
+        let mut options = Options::default();
+        options.create_if_missing(true);
+        let mut table = rocksdb::BlockBasedOptions::default();
+        table.set_format_version(version);
+        options.set_block_based_table_factory(&table);
+        DB::open(&options, dir.path())
+    };
+    for version in [0, 1] {
+        let db = open(version).unwrap();
+        db.put(b"k", b"v").unwrap();
+        db.flush().unwrap();
+        assert_eq!(db.get(b"k").unwrap().as_deref(), Some(&b"v"[..]));
+        db.set_options(&[("block_based_table_factory", "{format_version=1}")]).unwrap();
+        let log = std::fs::read_to_string(dir.path().join("LOG")).unwrap();
+        assert!(log.contains("format_version: 2"), "{log}");
+    }
+    assert_eq!(open(99).unwrap_err().kind(), ErrorKind::InvalidArgument);
+}
