@@ -217,7 +217,10 @@ int main(int argc, char** argv) {
   answer("empty input");
   rocksdb_open_and_compact(database, state.output, "\2\0\0\0a=1;", 8, &length, state.overrides, &error);
   answer("unknown format");
-  rocksdb_open_and_compact(database, state.output, "\1\0\0\0output_level=6;", 19, &length, state.overrides, &error);
+  const char absent[] =
+      "\1\0\0\0cf_name=64656661756C74;snapshots=;input_files=;output_level=6;db_id=;has_begin=false;begin=;has_end=false;end=;"
+      "options_file_number=999999;";
+  rocksdb_open_and_compact(database, state.output, absent, sizeof absent - 1, &length, state.overrides, &error);
   answer("no options file");
   unsigned char* canceled = rocksdb_open_and_compact_canceled_create();
   rocksdb_open_and_compact_canceled_set(canceled, 1);
