@@ -155,8 +155,34 @@ impl Level {
 
     /// Returns the level as an index of an array.
     #[inline]
-    pub fn index(self) -> usize {
-        usize::from(self.0)
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// Returns the first `count` levels, from level 0 down.
+    ///
+    /// ```
+    /// use ironstone_base::Level;
+    /// let levels: Vec<Level> = Level::first(2).collect();
+    /// assert_eq!(levels, [Level::ZERO, Level::ZERO.below()]);
+    /// ```
+    pub fn first(count: usize) -> impl DoubleEndedIterator<Item = Level> + ExactSizeIterator + Clone {
+        (0..count.min(usize::from(u8::MAX) + 1)).map(Level::from_index)
+    }
+
+    /// Returns the level below this level: the level with the next larger number. The largest level is its own level below.
+    #[inline]
+    pub const fn below(self) -> Level {
+        Level(self.0.saturating_add(1))
+    }
+
+    /// Returns the level above this level. Level 0 has none.
+    #[inline]
+    pub const fn above(self) -> Option<Level> {
+        match self.0.checked_sub(1) {
+            Some(number) => Some(Level(number)),
+            None => None,
+        }
     }
 }
 

@@ -57,7 +57,7 @@ impl CompactionFilter for CFilter {
         let removed = guarded("filter", || unsafe {
             (self.filter)(
                 self.state.pointer(),
-                c_int::try_from(input.level).unwrap_or(c_int::MAX),
+                c_int::from(input.level.get()),
                 input.user_key.as_ptr().cast(),
                 input.user_key.len(),
                 input.value.as_ptr().cast(),

@@ -129,8 +129,8 @@ facts! {
     job_id: u64 => i.info.job_id;
     priority: i32 => 1;
     compaction_reason: i32 => i32::from(i.info.reason);
-    base_input_level: i32 => i32::try_from(i.info.base_input_level).unwrap_or(i32::MAX);
-    output_level: i32 => i32::try_from(i.info.output_level).unwrap_or(i32::MAX);
+    base_input_level: i32 => i32::from(i.info.base_input_level.get());
+    output_level: i32 => i32::from(i.info.output_level.get());
 }
 
 facts! {

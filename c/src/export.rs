@@ -9,8 +9,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use base::Result;
 use base::SequenceNumber;
+use base::{Level, Result};
 use ironstone::{ExportImportFilesMetaData, ExportedFile};
 
 use crate::abi::{Buffer, HasRejected, Owned};
@@ -33,7 +33,7 @@ impl rocksdb_export_import_files_metadata_t {
             Arc::new(File {
                 // An export has no column family name: the import creates a new column family with its own name.
                 family: c_string(b""),
-                level: i32::try_from(file.level).unwrap_or(i32::MAX),
+                level: i32::from(file.level.get()),
                 name: c_string(format!("/{}", file.name).as_bytes()),
                 directory: c_string(file.directory.as_os_str().as_bytes()),
                 size: usize::try_from(file.size).unwrap_or(usize::MAX),
@@ -56,7 +56,7 @@ impl rocksdb_export_import_files_metadata_t {
     /// InvalidArgument for a negative level.
     fn export(&self) -> Result<ExportImportFilesMetaData> {
         let file = |file: &Arc<File>| {
-            let level = crate::abi::arguments::count(file.level)?;
+            let level = Level::from_index(crate::abi::arguments::count(file.level)?);
             Ok(ExportedFile {
                 name: file.name.to_string_lossy().trim_start_matches('/').to_string(),
                 directory: PathBuf::from(OsStr::from_bytes(file.directory.as_bytes())),

@@ -218,7 +218,7 @@ fn flush_finished(
 
 fn job_file(file: &event::JobFile) -> JobFile {
     let info = rocksdb_compaction_file_info_t {
-        level: int(file.level),
+        level: int(file.level.get()),
         number: file.number.get(),
         oldest_blob_file: file.oldest_blob_file.map_or(0, |number| number.get()),
     };
@@ -245,14 +245,14 @@ fn garbage(made: &event::BlobGarbageMade) -> rocksdb_blob_file_garbage_info_t {
 }
 
 fn compaction_started(started: &CompactionStarted) -> rocksdb_compactionjobinfo_t {
-    let base_level = started.inputs.first().map_or(0, |(level, _)| int(*level));
+    let base_level = started.inputs.first().map_or(0, |(level, _)| int(level.get()));
     let inputs: Vec<_> = started.input_files.iter().map(job_file).collect();
     let mut info = rocksdb_compactionjobinfo_t {
         family: family(&started.family),
         job: int(started.job.get()),
         reason: compaction_reason(started.reason),
         compressions: (compression_number(&started.output_compression), 0),
-        levels: (base_level, int(started.output_level)),
+        levels: (base_level, int(started.output_level.get())),
         level_0_files: int(started.num_l0_files),
         inputs,
         properties: properties_of(&started.table_properties),
@@ -318,7 +318,7 @@ pub(crate) fn compaction_finished(
         aborted: finished.aborted,
         job: int(finished.job.get()),
         level_0_files: int(finished.lsm_state.first().copied().unwrap_or(0)),
-        levels: (int(finished.base_input_level), int(finished.output_level)),
+        levels: (int(finished.base_input_level.get()), int(finished.output_level.get())),
         reason: compaction_reason(finished.reason),
         compressions: (compression_number(&finished.output_compression), 0),
         inputs,
@@ -356,7 +356,7 @@ fn subcompaction(part: &Subcompaction, blob_compression: u32) -> rocksdb_subcomp
         error: part.error.clone(),
         job: int(part.job.get()),
         index: int(part.index),
-        levels: (int(part.base_input_level), int(part.output_level)),
+        levels: (int(part.base_input_level.get()), int(part.output_level.get())),
         reason: compaction_reason(part.reason),
         compressions: (compression_number(&part.output_compression), blob_compression),
         ..Default::default()

@@ -84,7 +84,7 @@ pub(crate) fn c_string(text: &[u8]) -> CString {
 fn files_of(family: &Family) -> Vec<Arc<File>> {
     let pinned = family.pin_owned();
     let name = c_string(family.name().as_bytes());
-    let file = |(level, file): (usize, &Arc<lsm::table_file::TableFile>)| {
+    let file = |(level, file): (base::Level, &Arc<lsm::table_file::TableFile>)| {
         let path = pinned.parts.table_path(file.number, file.path_id);
         let relative =
             path.file_name().map(|name| [b"/", name.as_encoded_bytes()].concat()).unwrap_or_default();
@@ -92,7 +92,7 @@ fn files_of(family: &Family) -> Vec<Arc<File>> {
         let stats = file.stats().copied().unwrap_or_default();
         Arc::new(File {
             family: name.clone(),
-            level: i32::try_from(level).unwrap_or(i32::MAX),
+            level: i32::from(level.get()),
             name: c_string(&relative),
             directory: c_string(&directory),
             size: usize::try_from(file.size).unwrap_or(usize::MAX),

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use base::{EpochNumber, Error, FileNumber, Result, SequenceNumber};
+use base::{EpochNumber, Error, FileNumber, Level, Result, SequenceNumber};
 use engine::ingest::{ImportFile, ImportRequest};
 use engine::options::{BottommostLevelCompaction, CompactRangeOptions, ImportColumnFamilyOptions};
 
@@ -27,7 +27,7 @@ pub struct ExportedFile {
     /// The directory of the export.
     pub directory: PathBuf,
     /// The level of the file.
-    pub level: usize,
+    pub level: Level,
     /// Bytes.
     pub size: u64,
     /// The smallest sequence number in the file.

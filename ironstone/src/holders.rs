@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use base::FileNumber;
+use base::{FileNumber, Level};
 use kernel::ticks;
 use lsm::version::{ReaderKind, Version};
 
@@ -27,7 +27,7 @@ use crate::{Db, Family};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiskShare {
     /// The level of the files.
-    pub level: usize,
+    pub level: Level,
     /// The age of the data.
     pub age: DataAge,
     /// The temperature, by RocksDB's number. 0: unknown.
@@ -207,13 +207,13 @@ impl Family {
     /// db.put(b"k", b"v")?;
     /// db.flush()?;
     /// let disk = db.disk();
-    /// assert_eq!((disk.len(), disk[0].level, disk[0].files), (1, 0, 1));
+    /// assert_eq!((disk.len(), disk[0].level, disk[0].files), (1, ironstone::Level::ZERO, 1));
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn disk(&self) -> Vec<DiskShare> {
         let now_s = self.engine().env().clock.now_seconds();
         let pinned = self.inner().pin_owned();
-        let mut sums: BTreeMap<(usize, DataAge, u8), (u64, u64)> = BTreeMap::new();
+        let mut sums: BTreeMap<(Level, DataAge, u8), (u64, u64)> = BTreeMap::new();
         for (level, file) in pinned.version.files() {
             let age = DataAge::of(file.oldest_ancester_time, now_s);
             let sum = sums.entry((level, age, file.temperature)).or_default();

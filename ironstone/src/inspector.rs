@@ -14,7 +14,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use base::{Error, Result};
+use base::{Error, Level, Result};
 use inspect::model::live::{
     Change, Counters, DiskShare, Holder, Kept, KeptVersion, Live, Running, SlowKind, SlowStall,
 };
@@ -217,7 +217,7 @@ fn holder(memory: &MemoryHolder) -> Holder {
 fn disk(family: &Family) -> Vec<DiskShare> {
     let share = |share: crate::DiskShare| DiskShare {
         family: family.name().to_string(),
-        level: share.level as u64,
+        level: u64::from(share.level.get()),
         age: match share.age {
             DataAge::Hour => "less than an hour",
             DataAge::Day => "less than a day",
@@ -289,8 +289,9 @@ fn counters(db: &Db, families: &[Family]) -> Counters {
     let metrics = db.metrics();
     let levels = || metrics.families.iter().flat_map(|family| &family.levels);
     let runs = |family: &crate::metrics::FamilyMetrics| -> u64 {
-        let of =
-            |l: &crate::metrics::LevelMetrics| if l.level == 0 { l.files } else { u64::from(l.files > 0) };
+        let of = |l: &crate::metrics::LevelMetrics| {
+            if l.level == Level::ZERO { l.files } else { u64::from(l.files > 0) }
+        };
         family.levels.iter().map(of).sum()
     };
     let live = |family: &Family| family.int_property("rocksdb.estimate-live-data-size").unwrap_or(0);

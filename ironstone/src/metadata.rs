@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use base::{FileNumber, Result, SequenceNumber};
+use base::{FileNumber, Level, Result, SequenceNumber};
 use format::properties::Properties;
 use table::sst::BlockCache;
 
@@ -17,7 +17,7 @@ use crate::{Db, Family};
 /// db.put(b"k", b"v")?;
 /// db.flush()?;
 /// let file = &db.live_files()[0];
-/// assert_eq!((file.level, file.num_entries), (0, 1));
+/// assert_eq!((file.level, file.num_entries), (ironstone::Level::ZERO, 1));
 /// # Ok::<(), ironstone::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct LiveFile {
     /// The path of the file.
     pub path: PathBuf,
     /// The level of the file; 0 for level 0.
-    pub level: usize,
+    pub level: Level,
     /// The size of the file in bytes.
     pub size: u64,
     /// The smallest user key. If the column family has timestamps, the key ends with a timestamp.
@@ -73,7 +73,7 @@ pub struct LiveFile {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LevelMetadata {
     /// The level; 0 for level 0.
-    pub level: usize,
+    pub level: Level,
     /// The sum of the sizes of the files, in bytes.
     pub size: u64,
     /// The files of the level. Level 0 is newest first; other levels are in key order.
@@ -111,7 +111,7 @@ impl Family {
     /// db.put(b"k", b"v")?;
     /// db.flush()?;
     /// let files = db.live_files();
-    /// assert_eq!((files[0].level, &files[0].smallest_key[..]), (0, &b"k"[..]));
+    /// assert_eq!((files[0].level, &files[0].smallest_key[..]), (ironstone::Level::ZERO, &b"k"[..]));
     /// assert_eq!(files[0].num_entries, 1);
     /// # Ok::<(), ironstone::Error>(())
     /// ```
@@ -133,7 +133,7 @@ impl Family {
     pub fn metadata(&self) -> FamilyMetadata {
         let pinned = self.inner.pin_owned();
         let version = &pinned.version;
-        let file_of = |level: usize, file: &lsm::table_file::TableFile| {
+        let file_of = |level: Level, file: &lsm::table_file::TableFile| {
             let stats = file.stats();
             LiveFile {
                 number: file.number,
@@ -156,7 +156,8 @@ impl Family {
                 oldest_blob_file: file.oldest_blob_file,
             }
         };
-        let levels: Vec<LevelMetadata> = (0..version.num_levels())
+        let levels: Vec<LevelMetadata> = version
+            .levels()
             .map(|level| {
                 let files: Vec<LiveFile> =
                     version.level(level).iter().map(|file| file_of(level, file)).collect();

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use base::{FileNumber, Result};
+use base::{FileNumber, Level, Result};
 use engine::options::{CompactRangeOptions, CompactionOptions, FlushOptions};
 
 use crate::Family;
@@ -49,11 +49,11 @@ impl Family {
     /// compaction is canceled.
     ///
     /// ```
-    /// # use ironstone::CompactRangeOptions;
+    /// # use ironstone::{CompactRangeOptions, Level};
     /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
     /// db.put(b"k", b"v")?;
     /// db.compact_range(None, None, &CompactRangeOptions::default())?; // flushes first
-    /// assert_eq!(db.live_files()[0].level, 6);
+    /// assert_eq!(db.live_files()[0].level, Level::new(6));
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn compact_range(
@@ -74,19 +74,19 @@ impl Family {
     /// path that does not exist. Aborted if another compaction has one of the files. Incomplete if canceled.
     ///
     /// ```
-    /// # use ironstone::CompactionOptions;
+    /// # use ironstone::{CompactionOptions, Level};
     /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
     /// db.put(b"k", b"v")?;
     /// db.flush()?;
     /// let files: Vec<_> = db.live_files().iter().map(|file| file.number).collect();
-    /// db.compact_files(&files, 6, None, &CompactionOptions::default())?;
-    /// assert_eq!(db.live_files()[0].level, 6);
+    /// db.compact_files(&files, Level::new(6), None, &CompactionOptions::default())?;
+    /// assert_eq!(db.live_files()[0].level, Level::new(6));
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn compact_files(
         &self,
         files: &[FileNumber],
-        output_level: usize,
+        output_level: Level,
         output_path_id: Option<u32>,
         options: &CompactionOptions,
     ) -> Result<Vec<PathBuf>> {
@@ -102,12 +102,12 @@ impl Family {
     /// Errors of the MANIFEST; then no file is deleted.
     ///
     /// ```
-    /// # use ironstone::CompactionOptions;
+    /// # use ironstone::{CompactionOptions, Level};
     /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
     /// # db.put(b"k", b"v")?;
     /// # db.flush()?;
     /// # let files: Vec<_> = db.live_files().iter().map(|file| file.number).collect();
-    /// # db.compact_files(&files, 6, None, &CompactionOptions::default())?;
+    /// # db.compact_files(&files, Level::new(6), None, &CompactionOptions::default())?;
     /// db.delete_files_in_ranges(&[(Some(b"a"), Some(b"z"))], true)?;
     /// assert!(db.live_files().is_empty());
     /// # Ok::<(), ironstone::Error>(())
@@ -145,11 +145,11 @@ impl Family {
     /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
     /// db.put(b"k", b"v")?;
     /// db.flush()?;
-    /// db.promote_l0(2)?;
-    /// assert_eq!(db.live_files()[0].level, 2);
+    /// db.promote_l0(ironstone::Level::new(2))?;
+    /// assert_eq!(db.live_files()[0].level, ironstone::Level::new(2));
     /// # Ok::<(), ironstone::Error>(())
     /// ```
-    pub fn promote_l0(&self, target_level: usize) -> Result<()> {
+    pub fn promote_l0(&self, target_level: Level) -> Result<()> {
         self.db.promote_l0(&self.inner, target_level)
     }
 

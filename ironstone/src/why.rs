@@ -3,8 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use base::Arrange;
 use base::stats::{Cause, OperationKind};
+use base::{Arrange, Level};
 use engine::stats::{OperationSum, StallReason, StallSum};
 use lsm::pressure;
 
@@ -162,7 +162,9 @@ impl Db {
             pressure::Cause::None => ("the call unlock_wal".to_string(), ""),
         };
         let jobs = match reason.trigger {
-            pressure::Cause::L0FileCountLimit => running_jobs(self, reason.family, |level| level == 0),
+            pressure::Cause::L0FileCountLimit => {
+                running_jobs(self, reason.family, |level| level == Level::ZERO)
+            }
             pressure::Cause::PendingCompactionBytes => running_jobs(self, reason.family, |_| true),
             _ => String::new(),
         };
@@ -175,13 +177,15 @@ impl Db {
 
 /// Returns the running compactions that can end a stall, as the end of a sentence: those of the column family, or of all column
 /// families, whose first input level `is_wanted`.
-fn running_jobs(db: &Db, family: Option<base::FamilyId>, is_wanted: impl Fn(usize) -> bool) -> String {
+fn running_jobs(db: &Db, family: Option<base::FamilyId>, is_wanted: impl Fn(Level) -> bool) -> String {
     let families = db.families().into_iter().map(|family| family.id());
     let wanted = families.filter(|id| family.is_none_or(|family| family == *id));
     let running = wanted.flat_map(|id| engine::db::running_compactions(db.engine(), id));
     let jobs: Vec<String> = running
         .filter(|(_, job)| is_wanted(job.start_level))
-        .map(|(number, job)| format!("job {number} (level {} to {})", job.start_level, job.output_level))
+        .map(|(number, job)| {
+            format!("job {number} (level {} to {})", job.start_level.get(), job.output_level.get())
+        })
         .collect();
     if jobs.is_empty() { String::new() } else { format!("; running now: {}", jobs.join(", ")) }
 }

@@ -344,7 +344,7 @@ mod tests {
     fn filter(purges_expired: bool, value: &[u8], kind: FilterKind) -> Decision {
         let clock = Env::posix().clock;
         let filter = CassandraFilter { purges_expired, grace_seconds: 0, clock };
-        filter.filter(&FilterInput { level: 0, user_key: b"k", kind, value })
+        filter.filter(&FilterInput { level: base::Level::ZERO, user_key: b"k", kind, value })
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! Facts: RocksDB `java/rocksjni/compaction_job_info.cc`, `compaction_job_stats.cc`, `portal.h` (`CompactionReasonJni`).
 
+use base::Level;
 use engine::event::{CompactionFinished, CompactionStarted, JobFile};
 use engine::options::CompressionType;
 
@@ -33,7 +34,7 @@ impl JobInfo {
 
     /// Makes the description of a compaction that begins in this thread.
     pub fn started(started: &CompactionStarted) -> Self {
-        let base = started.inputs.first().map_or(0, |(level, _)| *level);
+        let base = started.inputs.first().map_or(Level::ZERO, |(level, _)| *level);
         JobInfo::new(CompactionFinished {
             job: started.job,
             family: started.family.clone(),
@@ -206,11 +207,11 @@ natives! {
     }
 
     fn CompactionJobInfo_baseInputLevel[_](info: Handle) -> i32 {
-        info.shared::<JobInfo>()?.number(|finished| finished.base_input_level as i64) as i32
+        info.shared::<JobInfo>()?.number(|finished| i64::from(finished.base_input_level.get())) as i32
     }
 
     fn CompactionJobInfo_outputLevel[_](info: Handle) -> i32 {
-        info.shared::<JobInfo>()?.number(|finished| finished.output_level as i64) as i32
+        info.shared::<JobInfo>()?.number(|finished| i64::from(finished.output_level.get())) as i32
     }
 
     fn CompactionJobInfo_inputFiles[java](info: Handle) -> JObjects<'j> {

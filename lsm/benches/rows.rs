@@ -8,11 +8,11 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use base::SequenceNumber;
 use base::error::Result;
 use base::iter::InternalIterator;
 use base::key::{self, InternalOrder, ValueType};
 use base::order::Order;
+use base::{Level, SequenceNumber};
 use ironstone_lsm::compaction_iter::{AnythingBelow, Below, Compaction, CompactionIter, Config};
 use ironstone_lsm::merging::Merging;
 use ironstone_lsm::range_del::CompactionTombstones;
@@ -172,7 +172,7 @@ fn main() {
         "compaction to the bottom",
         || Bottom,
         || Config {
-            compaction: Some(Compaction { bottommost: true, start_level: 0 }),
+            compaction: Some(Compaction { bottommost: true, start_level: Level::ZERO }),
             ..Config::new(order())
         },
     );

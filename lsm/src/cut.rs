@@ -13,9 +13,9 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use base::Arrange;
 use base::key::{self, InternalOrder, user_key};
 use base::order::head;
+use base::{Arrange, Level};
 
 use crate::pick::{Options, Priority, Style, Task};
 use crate::table_file::TableFile;
@@ -65,7 +65,7 @@ impl Cutter {
             bytewise: order.user.is_bytewise(),
             order,
             leveled: options.style == Style::Level,
-            whole: task.output_level == 0,
+            whole: task.output_level == Level::ZERO,
             grandparents: task.grandparents.clone(),
             max_file_size: task.max_output_file_size,
             target_file_size: task.target_output_file_size,

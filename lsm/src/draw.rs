@@ -12,10 +12,10 @@
 
 use std::sync::Arc;
 
-use base::SequenceNumber;
 use base::error::{Error, Result};
 use base::ids::{EpochNumber, FileNumber};
 use base::key::{self, InternalOrder, MAX_SEQUENCE, ValueType};
+use base::{Level, SequenceNumber};
 
 use crate::file_meta::{FileMetaData, FileStats};
 use crate::table_file::TableFile;
@@ -135,9 +135,9 @@ pub fn parse_file(text: &str) -> Result<TableFile> {
 /// Returns all levels of a version. Empty levels are omitted.
 pub fn version(version: &Version) -> String {
     let mut out = String::new();
-    for level in 0..version.num_levels() {
+    for level in version.levels() {
         if !version.level(level).is_empty() {
-            out.push_str(&format!("L{level}\n"));
+            out.push_str(&format!("{level}\n"));
         }
         for f in version.level(level) {
             out.push_str(&format!("  {}\n", file(f)));
@@ -162,7 +162,7 @@ pub fn parse_version(text: &str, order: InternalOrder, num_levels: usize) -> Res
     let mut edit = Edit::default();
     for line in text.lines().map(str::trim).filter(|l| !l.is_empty()) {
         if let Some(n) = line.strip_prefix('L').and_then(|n| n.trim_end_matches(':').parse().ok()) {
-            level = Some(n);
+            level = Some(Level::new(n));
             continue;
         }
         let level = level.ok_or_else(|| Error::invalid_argument("a file before any level"))?;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use base::Level;
 use base::error::{Error, Result};
 use base::option::{Object, id_and_options, no_such};
 
@@ -22,7 +23,7 @@ pub enum FilterKind {
 #[derive(Clone, Copy, Debug)]
 pub struct FilterInput<'a> {
     /// The first input level of the compaction.
-    pub level: usize,
+    pub level: Level,
     /// The user key, with its timestamp if the column family has timestamps.
     pub user_key: &'a [u8],
     /// The type of the value.
@@ -104,7 +105,7 @@ pub struct FilterContext {
     /// True if the user asked for the compaction.
     pub is_manual_compaction: bool,
     /// The first level of the input.
-    pub input_start_level: usize,
+    pub input_start_level: Level,
     /// The column family.
     pub family: base::ids::FamilyId,
     /// The reason for which the files are made.

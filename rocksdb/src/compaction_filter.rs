@@ -80,7 +80,7 @@ impl<F: CompactionFilter> ironstone::CompactionFilter for Filter<F> {
         if input.kind != FilterKind::Value {
             return ironstone::Decision::Keep;
         }
-        let level = u32::try_from(input.level).unwrap_or(u32::MAX);
+        let level = u32::from(input.level.get());
         match self.filter.lock().filter(level, input.user_key, input.value) {
             Decision::Keep => ironstone::Decision::Keep,
             Decision::Remove => ironstone::Decision::Remove,

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use base::Level;
 use env::FileSystem;
 use format::names::FileName;
 use ironstone::{Db, ReadOptions};
@@ -62,10 +63,10 @@ pub fn tree(db: &Db, fs: &dyn FileSystem, dir: &Path) -> Result<(), String> {
     for family in db.engine().families() {
         let version = family.pin().version.clone();
         let order = family.order();
-        let mut before: Option<(usize, Box<[u8]>, u64)> = None;
+        let mut before: Option<(Level, Box<[u8]>, u64)> = None;
         for (level, file) in version.files() {
             let number = file.number.get();
-            let told = |what: &str| Err(format!("{} L{level} {number:06}: {what}", family.name()));
+            let told = |what: &str| Err(format!("{} {level} {number:06}: {what}", family.name()));
             if !seen.insert(number) {
                 return told("named twice");
             }
@@ -73,7 +74,7 @@ pub fn tree(db: &Db, fs: &dyn FileSystem, dir: &Path) -> Result<(), String> {
                 return told("ends before it begins");
             }
             if let Some((of, largest, other)) = &before
-                && level > 0
+                && level > Level::ZERO
                 && *of == level
                 && order.compare(largest, &file.smallest).is_ge()
             {
@@ -92,7 +93,7 @@ pub fn tree(db: &Db, fs: &dyn FileSystem, dir: &Path) -> Result<(), String> {
 }
 
 /// Returns the SST files of all column families: column family, level, number and length.
-pub fn tables(db: &Db) -> BTreeSet<(String, usize, u64, u64)> {
+pub fn tables(db: &Db) -> BTreeSet<(String, Level, u64, u64)> {
     let of = |family: &std::sync::Arc<engine::family::Family>| {
         let version = family.pin().version.clone();
         version

@@ -5,7 +5,7 @@ use std::ffi::c_char;
 use std::path::Path;
 use std::sync::Arc;
 
-use base::{Error, FileNumber, Result};
+use base::{Error, FileNumber, Level, Result};
 use engine::family::Family;
 use engine::options::{CompactRangeOptions, CompactionOptions, ReadOptions, WaitForCompactOptions};
 
@@ -49,6 +49,7 @@ impl Files<'_> {
         let options = self.options.map_or_else(CompactionOptions::default, |options| options.options.clone());
         let numbers: Vec<_> = self.names.iter().map(|name| number_of(name)).collect();
         let level = usize::try_from(self.output_level)
+            .map(Level::from_index)
             .map_err(|_| Error::invalid_argument("Output level cannot be negative."))?;
         let path_id = u32::try_from(self.output_path_id).ok();
         let done = db.db()?.compact_files_reported(self.family, &numbers, level, path_id, &options)?;

@@ -1,6 +1,6 @@
 //! Makes MANIFEST records: the edit of one change, and the snapshot at the start of a new MANIFEST.
 
-use base::{FamilyId, FileNumber, Level, SequenceNumber};
+use base::{FamilyId, FileNumber, SequenceNumber};
 use format::edit::{BlobFileGarbage, VersionEdit, WalAddition};
 use lsm::version::{BlobGarbage, Version};
 
@@ -97,9 +97,10 @@ pub(super) fn snapshot(
             column_family: family.id(),
             blob_file_additions: version.blobs().values().map(|blob| blob.to_record()).collect(),
             blob_file_garbages: garbage_of(version),
-            new_files: version.files().map(|(level, f)| f.to_record(Level::from_index(level), 0)).collect(),
-            compact_cursors: (0..version.num_levels())
-                .filter_map(|level| Some((Level::from_index(level), version.cursor(level)?.to_vec())))
+            new_files: version.files().map(|(level, f)| f.to_record(level, 0)).collect(),
+            compact_cursors: version
+                .levels()
+                .filter_map(|level| Some((level, version.cursor(level)?.to_vec())))
                 .collect(),
             wal_number: Some(state.recorded_wal_number),
             min_log_number_to_keep: (is_default && min_wal_to_keep > FileNumber::ZERO)

@@ -1,6 +1,7 @@
 //! Decides whether a level below the output of a compaction may hold older entries of a key. If not, tombstones can
 //! be dropped.
 
+use base::Level;
 use lsm::compaction_iter;
 use lsm::pick::Task;
 use lsm::version::Version;
@@ -16,7 +17,7 @@ pub struct Below {
     /// True if older entries can never be excluded: the output is on level 0, or files may be ingested behind the
     /// existing data.
     unknown: bool,
-    output_level: usize,
+    output_level: Level,
     at: Vec<usize>,
 }
 
@@ -26,14 +27,14 @@ impl Below {
     pub fn new(version: Arc<Version>, task: &Task, ingest_behind: bool) -> Self {
         let levels = version.num_levels();
         base::invariant!(
-            task.output_level < levels,
-            "a compaction writes to level {} of {levels}",
+            task.output_level <= version.last_level(),
+            "a compaction writes to {} of {levels} levels",
             task.output_level
         );
         Below {
             version,
             bottommost: task.bottommost && !ingest_behind,
-            unknown: ingest_behind || task.output_level == 0,
+            unknown: ingest_behind || task.output_level == Level::ZERO,
             output_level: task.output_level,
             at: vec![0; levels],
         }
@@ -42,8 +43,8 @@ impl Below {
     /// Returns true if no level below can hold a key in the range of user keys.
     pub fn range_not_exists(&self, start: &[u8], end: &[u8]) -> bool {
         base::invariant!(
-            self.output_level < self.version.num_levels(),
-            "a compaction writes to level {} of {}",
+            self.output_level <= self.version.last_level(),
+            "a compaction writes to {} of {} levels",
             self.output_level,
             self.version.num_levels()
         );
@@ -53,7 +54,8 @@ impl Below {
         if self.unknown {
             return false;
         }
-        (self.output_level + 1..self.version.num_levels())
+        self.version
+            .levels_below(self.output_level)
             .all(|l| !self.version.overlaps(l, Some(start), Some(end)))
     }
 }
@@ -67,11 +69,11 @@ impl compaction_iter::Below for Below {
             return false;
         }
         let order = &self.version.order().user;
-        for level in self.output_level + 1..self.at.len() {
+        for level in self.version.levels_below(self.output_level) {
             let files = self.version.level(level);
-            while let Some(file) = files.get(self.at[level]) {
+            while let Some(file) = files.get(self.at[level.index()]) {
                 if order.compare_without_timestamp(user_key, file.largest_user_key()).is_gt() {
-                    self.at[level] += 1;
+                    self.at[level.index()] += 1;
                     continue;
                 }
                 if order.compare_without_timestamp(user_key, file.smallest_user_key()).is_ge() {

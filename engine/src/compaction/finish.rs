@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use base::stats::{HistogramKind, IoTimes, Statistics, Ticker};
-use base::{Error, Result, Subcode};
+use base::{Error, Level, Result, Subcode};
 use env::executor::Pool;
 use format::properties::Properties;
 use lsm::compaction_iter::CompactionIterStats;
@@ -46,7 +46,7 @@ fn start_of(t: &CompactionTools<'_>, job: &Job) -> CompactionStarted {
         family: named(&job.family),
         reason: task.reason.word(),
         inputs: task.inputs.iter().map(|i| (i.level, numbers(&i.files))).collect(),
-        num_l0_files: job.version.level(0).len(),
+        num_l0_files: job.version.level(Level::ZERO).len(),
         output_level: task.output_level,
         output_compression: compression_text(task.compression),
         score: task.score,
@@ -224,12 +224,15 @@ pub(super) fn finished(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done],
         event.total_output_size + event.stats.blobs.output_bytes
     ));
     if let Some(proximal) = proximal_output(job, done) {
-        base::invariant!(job.task.output_level > 0, "a compaction to level 0 has output on the level before");
+        base::invariant!(
+            job.task.output_level > Level::ZERO,
+            "a compaction to level 0 has output on the level above"
+        );
         t.tools.events.info(format_args!(
             "[{}] has Proximal Level output: {}, level {}, number of files: {}, number of records: {}",
             job.family.name(),
             proximal.bytes,
-            job.task.output_level.saturating_sub(1),
+            job.task.output_level.above().unwrap_or_default().get(),
             proximal.files,
             proximal.records
         ));
@@ -380,7 +383,7 @@ fn input_files(job: &Job) -> Vec<JobFile> {
 }
 
 /// Describes a file of a job.
-pub(super) fn job_file(job: &Job, level: usize, file: &TableFile) -> JobFile {
+pub(super) fn job_file(job: &Job, level: Level, file: &TableFile) -> JobFile {
     JobFile {
         number: file.number,
         level,

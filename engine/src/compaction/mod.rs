@@ -18,7 +18,7 @@ use std::path::PathBuf;
 
 use base::ids::JobId;
 use base::stats::{HistogramKind, Ticker};
-use base::{Error, FileNumber, Kind, Result, Subcode};
+use base::{Error, FileNumber, Kind, Level, Result, Subcode};
 use env::executor::Pool;
 use env::thread_status::{Operation, Properties, RunningOperation, Stage, set_stage};
 use lsm::compaction_iter::CompactionIterStats;
@@ -127,7 +127,7 @@ pub fn run(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
 /// `InterpretOperationProperties` reads. RocksDB's own jobs set other bits.
 fn properties(job: &Job) -> Properties {
     let task = &job.task;
-    let levels = (task.start_level() as u64) << 32 | task.output_level as u64;
+    let levels = u64::from(task.start_level().get()) << 32 | u64::from(task.output_level.get());
     let flags = [(task.manual, 2), (task.deletion, 4), (task.trivial_move, 8)];
     let flags = flags.iter().map(|(is_set, bit)| if *is_set { *bit } else { 0 }).sum();
     [job.id.get(), levels, flags, task.input_bytes(), 0, 0]
@@ -139,7 +139,7 @@ fn may_move(job: &Job) -> Result<bool> {
     let Some(mut partitioner) = piece::partitioner(job)? else { return Ok(true) };
     let task = &job.task;
     let mut moved = task.files().filter(|(level, _)| *level != task.output_level).map(|(_, file)| file);
-    Ok(task.output_level + 1 >= job.version.num_levels()
+    Ok(task.output_level >= job.version.last_level()
         || moved.all(|f| partitioner.can_do_trivial_move(f.smallest_user_key(), f.largest_user_key())))
 }
 
@@ -155,7 +155,7 @@ fn move_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
             job.family.name(),
             job.id,
             file.number,
-            task.output_level,
+            task.output_level.get(),
             file.size
         ));
     }
@@ -284,7 +284,9 @@ fn merge(t: &CompactionTools<'_>, job: &Job, tracked: Option<&RunningOperation>)
 fn may_split(job: &Job) -> bool {
     let (task, pick) = (&job.task, &job.parts.pick);
     match pick.style {
-        Style::Level => pick.priority == Priority::RoundRobin || task.start_level() == 0 || task.manual,
+        Style::Level => {
+            pick.priority == Priority::RoundRobin || task.start_level() == Level::ZERO || task.manual
+        }
         Style::Universal => true,
         Style::Fifo | Style::None => false,
     }
@@ -297,7 +299,7 @@ fn subcompactions(t: &CompactionTools<'_>, job: &Job) -> Result<Vec<Subcompactio
         0 => t.tools.options.load().max_subcompactions.max(1),
         n => n,
     } as usize;
-    if max <= 1 || task.output_level == 0 || !may_split(job) {
+    if max <= 1 || task.output_level == Level::ZERO || !may_split(job) {
         return Ok(vec![SubcompactionRange::default()]);
     }
     let began = t.tools.stats.begin();
@@ -310,7 +312,7 @@ fn subcompactions(t: &CompactionTools<'_>, job: &Job) -> Result<Vec<Subcompactio
         );
     }
     // The files of the level decide, also if `compact_files` sets no limit for its output files.
-    let of_level = job.parts.pick.target_file_size(task.output_level, 1);
+    let of_level = job.parts.pick.target_file_size(task.output_level, Level::new(1));
     let bytes_min = task.target_output_file_size.min(of_level);
     let boundaries = cut::split(&job.parts.internal_order(), anchors, max, bytes_min);
     let mut ranges = Vec::with_capacity(boundaries.len() + 1);
@@ -345,14 +347,14 @@ fn commit(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done]) -> Result<Co
     let proximal = task.proximal.as_ref().map(|proximal| proximal.level);
     base::invariant!(
         edit.added.iter().all(|(level, _)| *level == task.output_level || Some(*level) == proximal),
-        "a compaction to level {} adds a file to another level",
+        "a compaction to {} adds a file to another level",
         task.output_level
     );
     base::invariant!(
-        task.output_level == 0
+        task.output_level == Level::ZERO
             || in_order(job, &edit, task.output_level)
                 && proximal.is_none_or(|level| in_order(job, &edit, level)),
-        "the output files of a compaction to level {} overlap",
+        "the output files of a compaction to {} overlap",
         task.output_level
     );
     add_cursor(&mut edit, task);
@@ -361,7 +363,7 @@ fn commit(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done]) -> Result<Co
 }
 
 /// Returns true if each file of the edit on `level` ends before the next file of the level begins.
-fn in_order(job: &Job, edit: &Edit, level: usize) -> bool {
+fn in_order(job: &Job, edit: &Edit, level: Level) -> bool {
     let order = job.parts.internal_order();
     let files = edit.added.iter().filter(|(own, _)| *own == level).map(|(_, file)| file);
     files.is_sorted_by(|a, b| order.compare(&a.largest, &b.smallest).is_lt())

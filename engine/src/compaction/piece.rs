@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use base::iter::InternalIterator;
 use base::key::{self, MAX_SEQUENCE};
 use base::stats::{HistogramKind, IoMeasure, IoTimes};
-use base::{Error, FileNumber, Result, SequenceNumber};
+use base::{Error, FileNumber, Level, Result, SequenceNumber};
 use compress::Compression;
 use env::rate::IoPriority;
 use lsm::blob_flow::{BlobFlow, CountBlobs};
@@ -116,7 +116,7 @@ fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange, done: &mu
     let has_blobs = !job.version.blobs().is_empty();
     let blobs_read = Arc::new(BlobReadCounts::default());
     let is_bottommost = task.bottommost && !job.parts.pick.allow_ingest_behind;
-    let below_output = task.output_level + 1;
+    let below_output = task.output_level.below();
     let covered =
         |from: &[u8], to: &[u8]| covered_bytes(t.tables, &job.parts, &job.version, below_output, (from, to));
     let config = Config {
@@ -193,7 +193,7 @@ fn config(t: &CompactionTools<'_>, job: &Job, is_bottommost: bool) -> Result<Con
 fn cutter(t: &CompactionTools<'_>, job: &Job) -> Result<Option<Cutter>> {
     let now = t.tools.env.clock.now_seconds();
     let cutter = Cutter::new(job.parts.internal_order(), &job.task, &job.parts.pick, now);
-    let partitioner = if job.task.output_level > 0 { partitioner(job)? } else { None };
+    let partitioner = if job.task.output_level > Level::ZERO { partitioner(job)? } else { None };
     Ok(Some(match partitioner {
         Some(partitioner) => cutter.with_partitioner(partitioner),
         None => cutter,
@@ -335,7 +335,7 @@ fn sources(t: &CompactionTools<'_>, job: &Job, tombstones: &mut CompactionTombst
         if input.files.is_empty() {
             continue;
         }
-        if input.level > 0 {
+        if input.level > Level::ZERO {
             let files = Arc::new(lsm::version::LevelFiles::new(input.files.clone()));
             sources.push(Source::Level(LevelIter::new(
                 job.parts.internal_order(),
@@ -348,7 +348,7 @@ fn sources(t: &CompactionTools<'_>, job: &Job, tombstones: &mut CompactionTombst
             continue;
         }
         for file in &input.files {
-            sources.push(Source::Table(t.tables.get_for(&job.parts, 0, file, &ctx)?.rows(&ctx)));
+            sources.push(Source::Table(t.tables.get_for(&job.parts, Level::ZERO, file, &ctx)?.rows(&ctx)));
         }
     }
     base::invariant!(
@@ -421,7 +421,7 @@ fn finds_disorder(
 fn add_tombstones(
     t: &CompactionTools<'_>,
     job: &Job,
-    level: usize,
+    level: Level,
     file: &TableFile,
     tombstones: &mut CompactionTombstones,
 ) -> Result<()> {
@@ -483,7 +483,7 @@ pub(super) fn partitioner(job: &Job) -> Result<Option<Box<dyn Partitioner>>> {
     let context = PartitionerContext {
         is_full_compaction: job.task.full,
         is_manual_compaction: job.task.manual,
-        output_level: job.task.output_level,
+        output_level: Some(job.task.output_level),
         smallest_user_key: smallest.unwrap_or_default(),
         largest_user_key: largest.unwrap_or_default(),
     };

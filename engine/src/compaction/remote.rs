@@ -71,7 +71,7 @@ impl Delegate<'_> {
         let Some(input) = self.input(range) else { return Ok(false) };
         self.log(format_args!(
             "Starting remote compaction (output level: {}): {} files",
-            input.output_level,
+            input.output_level.get(),
             input.files.len()
         ));
         let response = self.service.schedule(&self.info(index), &input.encode());

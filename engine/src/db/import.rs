@@ -94,9 +94,7 @@ impl Db {
             let added =
                 VersionEdit { remaining_entries: Some(1), ..of_new_family(id, &descriptor.name, parts, wal) };
             let timestamp_size = parts.order.timestamp_size();
-            let record = |(level, file): &(usize, Arc<TableFile>)| {
-                file.to_record(Level::from_index(*level), timestamp_size)
-            };
+            let record = |(level, file): &(Level, Arc<TableFile>)| file.to_record(*level, timestamp_size);
             let filled = VersionEdit {
                 column_family: id,
                 new_files: imported.files.iter().map(record).collect(),

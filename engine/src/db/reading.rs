@@ -11,7 +11,7 @@
 //! | other | `... in read only mode.` | `db_impl_readonly.h` |
 
 use base::key::without_timestamp;
-use base::{Error, FamilyId, Result, Subcode};
+use base::{Error, FamilyId, Level, Result, Subcode};
 
 use super::{Db, Inner};
 use crate::family::Family;
@@ -89,7 +89,7 @@ impl Inner {
         let levels: Vec<_> = version.files().map(|(level, _)| level).collect();
         match levels.first() {
             None => false,
-            Some(0) => levels.len() == 1,
+            Some(&Level::ZERO) => levels.len() == 1,
             Some(first) => levels.iter().all(|level| level == first),
         }
     }
@@ -157,7 +157,7 @@ impl Inner {
             starts && ends
         };
         let version = family.state().version.clone();
-        let would_delete = version.files().filter(|(level, _)| *level > 0).any(|(_, file)| {
+        let would_delete = version.files().filter(|(level, _)| *level > Level::ZERO).any(|(_, file)| {
             let (smallest, largest) = (strip(file.smallest_user_key()), strip(file.largest_user_key()));
             ranges.iter().any(|range| lies_in(range, smallest, largest))
         });

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use base::{Error, Pinned, Result};
+use base::{Error, Level, Pinned, Result};
 use format::properties::Properties;
 use lsm::table_file::TableFile;
 
@@ -121,7 +121,7 @@ impl Db {
     ///
     /// # Errors
     /// Errors of opening the SST file.
-    pub fn table(&self, family: &Family, level: usize, file: &TableFile) -> Result<table::any::AnyReader> {
+    pub fn table(&self, family: &Family, level: Level, file: &TableFile) -> Result<table::any::AnyReader> {
         self.own(family)?;
         self.inner.tables.get(&family.parts(), level, file)
     }

@@ -195,7 +195,7 @@ fn job(db: &Db, input: &Input, output_dir: &Path, canceled: Arc<Flag>) -> Result
 
 #[cfg(all(test, not(loom), not(shuttle)))]
 mod tests {
-    use base::Kind;
+    use base::{Kind, Level};
     use env::Env;
     use format::names::FileName;
 
@@ -224,7 +224,7 @@ mod tests {
         };
         let input = Input {
             family: "default".to_string(),
-            output_level: 1,
+            output_level: Level::new(1),
             options_file: before.iter().filter_map(number_of).max().unwrap(),
             ..Input::default()
         };

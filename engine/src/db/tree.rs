@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use base::{Error, FamilyId, FileNumber, JobId, Result};
+use base::{Error, FamilyId, FileNumber, JobId, Level, Result};
 use format::names::{self, FileName};
 use lsm::pick::Running;
 
@@ -79,7 +79,7 @@ impl Db {
         &self,
         family: &Arc<Family>,
         files: &[FileNumber],
-        output_level: usize,
+        output_level: Level,
         output_path_id: Option<u32>,
         options: &CompactionOptions,
     ) -> Result<Vec<PathBuf>> {
@@ -95,7 +95,7 @@ impl Db {
         &self,
         family: &Arc<Family>,
         files: &[FileNumber],
-        output_level: usize,
+        output_level: Level,
         output_path_id: Option<u32>,
         options: &CompactionOptions,
     ) -> Result<FilesCompacted> {
@@ -144,7 +144,7 @@ impl Db {
     ///
     /// # Errors
     /// See [`crate::jobs::ManualCompactions::promote_l0`].
-    pub fn promote_l0(&self, family: &Arc<Family>, target_level: usize) -> Result<()> {
+    pub fn promote_l0(&self, family: &Arc<Family>, target_level: Level) -> Result<()> {
         self.own(family)?;
         self.writing()?.jobs.manuals.promote_l0(family, target_level)
     }

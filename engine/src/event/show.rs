@@ -32,7 +32,7 @@ pub(super) fn line(event: &Event, now_us: u64) -> Option<String> {
         }
         Event::TrivialMove { job, destination_level, files, bytes, .. } => {
             line.number("job", job).text("event", event.name());
-            line.number("destination_level", destination_level);
+            line.number("destination_level", destination_level.get());
             line.number("files", files).number("total_files_size", bytes);
         }
         Event::CompactionFinished(_)
@@ -94,7 +94,7 @@ fn compaction_started(line: &mut Line, e: &CompactionStarted) {
     line.number("job", e.job).text("event", "compaction_started").text("cf_name", &e.family.name);
     line.text("compaction_reason", e.reason);
     for (level, files) in &e.inputs {
-        line.list(&format!("files_L{level}"), files);
+        line.list(&format!("files_{level}"), files);
     }
     line.number("score", score(e.score)).number("input_data_size", e.input_data_size);
     match e.oldest_snapshot {
@@ -117,7 +117,7 @@ fn compaction_finished(line: &mut Line, e: &CompactionFinished) {
     line.number("job", e.job).text("event", "compaction_finished");
     line.number("compaction_time_micros", e.compaction_time_micros);
     line.number("compaction_time_cpu_micros", e.compaction_time_cpu_micros);
-    line.number("output_level", e.output_level).number("num_output_files", e.outputs.len());
+    line.number("output_level", e.output_level.get()).number("num_output_files", e.outputs.len());
     line.number("total_output_size", e.total_output_size);
     if e.stats.blobs.num_output_files > 0 {
         line.number("num_blob_output_files", e.stats.blobs.num_output_files);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use base::ids::JobId;
 use base::stats::IoTimes;
-use base::{Error, FamilyId, FileNumber, SequenceNumber};
+use base::{Error, FamilyId, FileNumber, Level, SequenceNumber};
 use format::properties::Properties;
 
 use super::JobTimes;
@@ -191,7 +191,7 @@ pub enum Event {
     TrivialMove {
         job: JobId,
         family: Named,
-        destination_level: usize,
+        destination_level: Level,
         /// The number of moved files.
         files: usize,
         /// The size of the moved files in bytes.
@@ -371,7 +371,7 @@ pub struct JobFile {
     /// The number in the name of the file.
     pub number: FileNumber,
     /// The level of the file: of an input before the compaction, of an output after the compaction.
-    pub level: usize,
+    pub level: Level,
     /// The path of the file.
     pub path: PathBuf,
     /// The size in bytes.
@@ -443,10 +443,10 @@ pub struct CompactionStarted {
     /// RocksDB's word for the reason of the compaction.
     pub reason: &'static str,
     /// Level and file numbers.
-    pub inputs: Vec<(usize, Vec<FileNumber>)>,
+    pub inputs: Vec<(Level, Vec<FileNumber>)>,
     /// The number of level-0 files in the version that the compaction reads.
     pub num_l0_files: usize,
-    pub output_level: usize,
+    pub output_level: Level,
     /// The compression of the output files, by RocksDB's name.
     pub output_compression: String,
     /// The score of the level at the pick. 1 or more makes a compaction due.
@@ -478,8 +478,8 @@ pub struct Subcompaction {
     /// The index of the subcompaction, from 0.
     pub index: usize,
     /// The lowest level number of the input files.
-    pub base_input_level: usize,
-    pub output_level: usize,
+    pub base_input_level: Level,
+    pub output_level: Level,
     /// The compression of the output files, by RocksDB's name.
     pub output_compression: String,
     /// The error of the subcompaction. `None` at its start, and after success.
@@ -502,7 +502,7 @@ pub struct CompactionFinished {
     pub compaction_time_micros: u64,
     /// CPU time of the thread that started the compaction.
     pub compaction_time_cpu_micros: u64,
-    pub output_level: usize,
+    pub output_level: Level,
     /// The numbers of the output SST files.
     pub outputs: Vec<FileNumber>,
     /// Bytes of the output SST files.
@@ -527,7 +527,7 @@ pub struct CompactionFinished {
     /// The oldest and the newest blob file after the job. `None` without blob files.
     pub live_blob_files: Option<(FileNumber, FileNumber)>,
     /// The lowest level of the input files.
-    pub base_input_level: usize,
+    pub base_input_level: Level,
     /// The input files with their paths.
     pub input_files: Vec<JobFile>,
     /// The output files with their paths.
@@ -590,7 +590,7 @@ pub struct ExternalFileIngested {
     /// The path inside the database.
     pub internal_file_path: PathBuf,
     /// The level on which the file was placed.
-    pub level: usize,
+    pub level: Level,
     /// The sequence number of all entries of the file. 0: the entries keep their own sequence numbers.
     pub global_seqno: SequenceNumber,
     /// The table properties of the file.

@@ -2,7 +2,7 @@ use super::{Family, Parts, State};
 use crate::options::{DbOptions, FamilyOptions};
 use crate::release_notifier::ReleaseNotifier;
 use crate::sync::{Arc, Mutex};
-use base::{EpochNumber, FamilyId, FileNumber, SequenceNumber};
+use base::{EpochNumber, FamilyId, FileNumber, Level, SequenceNumber};
 use lsm::file_meta::FileMetaData;
 use lsm::table_file::TableFile;
 use lsm::version::{Edit, Version};
@@ -110,7 +110,7 @@ fn the_last_handle_of_a_family_notifies_after_it_released_its_version() {
         b"a\0\0\0\0\0\0\0\0",
         b"b\0\0\0\0\0\0\0\0",
     )));
-    let edit = Edit { added: vec![(0, file.clone())], ..Edit::default() };
+    let edit = Edit { added: vec![(Level::ZERO, file.clone())], ..Edit::default() };
     let version = Arc::new(state.version.apply(std::slice::from_ref(&edit)).unwrap());
     drop(edit);
     let notifier = Arc::new(ReleaseNotifier::default());

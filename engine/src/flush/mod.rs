@@ -14,7 +14,7 @@ use std::path::Path;
 
 use base::ids::JobId;
 use base::stats::{HistogramKind, IoMeasure, IoTimes, Ticker};
-use base::{Error, FileNumber, Result, SequenceNumber};
+use base::{Error, FileNumber, Level, Result, SequenceNumber};
 use env::executor::Pool;
 use env::thread_status::{Operation, Stage, set_stage};
 
@@ -220,7 +220,10 @@ fn write_and_commit(
         return Err(remove(t.tools, parts, error));
     }
     for part in parts.iter() {
-        t.tables.open_before_commit(&part.family.parts(), part.files.iter().map(|file| (0, &*file.meta)));
+        t.tables.open_before_commit(
+            &part.family.parts(),
+            part.files.iter().map(|file| (Level::ZERO, &*file.meta)),
+        );
     }
     let changes = parts
         .iter()
@@ -255,7 +258,8 @@ fn write_part(t: &FlushTools<'_>, job: JobId, part: &mut Part, reason: FlushReas
     let clock = &t.tools.env.clock;
     let (start_nanos, start_cpu_nanos) = (clock.now_nanos(), clock.cpu_nanos());
     let (version, options) = (part.family.pin().version.clone(), part.family.parts());
-    let covered = |from: &[u8], to: &[u8]| covered_bytes(t.tables, &options, &version, 0, (from, to));
+    let covered =
+        |from: &[u8], to: &[u8]| covered_bytes(t.tables, &options, &version, Level::ZERO, (from, to));
     let (mut direct, blobs) = Direct::sealed(t, &part.family, &part.pick)?;
     let outputs = write_memtables(t.tools, job, &part.family, &part.pick, Purpose::Flush, &covered, blobs)?;
     direct.count_references(&outputs.blob_flow);
@@ -323,7 +327,7 @@ fn remove(tools: &JobTools, parts: &[Part], error: Error) -> Error {
 fn count(tools: &JobTools, part: &Part) {
     {
         let mut numbers = part.family.stats.lock();
-        numbers.add(0, Pool::High as usize, &part.numbers);
+        numbers.add(Level::ZERO, Pool::High as usize, &part.numbers);
         numbers.bytes_flushed += part.numbers.bytes_written_all();
     }
     if let Some(statistics) = tools.stats.statistics() {
@@ -374,7 +378,7 @@ fn started(t: &FlushTools<'_>, job: JobId, part: &Part, reason: FlushReason) {
         memory_usage: part.pick.memtables.iter().map(|m| m.mem.memory_used() as u64).sum(),
         num_range_deletes: counts.iter().map(|c| c.range_deletes).sum(),
         reason,
-        stall: stall_of(part.family.state().version.level(0).len(), &part.family.parts().pick),
+        stall: stall_of(part.family.state().version.level(Level::ZERO).len(), &part.family.parts().pick),
         path: part.family.parts().table_path(FileNumber::ZERO, 0),
     };
     count_start(t.tools, &event);
@@ -388,7 +392,9 @@ fn finished(tools: &JobTools, job: JobId, part: &Part, reason: FlushReason) {
     drop(state);
     let file = part.files.first();
     base::invariant!(
-        part.files.iter().all(|file| file.level == 0 && file.meta.smallest_seq <= file.meta.largest_seq),
+        part.files
+            .iter()
+            .all(|file| file.level == Level::ZERO && file.meta.smallest_seq <= file.meta.largest_seq),
         "a flush of {:?} writes an SST file below level 0, or without entries",
         part.family
     );
@@ -421,7 +427,7 @@ fn finished(tools: &JobTools, job: JobId, part: &Part, reason: FlushReason) {
         immutable_memtables,
         smallest_seqno: file.map_or(SequenceNumber::ZERO, |f| f.meta.smallest_seq),
         largest_seqno: file.map_or(SequenceNumber::ZERO, |f| f.meta.largest_seq),
-        stall: stall_of(version.level(0).len(), &part.family.parts().pick),
+        stall: stall_of(version.level(Level::ZERO).len(), &part.family.parts().pick),
         path: file.map(|f| f.path.clone()),
         properties: file.map(|f| f.properties.clone()),
         io_times: part.io_times,

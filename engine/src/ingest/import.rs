@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use base::key::{self, InternalOrder};
-use base::{Arrange, EpochNumber, Error, FileNumber, Order, Result, SequenceNumber};
+use base::{Arrange, EpochNumber, Error, FileNumber, Level, Order, Result, SequenceNumber};
 use env::ReadHints;
 use lsm::file_meta::{FileMetaData, UNKNOWN_CHECKSUM};
 use lsm::table_file::TableFile;
@@ -25,7 +25,7 @@ use crate::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportFile {
     pub path: PathBuf,
-    pub level: usize,
+    pub level: Level,
     /// In bytes. 0: unknown.
     pub size: u64,
     pub smallest_seq: SequenceNumber,
@@ -51,7 +51,7 @@ pub struct ImportRequest {
 /// Files inside the database that no MANIFEST names yet. Dropping the value removes the files.
 pub struct Imported {
     /// Level and file.
-    pub files: Vec<(usize, Arc<TableFile>)>,
+    pub files: Vec<(Level, Arc<TableFile>)>,
     pub largest_seq: SequenceNumber,
     paths: Vec<PathBuf>,
     _pending: Vec<Pending>,
@@ -139,7 +139,7 @@ fn in_order<'a>(request: &'a ImportRequest, epoch: &mut EpochNumber) -> Vec<(&'a
     let mut level = None;
     for file in files {
         // A level below level 0 has one epoch number; each file of level 0 has its own.
-        if file.level == 0 || level.is_some_and(|level| level != file.level) {
+        if file.level == Level::ZERO || level.is_some_and(|level| level != file.level) {
             *epoch = epoch.plus(u64::from(level.is_some()));
         }
         level = Some(file.level);
@@ -153,7 +153,7 @@ fn in_order<'a>(request: &'a ImportRequest, epoch: &mut EpochNumber) -> Vec<(&'a
     out
 }
 
-fn range_of(order: &Order, files: &[(usize, Arc<TableFile>)]) -> Option<(Vec<u8>, Vec<u8>)> {
+fn range_of(order: &Order, files: &[(Level, Arc<TableFile>)]) -> Option<(Vec<u8>, Vec<u8>)> {
     let smallest = files.iter().map(|(_, file)| file.smallest_user_key());
     let smallest = smallest.min_by(|a, b| order.compare_without_timestamp(a, b))?;
     let largest = files.iter().map(|(_, file)| file.largest_user_key());

@@ -2,9 +2,9 @@
 //!
 //! A range tombstone counts as an entry of every key in its range.
 
-use base::Result;
 use base::iter::InternalIterator;
 use base::key::{self, InternalOrder, MAX_SEQUENCE};
+use base::{Level, Result};
 use lsm::version::Version;
 use mem::memtable::MemTable;
 use mem::range_del::FragmentedTombstones;
@@ -112,14 +112,14 @@ pub fn overlaps_memtables(
 /// # Errors
 /// Errors of reading the SST files.
 pub fn overlaps_level(
-    (version, level): (&Version, usize),
+    (version, level): (&Version, Level),
     (tables, parts): (&TableCache, &Parts),
     range: &UserRange,
     ctx: &ReadCtx,
 ) -> Result<bool> {
     base::invariant!(
-        level < version.num_levels(),
-        "an ingestion looks at level {level} of {} levels",
+        level <= version.last_level(),
+        "an ingestion looks at {level} of {} levels",
         version.num_levels()
     );
     let order = version.order();

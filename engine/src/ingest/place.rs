@@ -8,7 +8,7 @@
 //! ```
 
 use base::key::{self, MAX_SEQUENCE};
-use base::{EpochNumber, Error, Result, SequenceNumber};
+use base::{EpochNumber, Error, Level, Result, SequenceNumber};
 use lsm::pick::score::Scores;
 use lsm::pick::{Style, View};
 use lsm::version::KeyRange;
@@ -23,7 +23,7 @@ use crate::source::TableCache;
 /// The level and the global sequence number of one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placement {
-    pub level: usize,
+    pub level: Level,
     /// The global sequence number. 0: the entries keep their own sequence numbers.
     pub seq: SequenceNumber,
 }
@@ -52,7 +52,7 @@ pub fn place(request: &PlacementRequest<'_>) -> Result<(Vec<Placement>, Sequence
     let (mut places, mut last_seq) = (Vec::new(), request.last_seq);
     let mut above = None;
     for batch in batches(request.prepared) {
-        let mut uppermost = usize::MAX;
+        let mut uppermost = request.view.version.last_level();
         for file in batch {
             let place = match options.ingest_behind {
                 true => place_in_last_level(request, file),
@@ -65,8 +65,8 @@ pub fn place(request: &PlacementRequest<'_>) -> Result<(Vec<Placement>, Sequence
                 place.seq
             );
             base::invariant!(
-                above.is_none_or(|above| place.level < above || place.level == 0),
-                "a newer file is placed on level {}, and an older file on level {above:?}",
+                above.is_none_or(|above| place.level < above || place.level == Level::ZERO),
+                "a newer file is placed on {}, and an older file on {above:?}",
                 place.level
             );
             check_seq(request.prepared, file, place.seq)?;
@@ -128,9 +128,9 @@ fn check_seq(prepared: &Prepared, file: &ExternalFile, seq: SequenceNumber) -> R
 /// Places a file below all existing entries: in the last level.
 fn place_in_last_level(request: &PlacementRequest<'_>, file: &ExternalFile) -> Result<Placement> {
     let version = request.view.version;
-    let last = version.num_levels() - 1;
+    let last = version.last_level();
     let range = UserRange::of(version.order(), file);
-    let fits = if last == 0 { fits_behind(request, &range) } else { fits(request, &range, last) };
+    let fits = if last == Level::ZERO { fits_behind(request, &range) } else { fits(request, &range, last) };
     if !fits {
         return Err(Error::invalid_argument("Can't ingest_behind file as it doesn't fit at the last level!"));
     }
@@ -147,11 +147,11 @@ fn place_one(
     request: &PlacementRequest<'_>,
     file: &ExternalFile,
     last_seq: SequenceNumber,
-    above: Option<usize>,
+    above: Option<Level>,
 ) -> Result<Placement> {
     let (prepared, view) = (request.prepared, &request.view);
     let options = &prepared.options;
-    let num_levels = view.version.num_levels();
+    let last = view.version.last_level();
     let not_bottommost = || {
         Error::try_again(
             "Files cannot be ingested to Lmax. Please make sure key range of Lmax and ongoing compaction's output to Lmax \
@@ -159,20 +159,20 @@ fn place_one(
              assigned to non Lmax level.",
         )
     };
-    let must_be_l0 = above == Some(0) || request.parts.pick.style == Style::Fifo;
+    let must_be_l0 = above == Some(Level::ZERO) || request.parts.pick.style == Style::Fifo;
     let keeps_seq = options.allow_db_generated_files;
     let mut seq = SequenceNumber::ZERO;
     if request.force_seq || !keeps_seq && (prepared.overlapping || must_be_l0) {
         seq = last_seq + 1;
         if must_be_l0 {
-            let refused = options.fail_if_not_bottommost_level && num_levels > 1;
-            return if refused { Err(not_bottommost()) } else { Ok(Placement { level: 0, seq }) };
+            let refused = options.fail_if_not_bottommost_level && last > Level::ZERO;
+            return if refused { Err(not_bottommost()) } else { Ok(Placement { level: Level::ZERO, seq }) };
         }
     }
-    let end = if must_be_l0 { 0 } else { above.unwrap_or(num_levels) };
+    let end = if must_be_l0 { Level::ZERO } else { above.unwrap_or(last.below()) };
     let (level, overlaps) = deepest_level(request, file, end)?;
-    base::invariant!(level < num_levels, "a file is placed on level {level} of {num_levels}");
-    if options.fail_if_not_bottommost_level && level + 1 < num_levels {
+    base::invariant!(level <= last, "a file is placed on {level}, and the last level is {last}");
+    if options.fail_if_not_bottommost_level && level < last {
         return Err(not_bottommost());
     }
     if overlaps && view.version.order().user.timestamp_size() > 0 {
@@ -186,12 +186,12 @@ fn place_one(
 
 /// Returns the deepest possible level for a file above level `end`. Also returns true if the database has entries in
 /// the key range of the file.
-fn deepest_level(request: &PlacementRequest<'_>, file: &ExternalFile, end: usize) -> Result<(usize, bool)> {
+fn deepest_level(request: &PlacementRequest<'_>, file: &ExternalFile, end: Level) -> Result<(Level, bool)> {
     let (prepared, view) = (request.prepared, &request.view);
     let version = view.version;
     base::invariant!(
-        end <= version.num_levels(),
-        "a file is to be placed above level {end} of {} levels",
+        end.index() <= version.num_levels(),
+        "a file is to be placed above {end} of {} levels",
         version.num_levels()
     );
     let range = UserRange::of(version.order(), file);
@@ -199,11 +199,11 @@ fn deepest_level(request: &PlacementRequest<'_>, file: &ExternalFile, end: usize
         ReadCtx { fill_cache: prepared.options.fill_cache, total_order_seek: true, ..ReadCtx::default() };
     let base_level = match request.parts.pick.style {
         Style::Level => Scores::compute(view, &request.parts.pick, request.now_s).base_level,
-        _ => 0,
+        _ => Level::ZERO,
     };
-    let checked = if prepared.options.allow_db_generated_files { version.num_levels() } else { end };
-    let mut target = 0;
-    for level in (0..checked).filter(|level| *level == 0 || *level >= base_level) {
+    let checked = if prepared.options.allow_db_generated_files { version.num_levels() } else { end.index() };
+    let mut target = Level::ZERO;
+    for level in Level::first(checked).filter(|level| *level == Level::ZERO || *level >= base_level) {
         if level < end && prepared.replace.is_some() {
             target = level;
             continue;
@@ -213,7 +213,7 @@ fn deepest_level(request: &PlacementRequest<'_>, file: &ExternalFile, end: usize
         {
             return Ok((target, true));
         }
-        if level < end && (level == 0 || fits(request, &range, level)) {
+        if level < end && (level == Level::ZERO || fits(request, &range, level)) {
             target = level;
         }
     }
@@ -221,7 +221,7 @@ fn deepest_level(request: &PlacementRequest<'_>, file: &ExternalFile, end: usize
 }
 
 /// Returns true if a running compaction writes the range on the level.
-fn is_compacted_to(request: &PlacementRequest<'_>, range: &UserRange, level: usize) -> bool {
+fn is_compacted_to(request: &PlacementRequest<'_>, range: &UserRange, level: Level) -> bool {
     let order = request.view.version.order();
     let size = order.user.timestamp_size();
     let bounds =
@@ -235,7 +235,7 @@ fn is_compacted_to(request: &PlacementRequest<'_>, range: &UserRange, level: usi
 fn fits_behind(request: &PlacementRequest<'_>, range: &UserRange) -> bool {
     let version = request.view.version;
     let order = &version.order().user;
-    let mut oldest = version.level(0).iter().filter(|file| file.epoch_number <= EpochNumber::FIRST);
+    let mut oldest = version.level(Level::ZERO).iter().filter(|file| file.epoch_number <= EpochNumber::FIRST);
     !oldest.any(|file| {
         order.compare(file.largest_user_key(), &range.start).is_ge()
             && order.compare(file.smallest_user_key(), &range.limit).is_le()
@@ -243,10 +243,10 @@ fn fits_behind(request: &PlacementRequest<'_>, range: &UserRange) -> bool {
 }
 
 /// Returns true if no SST file of the level meets the range.
-fn fits(request: &PlacementRequest<'_>, range: &UserRange, level: usize) -> bool {
+fn fits(request: &PlacementRequest<'_>, range: &UserRange, level: Level) -> bool {
     base::invariant!(
-        level < request.view.version.num_levels(),
-        "a file is compared with level {level} of {} levels",
+        level <= request.view.version.last_level(),
+        "a file is compared with {level} of {} levels",
         request.view.version.num_levels()
     );
     let size = request.view.version.order().user.timestamp_size();

@@ -4,9 +4,9 @@
 //! Older sources then skip the key ranges of newer tombstones, and deleted entries cost nothing. Most iterators have no
 //! range tombstone and pay nothing.
 
-use base::Result;
 use base::key::SequenceNumber;
 use base::stats::HistogramKind;
+use base::{Level, Result};
 use lsm::merging::Merging;
 use lsm::range_del::{FragmentCover, LevelCover, Uncovered};
 use lsm::version::LevelFiles;
@@ -63,7 +63,7 @@ pub fn gather(
         return Ok(gathering.into_tree());
     }
     gathering.level_zero()?;
-    for level in 1..super_version.version.num_levels() {
+    for level in super_version.version.levels_below(Level::ZERO) {
         gathering.level(level);
     }
     Ok(gathering.into_tree())
@@ -152,22 +152,22 @@ impl<'a> Gathering<'a> {
 
     fn level_zero(&mut self) -> Result<()> {
         let (tables, parts) = (&self.context.tables, &self.super_version.parts);
-        for file in self.super_version.version.level(0).iter() {
+        for file in self.super_version.version.level(Level::ZERO).iter() {
             if self.outside(file.smallest_user_key(), file.largest_user_key()) {
                 continue;
             }
             if self.ctx.cache_only && tables.find(file).is_none() {
                 // The read tier forbids to open the file now. A read that needs the file returns an error.
-                self.sorted(0, Arc::new(LevelFiles::new(vec![file.clone()])));
+                self.sorted(Level::ZERO, Arc::new(LevelFiles::new(vec![file.clone()])));
                 continue;
             }
-            let reader = tables.get_for(parts, 0, file, &self.ctx)?;
+            let reader = tables.get_for(parts, Level::ZERO, file, &self.ctx)?;
             let filter = self.options.table_filter.as_ref();
             if filter.is_some_and(|filter| !filter.reads(reader.properties())) {
                 // The range tombstones of the file apply, but its entries are left out. The filter is not asked
                 // again.
                 let files = Arc::new(LevelFiles::new(vec![file.clone()]));
-                self.rows_and_tombstones(0, Arc::new(LevelFiles::new(Vec::new())), files);
+                self.rows_and_tombstones(Level::ZERO, Arc::new(LevelFiles::new(Vec::new())), files);
                 continue;
             }
             let rows = reader.rows(&self.ctx);
@@ -185,7 +185,7 @@ impl<'a> Gathering<'a> {
         Ok(())
     }
 
-    fn level(&mut self, level: usize) {
+    fn level(&mut self, level: Level) {
         let version = &self.super_version.version;
         let files = version.level(level).as_slice();
         let (Some(first), Some(last)) = (files.first(), files.last()) else { return };
@@ -195,12 +195,12 @@ impl<'a> Gathering<'a> {
     }
 
     /// Adds files in key order that do not overlap.
-    fn sorted(&mut self, level: usize, files: Arc<LevelFiles>) {
+    fn sorted(&mut self, level: Level, files: Arc<LevelFiles>) {
         self.rows_and_tombstones(level, files.clone(), files);
     }
 
     /// Adds the entries of one list of files, and the range tombstones of another list, which can have more files.
-    fn rows_and_tombstones(&mut self, level: usize, rows: Arc<LevelFiles>, files: Arc<LevelFiles>) {
+    fn rows_and_tombstones(&mut self, level: Level, rows: Arc<LevelFiles>, files: Arc<LevelFiles>) {
         let order = self.context.family.order();
         let (tables, parts) = (self.context.tables.clone(), self.super_version.parts.clone());
         let source =
@@ -251,9 +251,9 @@ impl<'a> Gathering<'a> {
 
 /// Returns the largest number of sources that an iterator over the super version can have.
 fn sources_max(super_version: &SuperVersion) -> usize {
-    let levels = (1..super_version.version.num_levels())
-        .filter(|&level| !super_version.version.level(level).is_empty());
-    1 + super_version.imm.len() + super_version.version.level(0).len() + levels.count()
+    let version = &super_version.version;
+    let levels = version.levels_below(Level::ZERO).filter(|&level| !version.level(level).is_empty());
+    1 + super_version.imm.len() + version.level(Level::ZERO).len() + levels.count()
 }
 
 /// Returns the bytes of blocks that an open iterator over the super version pins, and the bytes of its sources. Both are estimates: a

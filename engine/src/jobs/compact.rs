@@ -236,7 +236,7 @@ impl Compactions {
         if file.quarantine() {
             self.context.tools.stats.add(Ticker::ErrorHandlerBgErrorCount, 1);
             self.context.tools.events.error(format_args!(
-                "[{}] table {:06} on level {level} is quarantined: {error}",
+                "[{}] table {:06} on {level} is quarantined: {error}",
                 job.family.name(),
                 number
             ));

@@ -10,7 +10,7 @@
 //! `db/db_impl/db_impl.cc` (`IngestExternalFiles`).
 
 use base::stats::{HistogramKind, PerfCounter, PerfTimer};
-use base::{EpochNumber, Error, FileNumber, JobId, Order, Result, SequenceNumber};
+use base::{EpochNumber, Error, FileNumber, JobId, Level, Order, Result, SequenceNumber};
 use lsm::file_meta::FileMetaData;
 use lsm::pick::{Running, View};
 use lsm::table_file::TableFile;
@@ -46,7 +46,7 @@ const EPOCH_BEHIND: EpochNumber = EpochNumber::FIRST;
 /// The places of the files of one column family, and the SST files that an atomic replace removes.
 struct Placed {
     places: Vec<Placement>,
-    replaced: Vec<(usize, Arc<TableFile>)>,
+    replaced: Vec<(Level, Arc<TableFile>)>,
 }
 
 /// Places prepared SST files in the levels of their column families, and commits them.
@@ -328,7 +328,7 @@ impl Ingestions {
     fn ingested(&self, jobs: &[Prepared]) {
         let pins: Vec<_> = jobs.iter().map(|job| job.family.pin_owned()).collect();
         for (job, pin) in jobs.iter().zip(&pins) {
-            let last = pin.version.num_levels() - 1;
+            let last = pin.version.last_level();
             for file in &job.files {
                 if job.options.move_files
                     && let Err(error) = self.context.tools.env.fs.unlink(&file.external.path)
@@ -343,7 +343,7 @@ impl Ingestions {
             for file in &job.files {
                 totals.ingested.bytes += file.external.size;
                 totals.ingested.keys += file.external.properties.num_entries;
-                let in_l0 = pin.version.level(0).position(file.pending.number).is_some();
+                let in_l0 = pin.version.level(Level::ZERO).position(file.pending.number).is_some();
                 totals.ingested.l0_files += u64::from(in_l0);
             }
             drop(totals);
@@ -365,10 +365,11 @@ impl Ingestions {
     fn report_ingested(&self, job: &Prepared, file: &PreparedFile, pin: &SuperVersion) {
         let number = file.pending.number;
         let found = pin.version.files().find(|(_, meta)| meta.number == number);
-        let (level, seq) = found.map_or((0, SequenceNumber::ZERO), |(level, meta)| (level, meta.largest_seq));
+        let (level, seq) =
+            found.map_or((Level::ZERO, SequenceNumber::ZERO), |(level, meta)| (level, meta.largest_seq));
         let global_seqno = if job.options.allow_db_generated_files { SequenceNumber::ZERO } else { seq };
         self.context.tools.events.info(format_args!(
-            "[AddFile] External SST file {} was ingested in L{level} with path {} (global_seqno={global_seqno})",
+            "[AddFile] External SST file {} was ingested in {level} with path {} (global_seqno={global_seqno})",
             file.external.path.display(),
             file.path.display()
         ));
@@ -417,7 +418,7 @@ fn replaced_files(
     job: &Prepared,
     pin: &SuperVersion,
     running: &[Running],
-) -> Result<Vec<(usize, Arc<TableFile>)>> {
+) -> Result<Vec<(Level, Arc<TableFile>)>> {
     let invalid = |words: &str| Err(Error::invalid_argument(words));
     let version = &pin.version;
     match &job.replace {

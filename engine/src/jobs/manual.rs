@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use base::stats::Uncounted;
-use base::{Error, FamilyId, JobId, Result, SequenceNumber, Subcode, key};
+use base::{Error, FamilyId, JobId, Level, Result, SequenceNumber, Subcode, key};
 use lsm::cut::PartitionerContext;
 use lsm::pick::manual::{Request, Step, plan};
 use lsm::pick::score::Scores;
@@ -192,7 +192,7 @@ impl ManualCompactions {
     /// Returns the first level that has entries in the range. With both ends, the SST files are read: a file whose keys
     /// are around the range does not count. A partition boundary inside of the range needs a compaction without entries,
     /// so the bounds of the files decide then. They also decide if an SST file cannot be read.
-    fn first_level(&self, family: &Family, begin: Option<&[u8]>, end: Option<&[u8]>) -> Option<usize> {
+    fn first_level(&self, family: &Family, begin: Option<&[u8]>, end: Option<&[u8]>) -> Option<Level> {
         let pin = family.pin_owned();
         let version = &pin.version;
         let size = family.order().user.timestamp_size();
@@ -203,7 +203,7 @@ impl ManualCompactions {
         });
         // The range has keys of many prefixes.
         let ctx = ReadCtx { fill_cache: false, total_order_seek: true, ..ReadCtx::default() };
-        (0..version.num_levels()).find(|&level| {
+        version.levels().find(|&level| {
             let read = range.as_ref().and_then(|range| {
                 overlaps_level((version, level), (&self.context.tables, &pin.parts), range, &ctx).ok()
             });
@@ -324,11 +324,11 @@ impl ManualCompactions {
         (begin, end): (Option<&[u8]>, Option<&[u8]>),
         options: &CompactRangeOptions,
         trim_timestamp: Option<&[u8]>,
-    ) -> Result<(ManualResult, Option<usize>)> {
+    ) -> Result<(ManualResult, Option<Level>)> {
         let mut done = ManualResult::default();
         let parts = family.parts();
         let num_levels = family.pin().version.num_levels();
-        let base = |level: usize| Request {
+        let base = |level: Level| Request {
             begin: begin.map(<[u8]>::to_vec),
             end: end.map(<[u8]>::to_vec),
             input_level: level,
@@ -339,13 +339,13 @@ impl ManualCompactions {
             ..Request::default()
         };
         if parts.pick.style == Style::Fifo {
-            self.one_level(family, base(0), options, &mut done)?;
-            return Ok((done, Some(0)));
+            self.one_level(family, base(Level::ZERO), options, &mut done)?;
+            return Ok((done, Some(Level::ZERO)));
         }
         if parts.pick.style == Style::Universal && num_levels > 1 {
             // All files together, to the last level. The range is not used.
-            let last = num_levels - 1 - usize::from(parts.pick.allow_ingest_behind);
-            let request = Request { all_levels: true, output_level: Some(last), ..base(0) };
+            let last = parts.pick.last_output_level(&family.pin().version);
+            let request = Request { all_levels: true, output_level: Some(last), ..base(Level::ZERO) };
             self.one_level(family, request, options, &mut done)?;
             return Ok((done, Some(last)));
         }
@@ -353,23 +353,27 @@ impl ManualCompactions {
             return Ok((done, None));
         };
         if num_levels == 1 {
-            self.one_level(family, base(0), options, &mut done)?;
-            return Ok((done, Some(0)));
+            self.one_level(family, base(Level::ZERO), options, &mut done)?;
+            return Ok((done, Some(Level::ZERO)));
         }
         let made_from = self.context.tools.numbers.peek();
         let dynamic = parts.pick.level_compaction_dynamic_level_bytes;
         let mut level = first;
         loop {
-            let last =
-                if dynamic { num_levels - 1 } else { family.pin().version.last_filled_level().unwrap_or(0) };
-            if level > 0 && level >= last {
+            let last = {
+                // Released before the compaction: a pinned version keeps its obsolete files.
+                let pin = family.pin();
+                let filled = pin.version.last_filled_level().unwrap_or_default();
+                if dynamic { pin.version.last_level() } else { filled }
+            };
+            if level > Level::ZERO && level >= last {
                 break;
             }
             let output = self.one_level(family, base(level), options, &mut done)?;
             level = match output {
                 Some(output) => output,
-                None if level == 0 => self.base_level(family),
-                None => level + 1,
+                None if level == Level::ZERO => self.base_level(family),
+                None => level.below(),
             };
         }
         let filter = parts.compaction_filter.is_some() || parts.compaction_filter_factory.is_some();
@@ -391,7 +395,7 @@ impl ManualCompactions {
     }
 
     /// Returns the level that a compaction of level 0 writes to now.
-    fn base_level(&self, family: &Family) -> usize {
+    fn base_level(&self, family: &Family) -> Level {
         let pin = family.pin_owned();
         let view = View {
             version: &pin.version,
@@ -400,7 +404,9 @@ impl ManualCompactions {
             full_history_ts_low: None,
             young_after: None,
         };
-        Scores::compute(&view, &pin.parts.pick, self.context.tools.env.clock.now_seconds()).base_level.max(1)
+        Scores::compute(&view, &pin.parts.pick, self.context.tools.env.clock.now_seconds())
+            .base_level
+            .max(Level::new(1))
     }
 
     /// Compacts the part of the range on one level, in steps. Returns the output level, or `None` if the level had no
@@ -411,7 +417,7 @@ impl ManualCompactions {
         mut request: Request,
         options: &CompactRangeOptions,
         done: &mut ManualResult,
-    ) -> Result<Option<usize>> {
+    ) -> Result<Option<Level>> {
         let mut output_level = None;
         loop {
             self.check_canceled(options)?;
@@ -503,8 +509,7 @@ fn has_partition_boundary(parts: &Parts, begin: &[u8], end: &[u8]) -> bool {
     let context = PartitionerContext {
         is_full_compaction: false,
         is_manual_compaction: true,
-        // The output level is not known yet.
-        output_level: usize::MAX,
+        output_level: None,
         smallest_user_key: begin,
         largest_user_key: end,
     };
@@ -519,7 +524,7 @@ fn has_partition_boundary(parts: &Parts, begin: &[u8], end: &[u8]) -> bool {
 /// range, or else a quarantined file that must be compacted together with the range.
 fn quarantined(version: &lsm::version::Version, request: &Request) -> Option<Error> {
     let (begin, end) = (request.begin.as_deref(), request.end.as_deref());
-    let mut inside = (0..version.num_levels()).flat_map(|level| version.overlapping(level, begin, end));
+    let mut inside = version.levels().flat_map(|level| version.overlapping(level, begin, end));
     let anywhere = || version.files().find(|(_, f)| f.is_quarantined()).map(|(_, f)| f.number);
     let number = inside.find(|f| f.is_quarantined()).map(|f| f.number).or_else(anywhere)?;
     Some(set_aside(number))

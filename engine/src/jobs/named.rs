@@ -4,7 +4,7 @@
 //! Follows RocksDB `db/db_impl/db_impl_compaction_flush.cc` (`CompactFilesImpl`, `ReFitLevel`),
 //! `db/db_impl/db_impl.cc` (`DeleteFilesInRanges`; `DeleteFile` in release 8.10) and `db/db_impl/db_impl_experimental.cc`.
 
-use base::{Arrange, Error, FileNumber, JobId, Result};
+use base::{Arrange, Error, FileNumber, JobId, Level, Result};
 use lsm::pick::Running;
 use lsm::pick::manual::{files_in_ranges, plan_files, smallest_fitting_level};
 use lsm::table_file::TableFile;
@@ -24,7 +24,7 @@ struct Move {
     id: JobId,
     files: Vec<Arc<TableFile>>,
     /// The old level and the new level.
-    levels: (usize, usize),
+    levels: (Level, Level),
 }
 
 impl ManualCompactions {
@@ -42,7 +42,7 @@ impl ManualCompactions {
         &self,
         family: &Arc<Family>,
         files: &[FileNumber],
-        output_level: usize,
+        output_level: Level,
         output_path_id: Option<u32>,
         options: &CompactionOptions,
     ) -> Result<FilesCompacted> {
@@ -77,7 +77,7 @@ impl ManualCompactions {
         &self,
         family: &Arc<Family>,
         files: &[FileNumber],
-        output_level: usize,
+        output_level: Level,
         output_path_id: Option<u32>,
         options: &CompactionOptions,
         canceled: Arc<crate::sync::Flag>,
@@ -191,12 +191,13 @@ impl ManualCompactions {
             if version.last_filled_level().is_some_and(|last| last > level) {
                 return invalid("File not in last level");
             }
-            if level == 0 && version.level(0).iter().next_back().is_some_and(|oldest| oldest.number != number)
+            if level == Level::ZERO
+                && version.level(Level::ZERO).iter().next_back().is_some_and(|oldest| oldest.number != number)
             {
                 return invalid("File in level 0, but not oldest");
             }
             let mut pairs = version.level(level).as_slice().windows(2);
-            if level > 0
+            if level > Level::ZERO
                 && pairs.any(|pair| pair[0].number == number && version.share_key(&pair[0], &pair[1]))
             {
                 return invalid("File shares its last user key with the next file of the level");
@@ -220,7 +221,7 @@ impl ManualCompactions {
         let version = family.pin().version.clone();
         let (begin, end) = family.with_timestamps(begin, end);
         let (begin, end) = (begin.as_deref(), end.as_deref());
-        for level in 0..version.last_filled_level().unwrap_or(0) {
+        for level in Level::first(version.last_filled_level().map_or(0, Level::index)) {
             version.overlapping(level, begin, end).iter().for_each(|file| file.mark());
         }
         self.schedule.reconsider(family);
@@ -231,19 +232,19 @@ impl ManualCompactions {
     /// # Errors
     /// InvalidArgument in these cases: the level does not exist; SST files of level 0 overlap or are being compacted; a
     /// level from 1 to the target is not empty. Errors of the MANIFEST.
-    pub fn promote_l0(&self, family: &Arc<Family>, target_level: usize) -> Result<()> {
+    pub fn promote_l0(&self, family: &Arc<Family>, target_level: Level) -> Result<()> {
         self.context.check_families(std::slice::from_ref(family))?;
         let invalid = |words: &str| Err(Error::invalid_argument(words));
-        if target_level < 1 {
+        if target_level == Level::ZERO {
             return invalid("Invalid target level");
         }
         let moved = {
             let mut state = self.schedule.queues();
             let version = family.pin().version.clone();
-            if target_level >= version.num_levels() {
+            if target_level > version.last_level() {
                 return invalid("Target level does not exist");
             }
-            let mut files: Vec<_> = version.level(0).iter().cloned().collect();
+            let mut files: Vec<_> = version.level(Level::ZERO).iter().cloned().collect();
             let order = version.order();
             files.arrange_by(|a, b| order.compare(&a.largest, &b.largest));
             if files.iter().any(|f| f.being_compacted()) {
@@ -254,10 +255,11 @@ impl ManualCompactions {
                 return invalid("L0 has overlapping files");
             }
             let written_to = |level| state.running_of(family.id()).iter().any(|r| r.writes_to(level));
-            if (1..=target_level).any(|level| !version.level(level).is_empty() || written_to(level)) {
+            let is_used = |level| !version.level(level).is_empty() || written_to(level);
+            if version.levels_below(Level::ZERO).take_while(|level| *level <= target_level).any(is_used) {
                 return invalid("All levels up to target_level must be empty");
             }
-            self.reserve_move(&mut state, family, files, (0, target_level))
+            self.reserve_move(&mut state, family, files, (Level::ZERO, target_level))
         };
         self.move_files(family, moved)
     }
@@ -269,15 +271,16 @@ impl ManualCompactions {
     /// InvalidArgument for a level that does not exist. NotSupported if `level` is 0, or if a level in between has
     /// files or is the output level of a compaction. Aborted for more than one SST file to level 0. Errors of the
     /// MANIFEST.
-    pub(super) fn refit_level(&self, family: &Arc<Family>, level: usize, target_level: i32) -> Result<()> {
+    pub(super) fn refit_level(&self, family: &Arc<Family>, level: Level, target_level: i32) -> Result<()> {
         let moved = {
             let mut state = self.schedule.queues();
             let pin = family.pin_owned();
             let version = &pin.version;
-            if usize::try_from(target_level).is_ok_and(|to| to >= version.num_levels()) {
+            let named = usize::try_from(target_level).ok();
+            if named.is_some_and(|to| to >= version.num_levels()) {
                 return Err(Error::invalid_argument("Target level exceeds number of levels"));
             }
-            let to = usize::try_from(target_level).unwrap_or_else(|_| {
+            let to = named.map(Level::from_index).unwrap_or_else(|| {
                 self.schedule
                     .viewed(&state, family, &pin, |view| smallest_fitting_level(view, &pin.parts.pick, level))
             });
@@ -285,16 +288,17 @@ impl ManualCompactions {
             if files.is_empty() || to == level {
                 return Ok(());
             }
-            if level == 0 {
+            if level == Level::ZERO {
                 return Err(Error::not_supported("Cannot change from level 0 to other levels."));
             }
-            if to == 0 && files.len() > 1 {
+            if to == Level::ZERO && files.len() > 1 {
                 return Err(Error::aborted(
                     "Moving more than 1 file from non-L0 to L0 is not allowed as it does not bring any benefit to \
                      read nor write throughput.",
                 ));
             }
-            let mut between = if to > level { level + 1..to + 1 } else { to..level };
+            let mut between =
+                version.levels().filter(|l| (level < *l && *l <= to) || (to <= *l && *l < level));
             if between.clone().any(|l| !version.level(l).is_empty()) {
                 return Err(Error::not_supported(
                     "Levels between source and target are not empty for a move.",
@@ -319,7 +323,7 @@ impl ManualCompactions {
         state: &mut Queues,
         family: &Family,
         files: Vec<Arc<TableFile>>,
-        levels: (usize, usize),
+        levels: (Level, Level),
     ) -> Move {
         let id = self.context.tools.take_job_id();
         let order = family.pin().version.order().clone();

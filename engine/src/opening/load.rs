@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use base::{Arrange, Error, Result};
+use base::{Arrange, Error, Level, Result};
 use lsm::table_file::TableFile;
 
 use super::context::{Opening, Shared};
@@ -23,7 +23,7 @@ const SOME: usize = 16;
 
 /// The list that the threads share.
 struct Loading<'a> {
-    files: Vec<(&'a SuperVersion, usize, &'a TableFile)>,
+    files: Vec<(&'a SuperVersion, Level, &'a TableFile)>,
     next: AtomicUsize,
     stop: AtomicBool,
     /// Each error with the index of its file in the list.

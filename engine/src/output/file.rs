@@ -36,7 +36,7 @@ pub struct OutputFile {
     pub meta: Arc<TableFile>,
     pub properties: Arc<Properties>,
     /// The level that gets the file.
-    pub level: usize,
+    pub level: Level,
     /// Bytes of its blocks before compression.
     pub pre_compression_size: u64,
     /// The path of the file.
@@ -53,7 +53,7 @@ impl OutputFile {
     pub fn adopted(
         mut meta: FileMetaData,
         properties: Arc<Properties>,
-        level: usize,
+        level: Level,
         path: PathBuf,
         pending: Pending,
     ) -> OutputFile {
@@ -458,9 +458,9 @@ pub fn is_out_of_order(error: &Error) -> bool {
 
 fn writer_options(s: &OutputSettings, file_number: FileNumber, now_s: u64) -> WriterOptions {
     let parts = &s.parts;
-    base::invariant!(s.level < lsm::version::MAX_LEVELS, "an SST file is written for level {}", s.level);
-    let last_level = s.level + 1 == parts.pick.num_levels;
-    let level = Level::from_index(s.level);
+    base::invariant!(s.level.index() < lsm::version::MAX_LEVELS, "an SST file is written for {}", s.level);
+    let last_level = s.level.index() + 1 == parts.pick.num_levels;
+    let level = s.level;
     WriterOptions {
         table: parts.table.clone(),
         other: parts.other.clone(),

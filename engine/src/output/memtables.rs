@@ -1,7 +1,7 @@
 //! Writes memtables to level-0 files: the common part of a flush and of recovery.
 
 use base::ids::JobId;
-use base::{EpochNumber, Error, Result};
+use base::{EpochNumber, Error, Level, Result};
 use lsm::compaction_iter::{AnythingBelow, CompactionIter, Config};
 use lsm::filter::{CompactionFilter, CreationReason, FetchBlob, FilterContext, supported};
 use lsm::merging::Merging;
@@ -124,7 +124,7 @@ fn settings(
 ) -> Result<OutputSettings> {
     let parts = family.parts();
     let compression = flush_compression(&parts);
-    let mut settings = tools.output(family, parts.clone(), 0, true, compression)?;
+    let mut settings = tools.output(family, parts.clone(), Level::ZERO, true, compression)?;
     settings.purpose = purpose;
     settings.events = Some((tools.events.clone(), job));
     settings.epoch = match pick.epoch() {
@@ -216,7 +216,7 @@ fn flush_filter(
     let context = FilterContext {
         is_full_compaction: false,
         is_manual_compaction: false,
-        input_start_level: 0,
+        input_start_level: Level::ZERO,
         family: family.id(),
         reason,
     };

@@ -4,7 +4,7 @@
 
 use base::ids::JobId;
 use base::stats::HistogramKind;
-use base::{EpochNumber, FamilyId, SequenceNumber};
+use base::{EpochNumber, FamilyId, Level, SequenceNumber};
 use compress::{Compression, CompressionOptions};
 use env::Env;
 use env::rate::{IoPriority, RateLimiter};
@@ -60,7 +60,7 @@ pub struct OutputSettings {
     pub db_session_id: String,
     pub db_host_id: String,
     pub path_id: u32,
-    pub level: usize,
+    pub level: Level,
     pub is_flush: bool,
     /// Entries with smaller sequence numbers may go to the last level; `None`: not known. Only a flush knows the number: a
     /// compaction that divides entries by age writes for the last level.
@@ -72,7 +72,7 @@ pub struct OutputSettings {
     /// Which values go to blob files; `None`: no value does.
     pub blobs: Option<BlobPolicy>,
     /// The level that gets the files. `level` is the level that the files are written for.
-    pub to_level: usize,
+    pub to_level: Level,
     /// The times of sequence numbers, for the properties of the files. `None`: the column family keeps no write times.
     pub times: Option<Arc<SeqnoTimes>>,
     /// In bytes.

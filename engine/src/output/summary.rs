@@ -3,7 +3,7 @@
 //! Source: RocksDB `db/version_set.cc` (`LevelSummary`), `db/compaction/compaction.cc` (`InputLevelSummary`),
 //! `db/compaction/compaction_job.cc` (`CompactionJob::Install`).
 
-use base::FileNumber;
+use base::{FileNumber, Level};
 use lsm::pick::score::Scores;
 use lsm::pick::{Style, Task, View};
 use lsm::version::Version;
@@ -16,13 +16,13 @@ use crate::stats::LevelNumbers;
 /// of level 3.
 pub fn input_summary(task: &Task) -> String {
     let inputs = task.inputs.iter().filter(|input| !input.files.is_empty());
-    let inputs: Vec<_> = inputs.map(|input| format!("{}@{}", input.files.len(), input.level)).collect();
-    format!("{} files to L{}", inputs.join(" + "), task.output_level)
+    let inputs: Vec<_> = inputs.map(|input| format!("{}@{}", input.files.len(), input.level.get())).collect();
+    format!("{} files to {}", inputs.join(" + "), task.output_level)
 }
 
 /// Returns the number of SST files on each level.
 pub fn files_by_level(version: &Version) -> Vec<usize> {
-    (0..version.num_levels()).map(|level| version.level(level).len()).collect()
+    version.levels().map(|level| version.level(level).len()).collect()
 }
 
 /// Returns the oldest and the newest blob file. `None` without blob files.
@@ -47,7 +47,7 @@ pub fn level_summary(tools: &JobTools, family: &Family) -> String {
     let scores = Scores::compute(&view, options, tools.env.clock.now_seconds());
     let mut out = String::new();
     // Without files below level 0 no level has a target yet.
-    let base = scores.max_bytes.get(scores.base_level).filter(|bytes| **bytes < u64::MAX);
+    let base = scores.max_bytes.get(scores.base_level.index()).filter(|bytes| **bytes < u64::MAX);
     if options.style == Style::Level
         && version.num_levels() > 1
         && scores.level_multiplier != 0.0
@@ -55,7 +55,8 @@ pub fn level_summary(tools: &JobTools, family: &Family) -> String {
     {
         out = format!(
             "base level {} level multiplier {:.2} max bytes base {max_bytes} ",
-            scores.base_level, scores.level_multiplier
+            scores.base_level.get(),
+            scores.level_multiplier
         );
     }
     let files: Vec<_> = files_by_level(version).iter().map(usize::to_string).collect();
@@ -73,7 +74,7 @@ pub fn level_summary(tools: &JobTools, family: &Family) -> String {
 
 /// Returns the rates and amplifications of a compaction. `files` has four numbers: input files on other levels than the
 /// output level, input files on the output level, new SST files, and new blob files.
-pub fn rates(numbers: &LevelNumbers, output_level: usize, files: [usize; 4]) -> String {
+pub fn rates(numbers: &LevelNumbers, output_level: Level, files: [usize; 4]) -> String {
     let mb = |bytes: u64| bytes as f64 / 1_048_576.0;
     let per_micro = |bytes: u64| if numbers.micros == 0 { 0.0 } else { bytes as f64 / numbers.micros as f64 };
     let (read, written) = (numbers.bytes_read_all(), numbers.bytes_written_all());
@@ -81,12 +82,13 @@ pub fn rates(numbers: &LevelNumbers, output_level: usize, files: [usize; 4]) -> 
     let share = |bytes: u64| if came == 0 { 0.0 } else { bytes as f64 / came as f64 };
     let [other_inputs, inputs_of_output_level, outputs, blob_outputs] = files;
     format!(
-        "MB/sec: {:.1} rd, {:.1} wr, level {output_level}, files in({other_inputs}, {inputs_of_output_level}) \
+        "MB/sec: {:.1} rd, {:.1} wr, level {}, files in({other_inputs}, {inputs_of_output_level}) \
          filtered(0, 0) out({outputs} +{blob_outputs} blob) MB in({:.1}, {:.1} +{:.1} blob) filtered(0.0, 0.0) \
          out({:.1} +{:.1} blob), read-write-amplify({:.1}) write-amplify({:.1}) OK, records in: {}, \
          records dropped: {}",
         per_micro(read),
         per_micro(written),
+        output_level.get(),
         mb(numbers.bytes_read_non_output_levels),
         mb(numbers.bytes_read_output_level),
         mb(numbers.bytes_read_blob),

@@ -2,7 +2,7 @@
 
 use base::ids::JobId;
 use base::key::MAX_SEQUENCE;
-use base::{EpochNumber, Error, Result, SequenceNumber, Subcode};
+use base::{EpochNumber, Error, Level, Result, SequenceNumber, Subcode};
 use compress::Compression;
 use env::Env;
 use env::rate::IoPriority;
@@ -183,7 +183,7 @@ impl JobTools {
         &self,
         family: &Family,
         parts: Arc<Parts>,
-        level: usize,
+        level: Level,
         is_flush: bool,
         compression: u8,
     ) -> Result<OutputSettings> {
@@ -215,7 +215,7 @@ impl JobTools {
             target_file_size: if is_flush {
                 parts.pick.write_buffer_size
             } else {
-                parts.pick.target_file_size(level, 1)
+                parts.pick.target_file_size(level, Level::new(1))
             },
             parts,
             oldest_ancestor_time: 0,
@@ -263,10 +263,10 @@ fn write_back(bytes_per_sync: u64, is_strict: bool) -> WriteBack {
 ///
 /// # Errors
 /// NotSupported if this build does not have the compression.
-fn blob_policy(parts: &Parts, level: usize, is_flush: bool) -> Result<Option<BlobPolicy>> {
+fn blob_policy(parts: &Parts, level: Level, is_flush: bool) -> Result<Option<BlobPolicy>> {
     let o = &parts.blobs;
     let starts = usize::try_from(o.starting_level).unwrap_or(0);
-    if !o.enable_blob_files || level < starts {
+    if !o.enable_blob_files || level.index() < starts {
         return Ok(None);
     }
     let compression = Compression::from_byte(o.compression)?;

@@ -1,5 +1,6 @@
 //! `cfstats`: flushes and compactions by level of a column family, and its write stalls.
 
+use base::Level;
 use std::collections::BTreeMap;
 
 use lsm::version::{BlobTotals, Version};
@@ -40,7 +41,7 @@ pub(super) fn text(context: &PropertyContext<'_>, family: &Family, periodic: boo
     let (rows, sum) = rows(context, family, &numbers);
     let mut out = header(family.name(), "Level");
     for (level, row) in &rows {
-        out += &line(&format!("L{level}"), row);
+        out += &line(&level.to_string(), row);
     }
     let total = sum.numbers;
     out += &line("Sum", &sum);
@@ -112,7 +113,7 @@ fn compaction_line(what: &str, n: &LevelNumbers, seconds: f64) -> String {
 }
 
 /// Returns a row for each level that has files or had jobs, and the row of the sums.
-fn rows(context: &PropertyContext<'_>, family: &Family, numbers: &FamilyNumbers) -> (Vec<(usize, Row)>, Row) {
+fn rows(context: &PropertyContext<'_>, family: &Family, numbers: &FamilyNumbers) -> (Vec<(Level, Row)>, Row) {
     let pinned = family.pin();
     let version = &pinned.version;
     let scores = scores(context, &pinned);
@@ -120,7 +121,7 @@ fn rows(context: &PropertyContext<'_>, family: &Family, numbers: &FamilyNumbers)
     let mut sum = Row::default();
     // The bytes that came into the levels from outside: by flushes and ingestions.
     let came = numbers.bytes_flushed + numbers.ingested.bytes;
-    for level in 0..version.num_levels() {
+    for level in version.levels() {
         let files = version.level(level);
         let compacting = files.iter().filter(|f| f.being_compacted()).count();
         sum.files += files.len();
@@ -131,8 +132,9 @@ fn rows(context: &PropertyContext<'_>, family: &Family, numbers: &FamilyNumbers)
         }
         sum.numbers = sum.numbers.plus(&own);
         sum.size += files.bytes();
-        let input = if level == 0 { came } else { own.bytes_read_non_output_levels + own.bytes_read_blob };
-        let score = if level + 1 < version.num_levels() { scores.of(level) } else { 0.0 };
+        let input =
+            if level == Level::ZERO { came } else { own.bytes_read_non_output_levels + own.bytes_read_blob };
+        let score = if level < version.last_level() { scores.of(level) } else { 0.0 };
         let row = Row {
             files: files.len(),
             compacting,
@@ -233,7 +235,7 @@ pub(super) fn map(context: &PropertyContext<'_>, family: &Family) -> BTreeMap<St
     let (rows, sum) = rows(context, family, &numbers);
     let mut map = stall_map(&numbers.stalls);
     let named =
-        rows.into_iter().map(|(level, row)| (format!("L{level}"), row)).chain([("Sum".to_string(), sum)]);
+        rows.into_iter().map(|(level, row)| (level.to_string(), row)).chain([("Sum".to_string(), sum)]);
     for (level, row) in named {
         for (name, value) in figures(&row) {
             map.insert(format!("compaction.{level}.{name}"), format!("{value:.6}"));
@@ -277,15 +279,15 @@ pub(super) fn histogram(family: &Family) -> String {
 pub(super) fn files_and_sizes(family: &Family) -> String {
     let mut out = String::from("Level Files Size(MB)\n--------------------\n");
     let version = &family.pin().version;
-    for level in 0..version.num_levels() {
+    for level in version.levels() {
         let files = version.level(level);
-        out += &format!("{level:3} {:8} {:8.0}\n", files.len(), mb(files.bytes()));
+        out += &format!("{:3} {:8} {:8.0}\n", level.get(), files.len(), mb(files.bytes()));
     }
     out
 }
 
 /// Returns the bytes of keys and values divided by the bytes of the files. Returns -1 if no sizes are known.
-pub(super) fn compression_ratio(version: &Version, level: usize) -> f64 {
+pub(super) fn compression_ratio(version: &Version, level: Level) -> f64 {
     let (mut raw, mut stored) = (0u64, 0u64);
     for file in version.level(level).iter() {
         let size = file.stats().map_or(0, |s| s.raw_key_size + s.raw_value_size);

@@ -19,7 +19,7 @@ mod tables;
 
 use std::collections::BTreeMap;
 
-use base::SequenceNumber;
+use base::{Level, SequenceNumber};
 use lsm::pick::View;
 use lsm::pick::score::Scores;
 
@@ -87,8 +87,8 @@ pub fn property(context: &PropertyContext<'_>, family: &Family, name: &str) -> O
     }
     let (short, argument) = split(name)?;
     // As in RocksDB, a number at the end of a name is ignored if the property takes no number.
-    if let Some(level) = argument.filter(|_| takes_number(short)) {
-        return at_level(context, family, short, level);
+    if let Some(number) = argument.filter(|_| takes_number(short)) {
+        return with_number(context, family, short, number);
     }
     match short {
         "stats" => {
@@ -114,13 +114,14 @@ fn takes_number(short: &str) -> bool {
     short.ends_with("-at-level") || short == "live-sst-files-size-at-temperature"
 }
 
-fn at_level(context: &PropertyContext<'_>, family: &Family, short: &str, level: usize) -> Option<String> {
+fn with_number(context: &PropertyContext<'_>, family: &Family, short: &str, number: usize) -> Option<String> {
     let version = &family.pin().version;
     if short == "live-sst-files-size-at-temperature" {
-        let of = |f: &lsm::table_file::TableFile| usize::from(f.temperature) == level;
+        let of = |f: &lsm::table_file::TableFile| usize::from(f.temperature) == number;
         return Some(version.files().filter(|(_, f)| of(f)).map(|(_, f)| f.size).sum::<u64>().to_string());
     }
-    if level >= version.num_levels() {
+    let level = Level::from_index(number);
+    if level > version.last_level() {
         return None;
     }
     match short {
@@ -181,7 +182,7 @@ pub fn map_property(
         ("block-cache-entry-stats" | "fast-block-cache-entry-stats", None) => cache::map(family),
         ("aggregated-table-properties", None) => Some(tables::map(&tables::sum(context, family, None)?)),
         ("aggregated-table-properties-at-level", Some(level)) => {
-            Some(tables::map(&tables::sum(context, family, Some(level))?))
+            Some(tables::map(&tables::sum(context, family, Some(Level::from_index(level)))?))
         }
         _ => None,
     }

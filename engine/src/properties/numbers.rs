@@ -1,5 +1,6 @@
 //! Numeric properties.
 
+use base::Level;
 use lsm::file_meta::FileStats;
 use lsm::pick::Style;
 use lsm::version::{BlobFile, BlobTotals};
@@ -79,9 +80,9 @@ fn of_tree(context: &PropertyContext<'_>, family: &Family, short: &str) -> Optio
             u64::from(lsm::pick::needs_compaction(&view, &pinned.parts.pick, context.now_seconds))
         }
         "num-running-compaction-sorted-runs" => {
-            let running = |level: usize| version.level(level).iter().filter(|f| f.being_compacted()).count();
-            let deeper = (1..version.num_levels()).filter(|level| running(*level) > 0).count();
-            (running(0) + deeper) as u64
+            let running = |level: Level| version.level(level).iter().filter(|f| f.being_compacted()).count();
+            let deeper = version.levels_below(Level::ZERO).filter(|level| running(*level) > 0).count();
+            (running(Level::ZERO) + deeper) as u64
         }
         "estimate-num-keys" => estimate_num_keys(&pinned),
         "estimate-table-readers-mem" => {
@@ -95,7 +96,7 @@ fn of_tree(context: &PropertyContext<'_>, family: &Family, short: &str) -> Optio
         "live-sst-files-size" => version.total_bytes(),
         // RocksDB computes the base level for the leveled style only. For the other styles, the property is -1.
         "base-level" if pinned.parts.pick.style != Style::Level => u64::MAX,
-        "base-level" => scores(context, &pinned).base_level as u64,
+        "base-level" => u64::from(scores(context, &pinned).base_level.get()),
         "estimate-pending-compaction-bytes" => scores(context, &pinned).estimated_pending_bytes,
         "block-cache-capacity" => cache()?.capacity() as u64,
         "block-cache-usage" => cache()?.usage() as u64,
@@ -178,7 +179,7 @@ fn live_data_size(pinned: &SuperVersion) -> u64 {
     // The chosen files, by largest key. No file overlaps another.
     let mut taken: Vec<&lsm::table_file::TableFile> = Vec::new();
     let mut size = 0;
-    for level in (0..version.num_levels()).rev() {
+    for level in version.levels().rev() {
         for file in version.level(level).iter() {
             let at = taken.partition_point(|t| order.compare(&t.largest, &file.smallest).is_lt());
             if taken.get(at).is_none_or(|next| order.compare(&file.largest, &next.smallest).is_lt()) {

@@ -1,5 +1,6 @@
 //! Sums of table properties, and lists of SST files.
 
+use base::Level;
 use std::collections::BTreeMap;
 
 use format::properties::Properties;
@@ -14,10 +15,10 @@ use crate::family::Family;
 pub(super) fn sum(
     context: &PropertyContext<'_>,
     family: &Family,
-    level: Option<usize>,
+    level: Option<Level>,
 ) -> Option<Properties> {
     let pinned = family.pin_owned();
-    if level.is_some_and(|level| level >= pinned.version.num_levels()) {
+    if level.is_some_and(|level| level > pinned.version.last_level()) {
         return None;
     }
     let mut sum = Properties::default();
@@ -87,9 +88,10 @@ pub(super) fn list(family: &Family) -> String {
     let mut out = String::new();
     let version = &family.pin().version;
     let number = family.super_version_number();
-    for level in 0..version.num_levels() {
+    for level in version.levels() {
         let cursor = version.cursor(level).map(|key| format!(" --- compact_cursor: {}", shown(key)));
-        out += &format!("--- level {level} --- version# {number}{} ---\n", cursor.unwrap_or_default());
+        out +=
+            &format!("--- level {} --- version# {number}{} ---\n", level.get(), cursor.unwrap_or_default());
         for file in version.level(level).iter() {
             let (from, to) = (shown(&file.smallest), shown(&file.largest));
             let blob = file.oldest_blob_file.map(|blob| format!(" blob_file:{blob}"));

@@ -6,7 +6,7 @@ use base::key::{MAX_SEQUENCE, SeekKey, SequenceNumber};
 use base::stats::{
     HistogramKind, OperationKind, PerfCounter, PerfTimer, Statistics, Ticker, perf_add, perf_counting,
 };
-use base::{Pinned, Result};
+use base::{Level, Pinned, Result};
 use env::clock::CpuTimer;
 use lsm::table_file::TableFile;
 use mem::range_del::FragmentedTombstones;
@@ -300,15 +300,12 @@ impl Reads {
         base::invariant!(seq <= MAX_SEQUENCE, "a read is at the sequence number {seq}");
         let seek_key = SeekKey::new(full, seq);
         let counted = super_version.parts.pick.read_triggered_compaction_threshold > 0.0 && sample::look_up();
-        let mut level_before = 0;
+        let mut level_before = Level::ZERO;
         for (level, file) in super_version.version.candidates(full, seq) {
-            if answer.covered() && (level == 0 || level != level_before) {
+            if answer.covered() && (level == Level::ZERO || level != level_before) {
                 break;
             }
-            base::invariant!(
-                level >= level_before,
-                "the search goes from level {level_before} to level {level}"
-            );
+            base::invariant!(level >= level_before, "the search goes from {level_before} to {level}");
             level_before = level;
             self.check_deadline(options)?;
             let mut row = match &self.row_cache {

@@ -21,7 +21,7 @@ pub use row_cache::RowCache;
 pub use stamped::Stamped;
 
 use base::stats::{HistogramKind, Statistics, Ticker};
-use base::{Error, Pinned, Result, Subcode};
+use base::{Error, Level, Pinned, Result, Subcode};
 use table::sst::ReadCtx;
 
 use crate::family::{Family, SuperVersion};
@@ -35,7 +35,7 @@ use crate::sync::{Arc, AtomicBool, Ordering};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DecidedBy {
     Memtable,
-    Level(usize),
+    Level(Level),
     Nowhere,
 }
 
@@ -45,8 +45,10 @@ impl DecidedBy {
         let memtable = self == DecidedBy::Memtable;
         statistics.tick(if memtable { Ticker::MemtableHit } else { Ticker::MemtableMiss });
         match self {
-            DecidedBy::Level(0) if found => statistics.tick(Ticker::GetHitL0),
-            DecidedBy::Level(1) if found => statistics.tick(Ticker::GetHitL1),
+            DecidedBy::Level(Level::ZERO) if found => statistics.tick(Ticker::GetHitL0),
+            DecidedBy::Level(level) if found && level == Level::ZERO.below() => {
+                statistics.tick(Ticker::GetHitL1)
+            }
             DecidedBy::Level(_) if found => statistics.tick(Ticker::GetHitL2AndUp),
             _ => {}
         }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use base::key::{InternalOrder, SequenceNumber, TYPE_FOR_SEEK, append_with_trailer, pack, trailer, user_key};
 use base::stats::{HistogramKind, OperationKind, PerfCounter, PerfTimer, blocks_read, perf_add};
-use base::{Error, Order, Pinned, Result};
+use base::{Error, Level, Order, Pinned, Result};
 use lsm::table_file::TableFile;
 use lsm::version::LevelFiles;
 use table::any::AnyReader;
@@ -270,7 +270,7 @@ impl Reads {
         let tally = self.stats.statistics().map(|statistics| Tally::new(statistics));
         let place = Table { reads: self, order, super_version, ctx: &ctx, seq, options, tally };
         let mut open: Vec<usize> = (0..slots.list.len()).filter(|&i| slots.open(i)).collect();
-        for file in version.level(0).iter() {
+        for file in version.level(Level::ZERO).iter() {
             let within: Vec<usize> = open
                 .iter()
                 .copied()
@@ -280,11 +280,11 @@ impl Reads {
                         && order.user.compare_without_timestamp(full, file.largest_user_key()).is_le()
                 })
                 .collect();
-            place.ask(0, file, &within, slots);
+            place.ask(Level::ZERO, file, &within, slots);
             place.end_of_level();
             open.retain(|&i| slots.open(i));
         }
-        for level in 1..version.num_levels() {
+        for level in version.levels_below(Level::ZERO) {
             let files = version.level(level);
             if files.is_empty() || open.is_empty() {
                 continue;
@@ -363,7 +363,7 @@ impl Table<'_> {
     }
 
     /// Looks up the `open` keys in a level whose SST files do not overlap.
-    fn ask_level(&self, level: usize, files: &LevelFiles, open: &[usize], slots: &mut Slots<'_>) {
+    fn ask_level(&self, level: Level, files: &LevelFiles, open: &[usize], slots: &mut Slots<'_>) {
         // Find the file of each open key. The keys are sorted, so the keys of one file are adjacent.
         let mut waiting: Vec<(usize, usize)> = open
             .iter()
@@ -374,7 +374,7 @@ impl Table<'_> {
             .collect();
         base::invariant!(
             waiting.is_sorted_by_key(|(_, file)| *file),
-            "the keys of a MultiGet are not in the order of the files of level {level}"
+            "the keys of a MultiGet are not in the order of the files of {level}"
         );
         while !waiting.is_empty() {
             waiting = self.ask_files(level, files, &waiting, slots);
@@ -385,7 +385,7 @@ impl Table<'_> {
     /// files before it waits for them, if the options allow that. Returns the keys that may continue in the next file.
     fn ask_files(
         &self,
-        level: usize,
+        level: Level,
         files: &LevelFiles,
         waiting: &[(usize, usize)],
         slots: &mut Slots<'_>,
@@ -430,7 +430,7 @@ impl Table<'_> {
     }
 
     /// Looks up the keys `within` the range of one SST file.
-    fn ask(&self, level: usize, file: &Arc<TableFile>, within: &[usize], slots: &mut Slots<'_>) {
+    fn ask(&self, level: Level, file: &Arc<TableFile>, within: &[usize], slots: &mut Slots<'_>) {
         let announces = self.options.optimize_multiget_for_io;
         if let Some(asked) = self.begin(level, file, within, slots, announces) {
             self.finish(level, file, asked, slots);
@@ -441,7 +441,7 @@ impl Table<'_> {
     /// `announces`, the reads of the file are started.
     fn begin<'s, 't>(
         &'t self,
-        level: usize,
+        level: Level,
         file: &Arc<TableFile>,
         within: &[usize],
         slots: &mut Slots<'s>,
@@ -503,7 +503,7 @@ impl Table<'_> {
     /// is `None` if the row cache cannot hold what the reader sees.
     fn replay<'k, 't>(
         &'t self,
-        level: usize,
+        level: Level,
         file: &TableFile,
         within: &'k [usize],
         slots: &mut Slots<'_>,
@@ -545,7 +545,7 @@ impl Table<'_> {
     }
 
     /// Ends the look-up that [`Table::begin`] started.
-    fn finish(&self, level: usize, file: &Arc<TableFile>, asked: Asked<'_, '_>, slots: &mut Slots<'_>) {
+    fn finish(&self, level: Level, file: &Arc<TableFile>, asked: Asked<'_, '_>, slots: &mut Slots<'_>) {
         let Asked { reader, list: asked, keys, mut rows, begun, read } = asked;
         base::invariant!(
             asked.len() == keys.len() && (rows.is_empty() || rows.len() == keys.len()),

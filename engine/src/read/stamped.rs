@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use base::key::{SeekKey, SequenceNumber};
 use base::stats::{OperationKind, PerfCounter, PerfTimer, Ticker, perf_add, perf_counting};
-use base::{Pinned, Result};
+use base::{Level, Pinned, Result};
 use env::clock::CpuTimer;
 
 use super::answer::Answer;
@@ -168,11 +168,11 @@ impl Reads {
         }
         let ctx = self.ctx(options);
         let seek_key = SeekKey::new(wanted.full, wanted.seq);
-        let mut level_before = 0;
+        let mut level_before = Level::ZERO;
         let (mut checked, mut filtered) = (0, 0);
         for (level, file) in super_version.version.candidates(wanted.full, wanted.seq) {
             // Two SST files of one level can have entries of the key.
-            if newest.is_found() && (level == 0 || level != level_before) {
+            if newest.is_found() && (level == Level::ZERO || level != level_before) {
                 break;
             }
             level_before = level;

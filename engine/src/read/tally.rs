@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use base::Level;
 use base::stats::{HistogramKind, Statistics, blocks_read};
 
 /// Counts the reads of one call, level by level. Each SST file of level 0 counts as a level.
@@ -14,7 +15,7 @@ pub(super) struct Tally<'a> {
     /// The number of levels whose data was read.
     levels: Cell<u64>,
     /// The present level of a look-up of one key.
-    level: Cell<usize>,
+    level: Cell<Level>,
 }
 
 /// Returns the difference of two pairs of counts. The counts of a thread may wrap.
@@ -32,7 +33,7 @@ impl<'a> Tally<'a> {
             metadata: Cell::new(0),
             tables: Cell::new(0),
             levels: Cell::new(0),
-            level: Cell::new(0),
+            level: Cell::new(Level::ZERO),
         }
     }
 
@@ -46,8 +47,8 @@ impl<'a> Tally<'a> {
     }
 
     /// Counts the look-up of one key in an SST file of `level`. The files of a key are asked level by level.
-    fn asked_one(&self, level: usize, before: (u64, u64)) {
-        if level == 0 || self.level.replace(level) != level {
+    fn asked_one(&self, level: Level, before: (u64, u64)) {
+        if level == Level::ZERO || self.level.replace(level) != level {
             self.end_of_level();
         }
         self.asked(1, before);
@@ -76,7 +77,7 @@ impl Drop for Tally<'_> {
 
 /// Runs a look-up of one key in an SST file of `level`, and counts it if there is a tally.
 #[inline(always)]
-pub(super) fn counting<T>(tally: Option<&Tally<'_>>, level: usize, run: impl FnOnce() -> T) -> T {
+pub(super) fn counting<T>(tally: Option<&Tally<'_>>, level: Level, run: impl FnOnce() -> T) -> T {
     let Some(tally) = tally else { return run() };
     let before = blocks_read();
     let outcome = run();

@@ -1,6 +1,6 @@
 //! Flushes of an open: the memtables of a replay become SST files.
 
-use base::{FileNumber, Result};
+use base::{FileNumber, Level, Result};
 
 use crate::family::Family;
 use crate::output::{JobTools, OutputFile, Purpose, track_file, write_memtables};
@@ -27,7 +27,7 @@ pub fn flush_family(
     drop(state);
     drop(old);
     let (version, parts) = (family.pin().version.clone(), family.parts());
-    let covered = |from: &[u8], to: &[u8]| covered_bytes(tables, &parts, &version, 0, (from, to));
+    let covered = |from: &[u8], to: &[u8]| covered_bytes(tables, &parts, &version, Level::ZERO, (from, to));
     let written = write_memtables(tools, job, family, &pick, Purpose::Open, &covered, None)?;
     base::invariant!(
         pick.memtables.len() == 1,

@@ -219,17 +219,17 @@ fn tree(
             if stored == StoredTimestamps::AsRecorded
                 && let Some(file) = earlier.unchanged(f)
             {
-                return (f.level.index(), file);
+                return (f.level, file);
             }
             let persisted = f.user_defined_timestamps_persisted && stored != StoredTimestamps::None;
             let record = NewFile { user_defined_timestamps_persisted: persisted, ..f.clone() };
-            (f.level.index(), Arc::new(TableFile::new(FileMetaData::from_record(&record, timestamp_size))))
+            (f.level, Arc::new(TableFile::new(FileMetaData::from_record(&record, timestamp_size))))
         })
         .collect();
     // A compaction cursor without a timestamp is not a valid key now. Compaction starts at the first key again.
     let keeps_cursors = |_: &_| stored != StoredTimestamps::None;
     let cursors = record.cursors.iter().filter(keeps_cursors);
-    let cursors = cursors.map(|(level, key)| (level.index(), key.clone())).collect();
+    let cursors = cursors.map(|(level, key)| (*level, key.clone())).collect();
     let edit = Edit {
         blobs_added: record.blobs.values().map(BlobFile::from_record).collect(),
         blob_garbage: record

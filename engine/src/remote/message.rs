@@ -5,7 +5,7 @@
 //! does not decode: a message that lost its end would otherwise describe a compaction without bounds, or without output files.
 
 use base::stats::IoTimes;
-use base::{EpochNumber, Error, FileNumber, Result, SequenceNumber};
+use base::{EpochNumber, Error, FileNumber, Level, Result, SequenceNumber};
 use format::names::FileName;
 use format::properties::Properties;
 
@@ -18,7 +18,7 @@ pub struct Input {
     /// The sequence numbers of the live snapshots, ascending.
     pub snapshots: Vec<SequenceNumber>,
     pub files: Vec<FileNumber>,
-    pub output_level: usize,
+    pub output_level: Level,
     pub db_id: String,
     /// The first user key of the range. `None`: no bound.
     pub begin: Option<Vec<u8>>,
@@ -80,7 +80,7 @@ pub struct RemoteStats {
 pub struct Outcome {
     pub error: Option<Error>,
     pub files: Vec<RemoteFile>,
-    pub output_level: usize,
+    pub output_level: Level,
     /// The directory of the files.
     pub output_path: String,
     pub bytes_read: u64,
@@ -97,7 +97,7 @@ impl Input {
             .bytes("cf_name", self.family.as_bytes())
             .list("snapshots", self.snapshots.iter().map(SequenceNumber::to_string))
             .list("input_files", files)
-            .field("output_level", self.output_level)
+            .field("output_level", self.output_level.get())
             .bytes("db_id", self.db_id.as_bytes())
             .field("has_begin", self.begin.is_some())
             .bytes("begin", self.begin.as_deref().unwrap_or_default())
@@ -136,7 +136,7 @@ impl Input {
             family: fields.string("cf_name")?,
             snapshots: fields.list("snapshots")?.iter().map(snapshot).collect::<Result<_>>()?,
             files: fields.list("input_files")?.into_iter().map(file_number).collect::<Result<_>>()?,
-            output_level: fields.number("output_level")?,
+            output_level: Level::new(fields.number("output_level")?),
             db_id: fields.string("db_id")?,
             begin: bound("has_begin", "begin")?,
             end: bound("has_end", "end")?,
@@ -351,7 +351,7 @@ impl Outcome {
         writer
             .fields("status", status)
             .structs("output_files", self.files.iter().zip(properties).map(|(file, p)| file.write(p)))
-            .field("output_level", self.output_level)
+            .field("output_level", self.output_level.get())
             .bytes("output_path", self.output_path.as_bytes())
             .field("bytes_read", self.bytes_read)
             .field("bytes_written", self.bytes_written)
@@ -372,7 +372,7 @@ impl Outcome {
         Ok(Outcome {
             error: super::status::read(&status)?,
             files: files.into_iter().map(RemoteFile::read).collect::<Result<_>>()?,
-            output_level: fields.number("output_level")?,
+            output_level: Level::new(fields.number("output_level")?),
             output_path: fields.string("output_path")?,
             bytes_read: fields.number("bytes_read")?,
             bytes_written: fields.number("bytes_written")?,
@@ -391,7 +391,7 @@ mod tests {
             family: "default".to_string(),
             snapshots: vec![SequenceNumber::new(7)],
             files: vec![FileNumber::new(11), FileNumber::new(12)],
-            output_level: 1,
+            output_level: Level::new(1),
             begin: Some(b"b".to_vec()),
             end: Some(b"m".to_vec()),
             options_file: FileNumber::new(123),

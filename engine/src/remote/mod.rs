@@ -14,7 +14,7 @@ pub mod message;
 mod status;
 mod text;
 
-use base::FamilyId;
+use base::{FamilyId, Level};
 
 /// The status of a job of a compaction service. The discriminants are RocksDB's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,8 +56,8 @@ pub struct JobInfo {
     pub is_full_compaction: bool,
     pub is_manual_compaction: bool,
     pub is_bottommost_level: bool,
-    pub base_input_level: usize,
-    pub output_level: usize,
+    pub base_input_level: Level,
+    pub output_level: Level,
 }
 
 /// The answer of a service to a schedule.

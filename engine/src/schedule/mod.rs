@@ -21,7 +21,7 @@ pub use queues::{FlushRequest, Queues, aborted};
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use base::{Error, FileNumber, SequenceNumber};
+use base::{Error, FileNumber, Level, SequenceNumber};
 use env::executor::Pool;
 use lsm::pick::View;
 use lsm::pick::score::Scores;
@@ -346,7 +346,7 @@ fn count_stall(family: &Family, version: &Version, decision: &Decision) {
     if condition != StallCondition::Normal
         && let Some(cause) = stall_cause(decision.cause)
     {
-        let l0_compacting = version.level(0).iter().any(|f| f.being_compacted());
+        let l0_compacting = version.level(Level::ZERO).iter().any(|f| f.being_compacted());
         family.stats.lock().stalls.count(cause, condition == StallCondition::Stopped, l0_compacting);
     }
 }

@@ -29,8 +29,8 @@ impl Schedule {
             "a compaction of {family:?} has an input file that the version does not have"
         );
         base::invariant!(
-            task.output_level < pin.version.num_levels(),
-            "a compaction writes to level {} of {}",
+            task.output_level <= pin.version.last_level(),
+            "a compaction writes to {} of {} levels",
             task.output_level,
             pin.version.num_levels()
         );

@@ -166,7 +166,7 @@ impl TableCache {
     /// # Errors
     /// Errors of opening the table, with the path of the file.
     #[inline]
-    pub fn get(&self, parts: &Parts, level: usize, file: &TableFile) -> Result<AnyReader> {
+    pub fn get(&self, parts: &Parts, level: Level, file: &TableFile) -> Result<AnyReader> {
         match self.find(file) {
             Some(reader) => Ok(reader),
             None => self.open(parts, level, file, None),
@@ -178,7 +178,7 @@ impl TableCache {
     ///
     /// # Errors
     /// The errors of [`TableCache::get`].
-    pub fn get_at_open(&self, parts: &Parts, level: usize, file: &TableFile) -> Result<AnyReader> {
+    pub fn get_at_open(&self, parts: &Parts, level: Level, file: &TableFile) -> Result<AnyReader> {
         match self.find(file) {
             Some(reader) => Ok(reader),
             None => self.open(parts, level, file, Some(HistogramKind::FileReadDbOpenMicros)),
@@ -207,7 +207,7 @@ impl TableCache {
 
     /// Opens the new files of a job, as RocksDB's jobs do. Without this call the first read after a job reads and decodes
     /// the index of each file: 2 ms for a file of 64 MB. A table that does not open is reported at its first read.
-    pub fn open_before_commit<'f>(&self, parts: &Parts, files: impl Iterator<Item = (usize, &'f TableFile)>) {
+    pub fn open_before_commit<'f>(&self, parts: &Parts, files: impl Iterator<Item = (Level, &'f TableFile)>) {
         for (level, file) in files {
             let _ = self.get(parts, level, file);
         }
@@ -218,7 +218,7 @@ impl TableCache {
     /// # Errors
     /// Incomplete if the table is not open and `ctx` allows no I/O. The errors of [`TableCache::get`].
     #[inline]
-    pub fn get_for(&self, parts: &Parts, level: usize, file: &TableFile, ctx: &ReadCtx) -> Result<AnyReader> {
+    pub fn get_for(&self, parts: &Parts, level: Level, file: &TableFile, ctx: &ReadCtx) -> Result<AnyReader> {
         match self.find(file) {
             Some(reader) => Ok(reader),
             None if ctx.cache_only => Err(Error::incomplete("Table not found in table_cache, no_io is set")),
@@ -259,7 +259,7 @@ impl TableCache {
     fn open(
         &self,
         parts: &Parts,
-        level: usize,
+        level: Level,
         file: &TableFile,
         histogram: Option<HistogramKind>,
     ) -> Result<AnyReader> {
@@ -286,7 +286,7 @@ impl TableCache {
     fn open_uncached(
         &self,
         parts: &Parts,
-        level: usize,
+        level: Level,
         file: &TableFile,
         histogram: Option<HistogramKind>,
     ) -> Result<AnyReader> {
@@ -313,7 +313,7 @@ impl TableCache {
     pub fn open_again(
         &self,
         parts: &Parts,
-        level: usize,
+        level: Level,
         file: &TableFile,
         histogram: HistogramKind,
     ) -> Result<(AnyReader, Arc<CountedRead>)> {
@@ -327,11 +327,11 @@ impl TableCache {
         &self,
         handle: Result<Arc<dyn RandomRead>>,
         parts: &Parts,
-        level: usize,
+        level: Level,
         file: &TableFile,
         how: HowToOpen,
     ) -> Result<AnyReader> {
-        base::invariant!(level < lsm::version::MAX_LEVELS, "SST file {} is on level {level}", file.number);
+        base::invariant!(level.index() < lsm::version::MAX_LEVELS, "SST file {} is on {level}", file.number);
         let path = parts.table_path(file.number, file.path_id);
         let opened = handle.and_then(|handle| {
             let size = handle.size()?;
@@ -351,8 +351,8 @@ impl TableCache {
                 other: parts.other.clone(),
                 cache: parts.block_cache.clone().filter(|_| how.uses_block_cache),
                 file_number: file.number,
-                level: Level::from_index(level),
-                last_level: level + 1 == parts.pick.num_levels,
+                level,
+                last_level: level.index() + 1 == parts.pick.num_levels,
                 temperature: match file.temperature {
                     0 => parts.measured.default_temperature,
                     known => known,
@@ -364,7 +364,7 @@ impl TableCache {
                 max_flushed_file_size: parts.pick.write_buffer_size.saturating_mul(3) / 2,
                 block_protection_bytes_per_key: parts.blocks.protection_bytes_per_key,
                 timestamps_persisted: file.user_defined_timestamps_persisted,
-                skip_filters: parts.optimize_filters_for_hits && level + 1 == parts.pick.num_levels,
+                skip_filters: parts.optimize_filters_for_hits && level.index() + 1 == parts.pick.num_levels,
                 statistics: self.settings.stats.statistics().cloned(),
                 tracer: Some(self.settings.stats.blocks.clone()),
                 histogram: how.histogram,

@@ -1,7 +1,7 @@
 //! Estimates of the bytes that a key range has in the SST files of a version. Source: RocksDB `db/version_set.cc`,
 //! `VersionSet::ApproximateSize`.
 
-use base::Result;
+use base::{Level, Result};
 use lsm::table_file::TableFile;
 use lsm::version::Version;
 use table::sst::ReadCtx;
@@ -21,7 +21,7 @@ const MARGIN: f64 = 0.1;
 pub fn size_in_file(
     tables: &TableCache,
     parts: &Parts,
-    (level, file): (usize, &TableFile),
+    (level, file): (Level, &TableFile),
     (from, to): (&[u8], &[u8]),
 ) -> Result<u64> {
     let order = parts.internal_order();
@@ -53,16 +53,16 @@ pub fn covered_bytes(
     tables: &TableCache,
     parts: &Parts,
     version: &Version,
-    first_level: usize,
+    first_level: Level,
     (from, to): (&[u8], &[u8]),
 ) -> u64 {
     let order = version.order();
     let mut inside = 0u64;
-    let mut partly: Vec<(usize, &TableFile)> = Vec::new();
-    for level in first_level..version.num_levels() {
+    let mut partly: Vec<(Level, &TableFile)> = Vec::new();
+    for level in version.levels().skip(first_level.index()) {
         let files = version.level(level);
         let Some(last) = files.len().checked_sub(1) else { continue };
-        if level == 0 {
+        if level == Level::ZERO {
             partly.extend(files.iter().map(|file| (level, &**file)));
             continue;
         }

@@ -3,7 +3,7 @@
 
 use base::iter::InternalIterator;
 use base::key::InternalOrder;
-use base::{Error, Pinned, Result};
+use base::{Error, Level, Pinned, Result};
 use lsm::version::LevelFiles;
 use table::sst::ReadCtx;
 
@@ -19,7 +19,7 @@ pub struct LevelIter {
     tables: Arc<TableCache>,
     parts: Arc<Parts>,
     ctx: Arc<ReadCtx>,
-    level: usize,
+    level: Level,
     /// Index of the file of `current`. `files.len()`: no file.
     at: usize,
     current: Option<TableRows>,
@@ -38,15 +38,16 @@ impl LevelIter {
     /// Creates an iterator over `files` of `level` (1 or deeper).
     pub fn new(
         order: InternalOrder,
-        level: usize,
+        level: Level,
         files: Arc<LevelFiles>,
         tables: Arc<TableCache>,
         parts: Arc<Parts>,
         ctx: Arc<ReadCtx>,
     ) -> Self {
         base::invariant!(
-            level == 0 || files.iter().is_sorted_by(|a, b| order.compare(&a.largest, &b.smallest).is_lt()),
-            "the files of level {level} overlap"
+            level == Level::ZERO
+                || files.iter().is_sorted_by(|a, b| order.compare(&a.largest, &b.smallest).is_lt()),
+            "the files of {level} overlap"
         );
         let at = files.len();
         let counts = parts.pick.read_triggered_compaction_threshold > 0.0;
@@ -94,7 +95,7 @@ impl LevelIter {
         self.at = index;
         base::invariant!(
             index <= self.files.len() || index == usize::MAX,
-            "file {index} of {} in level {} is opened",
+            "file {index} of {} in {} is opened",
             self.files.len(),
             self.level
         );
@@ -133,7 +134,7 @@ impl LevelIter {
             }
             base::invariant!(
                 self.at < self.files.len(),
-                "file {} of {} in level {} is open",
+                "file {} of {} in {} is open",
                 self.at,
                 self.files.len(),
                 self.level

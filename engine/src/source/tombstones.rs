@@ -1,7 +1,7 @@
 //! Range tombstones for readers: for each source of an iterator, and for the key of a look-up.
 
-use base::Result;
 use base::key::{InternalOrder, SequenceNumber};
+use base::{Level, Result};
 use lsm::range_del::{Cover, Coverage, FragmentCover, LevelCover, OpenTombstones};
 use lsm::table_file::TableFile;
 use mem::memtable::MemTable;
@@ -40,7 +40,7 @@ impl SourceCover {
 pub struct LevelTombstones {
     pub tables: Arc<TableCache>,
     pub parts: Arc<Parts>,
-    pub level: usize,
+    pub level: Level,
     pub ctx: Arc<ReadCtx>,
 }
 

@@ -2,6 +2,7 @@
 //! `InternalStats::CompactionStats` and its stall counters.
 
 use crate::sync::{Mutex, MutexGuard};
+use base::Level;
 
 /// The statistics of jobs, by output level or by pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -150,18 +151,18 @@ pub struct Ingested {
 
 impl FamilyNumbers {
     /// Returns the statistics of a level. All numbers are 0 if no job wrote to the level.
-    pub fn level(&self, level: usize) -> LevelNumbers {
-        self.levels.get(level).copied().unwrap_or_default()
+    pub fn level(&self, level: Level) -> LevelNumbers {
+        self.levels.get(level.index()).copied().unwrap_or_default()
     }
 
     /// Adds a job of pool number `pool` with output on `level`.
-    pub fn add(&mut self, level: usize, pool: usize, numbers: &LevelNumbers) {
-        base::invariant!(level < lsm::version::MAX_LEVELS, "a job has its output on level {level}");
+    pub fn add(&mut self, level: Level, pool: usize, numbers: &LevelNumbers) {
+        base::invariant!(level.index() < lsm::version::MAX_LEVELS, "a job has its output on {level}");
         base::invariant!(pool < self.by_pool.len(), "a job ran in pool {pool}, which does not exist");
-        if self.levels.len() <= level {
-            self.levels.resize(level + 1, LevelNumbers::default());
+        if self.levels.len() <= level.index() {
+            self.levels.resize(level.index() + 1, LevelNumbers::default());
         }
-        self.levels[level] = self.levels[level].plus(numbers);
+        self.levels[level.index()] = self.levels[level.index()].plus(numbers);
         if let Some(of_pool) = self.by_pool.get_mut(pool) {
             *of_pool = of_pool.plus(numbers);
         }

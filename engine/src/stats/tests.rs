@@ -2,7 +2,7 @@
 
 use base::stats::{Cause, HistogramKind, OperationKind, SlowOperation, Statistics, StatsLevel, Step, Ticker};
 
-use base::FamilyId;
+use base::{FamilyId, Level};
 use env::Clock;
 use env::clock::ManualClock;
 use env::sync::Mutex;
@@ -46,13 +46,20 @@ fn an_interval_begins_where_the_last_one_ended() {
 fn jobs_add_up_by_level_and_pool() {
     let stats = FamilyStats::default();
     let one = LevelNumbers { micros: 10, count: 1, bytes_written: 7, ..LevelNumbers::default() };
-    stats.lock().add(2, 1, &one);
-    stats.lock().add(2, 1, &one);
+    stats.lock().add(Level::new(2), 1, &one);
+    stats.lock().add(Level::new(2), 1, &one);
     stats.lock().stalls.count(StallCause::L0FileCountLimit, true, true);
     let numbers = stats.lock().clone();
-    assert_eq!((numbers.level(2).micros, numbers.level(1).micros, numbers.level(9).count), (20, 0, 0));
+    assert_eq!(
+        (
+            numbers.level(Level::new(2)).micros,
+            numbers.level(Level::new(1)).micros,
+            numbers.level(Level::new(9)).count
+        ),
+        (20, 0, 0)
+    );
     assert_eq!(numbers.by_pool[1].bytes_written, 14);
-    assert_eq!(numbers.level(2).since(&one), one);
+    assert_eq!(numbers.level(Level::new(2)).since(&one), one);
     assert_eq!(
         (numbers.stalls.stops(), numbers.stalls.delays(), numbers.stalls.l0_stops_while_compacting),
         (1, 0, 1)

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use base::{Severity, Subcode};
+use base::{Level, Severity, Subcode};
 use env::executor::{Executor, Threads};
 use env::fault::FaultFs;
 use env::hook::{Call, Hook, Hooked, Op, Verdict};
@@ -142,7 +142,7 @@ fn compact(db: &Db, name: &str) -> base::Result<()> {
 fn compact_into_one(db: &Db, name: &str) -> base::Result<()> {
     let family = family(db, name);
     let files: Vec<_> = family.pin().version.files().map(|(_, file)| file.number).collect();
-    db.compact_files(&family, &files, 1, None, &CompactionOptions::default()).map(drop)
+    db.compact_files(&family, &files, Level::new(1), None, &CompactionOptions::default()).map(drop)
 }
 
 /// Returns the keys of a column family. Each value must be the name of the column family.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use base::Kind;
+use base::{Kind, Level};
 use env::Env;
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::options::{
@@ -184,13 +184,14 @@ fn the_numbers_and_the_info_log_of_jobs_count_the_bytes_of_blob_files() {
     let flushed = (bytes_of(0), bytes_of(1));
     compact(&db, CompactRangeOptions::default());
     let numbers = |level| family.stats.lock().level(level);
-    assert_eq!(numbers(0).bytes_written_blob, flushed.0 + flushed.1);
-    assert_eq!(numbers(6).bytes_read_blob, flushed.0, "the values of the older file were moved");
-    assert_eq!(numbers(6).bytes_written_blob, flushed.0);
-    let flushed_all = numbers(0).bytes_written_all();
-    assert_eq!(family.stats.lock().bytes_flushed, flushed_all, "{:?}", numbers(0));
-    let write_amp = numbers(6).bytes_written_all() as f64
-        / (numbers(6).bytes_read_non_output_levels + numbers(6).bytes_read_blob) as f64;
+    assert_eq!(numbers(Level::ZERO).bytes_written_blob, flushed.0 + flushed.1);
+    assert_eq!(numbers(Level::new(6)).bytes_read_blob, flushed.0, "the values of the older file were moved");
+    assert_eq!(numbers(Level::new(6)).bytes_written_blob, flushed.0);
+    let flushed_all = numbers(Level::ZERO).bytes_written_all();
+    assert_eq!(family.stats.lock().bytes_flushed, flushed_all, "{:?}", numbers(Level::ZERO));
+    let write_amp = numbers(Level::new(6)).bytes_written_all() as f64
+        / (numbers(Level::new(6)).bytes_read_non_output_levels + numbers(Level::new(6)).bytes_read_blob)
+            as f64;
     let map = db.property_map(&family, "rocksdb.cfstats").unwrap();
     assert_eq!(map["compaction.L6.WriteAmp"], format!("{write_amp:.6}"));
     let info_log = env.fs.read_all(Path::new("/db/LOG"), 1 << 20).unwrap();
@@ -530,7 +531,7 @@ fn best_efforts_recovery_needs_no_blob_file_that_is_all_garbage() {
         numbers.sort();
         numbers[1..].to_vec()
     };
-    db.compact_files(&family, &inputs, 0, None, &CompactionOptions::default()).unwrap();
+    db.compact_files(&family, &inputs, Level::ZERO, None, &CompactionOptions::default()).unwrap();
     drop(family);
     assert_eq!(on_disk(&env).len(), 2, "the blob file of the old value is deleted");
     db.close().unwrap();

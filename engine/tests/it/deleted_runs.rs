@@ -1,5 +1,6 @@
 //! Jobs find long runs of deleted keys, so that the first scan does not step over the whole run.
 
+use base::Level;
 use base::stats::{PerfCounter, PerfLevel, perf_counter, set_perf_level};
 use env::Env;
 use ironstone_engine::db::Db;
@@ -114,8 +115,8 @@ fn the_first_seek_after_a_compaction_of_many_tombstones_skips_them() {
     let db = open(&env, family());
     let handle = db.default_family().unwrap();
     run_jobs(&env);
-    let above: Vec<_> = handle.pin().version.level(0).iter().map(|file| file.number).collect();
-    db.compact_files(&handle, &above, 1, None, &CompactionOptions::default()).unwrap();
+    let above: Vec<_> = handle.pin().version.level(Level::ZERO).iter().map(|file| file.number).collect();
+    db.compact_files(&handle, &above, Level::new(1), None, &CompactionOptions::default()).unwrap();
     run_jobs(&env);
     let steps = tombstones_of_first_seek(&db);
     assert!(steps < 300, "{steps}");

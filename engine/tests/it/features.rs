@@ -1,5 +1,6 @@
 //! Tests of options that enable a feature: each feature has an effect.
 
+use base::Level;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -95,7 +96,7 @@ fn a_compaction_of_one_file_and_a_universal_compaction_after_level_0_have_subcom
     let named = |db: &Db| {
         let family = db.default_family().unwrap();
         let files: Vec<_> = family.pin().version.files().map(|(_, file)| file.number).collect();
-        db.compact_files(&family, &files, 6, None, &CompactionOptions::default()).unwrap();
+        db.compact_files(&family, &files, Level::new(6), None, &CompactionOptions::default()).unwrap();
     };
     assert_eq!(started("", &all), 3);
     assert_eq!(started("compaction_style=kCompactionStyleUniversal", &all), 3);

@@ -1,6 +1,7 @@
 //! The events of SST files and of the jobs that write them: their order, and what they say after an error. The expected
 //! events are those of RocksDB's `TableFileCreationListenersTest` and of its `compaction_job.cc`.
 
+use base::Level;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -264,7 +265,7 @@ fn the_number_of_level_0_files_is_that_of_the_version() {
     let names = world.env.fs.list(Path::new("/db")).unwrap();
     let numbers = names.iter().filter_map(|name| name.strip_suffix(".sst")?.parse().ok());
     let oldest = base::FileNumber::new(numbers.min().unwrap());
-    db.compact_files(&family, &[oldest], 1, None, &Default::default()).unwrap();
+    db.compact_files(&family, &[oldest], Level::new(1), None, &Default::default()).unwrap();
     assert_eq!(*world.recorder.level_0.lock().unwrap(), [3]);
     assert_eq!(world.reports().last().unwrap().lsm_state[0], 2);
 }

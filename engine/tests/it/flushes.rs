@@ -1,5 +1,6 @@
 //! Flushes: several of one column family at a time, their waits for write stalls, and the space and write-back of their files.
 
+use base::Level;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, Weak};
@@ -91,7 +92,7 @@ fn memtables_of_a_family_are_flushed_side_by_side_and_committed_in_order() {
         "the second wrote its file while the first was held"
     );
     let version = db.default_family().unwrap().pin().version.clone();
-    let seqs: Vec<u64> = version.level(0).iter().map(|f| f.largest_seq.get()).collect();
+    let seqs: Vec<u64> = version.level(Level::ZERO).iter().map(|f| f.largest_seq.get()).collect();
     assert_eq!(seqs, [4, 2], "newest first");
     assert_eq!(get(&db, "k").as_deref(), Some("new"));
     drop(db);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use base::{FileNumber, Kind};
+use base::{FileNumber, Kind, Level};
 use ironstone_engine::batch::WriteBatch;
 use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, OpenRequest};
@@ -79,10 +79,12 @@ fn calls(db: &Db, f: &Arc<Family>) -> Vec<(&'static str, Option<Kind>)> {
         ("compact_range", code(db.compact_range(f, None, None, &CompactRangeOptions::default()))),
         (
             "compact_files",
-            code(db.compact_files(f, &[number], 6, None, &CompactionOptions::default()).map(drop)),
+            code(
+                db.compact_files(f, &[number], Level::new(6), None, &CompactionOptions::default()).map(drop),
+            ),
         ),
         ("suggest_compact_range", code(db.suggest_compact_range(f, None, None))),
-        ("promote_l0", code(db.promote_l0(f, 1))),
+        ("promote_l0", code(db.promote_l0(f, Level::new(1)))),
         ("set_options", code(db.set_options(f, &[("write_buffer_size", "100000")]))),
         ("increase_full_history_ts_low", code(db.increase_full_history_ts_low(f, &[0; 8]))),
         ("delete_files_in_ranges", code(db.delete_files_in_ranges(f, &range, true))),

@@ -1,5 +1,6 @@
 //! Changes of options while the database is open; events; resume after a full disk.
 
+use base::Level;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -72,7 +73,7 @@ fn changed_options_take_effect() {
     set("compression", "kNoCompression");
     fill(&db, 0, 10);
     flush(&db);
-    let newest = family.pin_owned().version.level(0).get(0).unwrap().clone();
+    let newest = family.pin_owned().version.level(Level::ZERO).get(0).unwrap().clone();
     let properties = db.property(&family, "rocksdb.aggregated-table-properties").unwrap();
     assert!(newest.size > 0 && !properties.contains("filter block size=0;"), "{properties}");
     set("paranoid_file_checks", "true");

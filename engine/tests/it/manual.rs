@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use base::{Kind, Subcode};
+use base::{Kind, Level, Subcode};
 use env::Env;
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::options::{
@@ -144,8 +144,8 @@ fn no_compaction_writes_to_the_level_reserved_for_ingest_behind() {
     let family = db.default_family().unwrap();
     let numbers: Vec<_> = family.pin().version.files().map(|(_, file)| file.number).collect();
     let to = |level| db.compact_files(&family, &numbers, level, None, &CompactionOptions::default());
-    assert_eq!(to(6).unwrap_err().kind(), Kind::InvalidArgument);
-    to(5).unwrap();
+    assert_eq!(to(Level::new(6)).unwrap_err().kind(), Kind::InvalidArgument);
+    to(Level::new(5)).unwrap();
     assert_eq!(files(&db, 5), "1");
 }
 

@@ -3,6 +3,7 @@
 //! After a crash the database must hold one state of its history, and this state must not be older than the
 //! durable state: it is a prefix of the writes. The test runs in one thread, so one seed gives one run.
 
+use base::Level;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -152,8 +153,8 @@ fn contents(db: &Db) -> State {
 /// Returns the SST files of the column family, for messages of failed runs.
 fn tree(db: &Db) -> String {
     let version = db.default_family().unwrap().pin().version.clone();
-    let show = |(level, f): (usize, &Arc<lsm::table_file::TableFile>)| {
-        format!("L{level} {f} epoch {} seq {}..{}\n", f.epoch_number, f.smallest_seq, f.largest_seq)
+    let show = |(level, f): (Level, &Arc<lsm::table_file::TableFile>)| {
+        format!("{level} {f} epoch {} seq {}..{}\n", f.epoch_number, f.smallest_seq, f.largest_seq)
     };
     version.files().map(show).collect()
 }
@@ -207,7 +208,7 @@ fn compact(world: &ModelRun, db: &Db, family: &Arc<Family>) {
         0 => {
             let numbers: Vec<_> =
                 version.files().filter(|_| r.below(3) == 0).map(|(_, f)| f.number).collect();
-            let to = r.below(7) as usize;
+            let to = Level::new(r.below(7) as u8);
             let path = r.below(if world.far { 2 } else { 1 }) as u32;
             let options =
                 CompactionOptions { allow_trivial_move: r.below(2) == 0, ..CompactionOptions::default() };

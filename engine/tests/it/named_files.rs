@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use base::{FileNumber, Kind};
+use base::{FileNumber, Kind, Level};
 use env::Env;
 use ironstone_engine::db::{Db, delete_file};
 use ironstone_engine::options::{
@@ -25,23 +25,23 @@ fn named_files_are_compacted_to_the_level_of_the_caller() {
     let plain = CompactionOptions::default;
     let newest = numbers(&db)[0];
     let kinds = [
-        by(plain(), &[], 1).unwrap_err().kind(),
-        by(plain(), &[FileNumber::new(999)], 1).unwrap_err().kind(),
-        by(plain(), &[newest], 9).unwrap_err().kind(),
-        db.compact_files(&family, &[newest], 1, Some(3), &plain()).unwrap_err().kind(),
+        by(plain(), &[], Level::new(1)).unwrap_err().kind(),
+        by(plain(), &[FileNumber::new(999)], Level::new(1)).unwrap_err().kind(),
+        by(plain(), &[newest], Level::new(9)).unwrap_err().kind(),
+        db.compact_files(&family, &[newest], Level::new(1), Some(3), &plain()).unwrap_err().kind(),
     ];
     assert_eq!(kinds, [Kind::InvalidArgument; 4]);
     let cut = CompactionOptions { output_file_size_limit: 10_000, ..plain() };
-    assert_eq!(by(cut, &numbers(&db), 2).unwrap().len(), 3);
+    assert_eq!(by(cut, &numbers(&db), Level::new(2)).unwrap().len(), 3);
     assert_eq!(tree(&db), [level(2, &["a", "b", "c"])]);
     let before = numbers(&db);
     let moved = CompactionOptions { allow_trivial_move: true, ..plain() };
-    by(moved, &before, 4).unwrap();
+    by(moved, &before, Level::new(4)).unwrap();
     assert_eq!((tree(&db), numbers(&db)), (vec![level(4, &["a", "b", "c"])], before));
     let given_up = CompactionOptions { canceled: Some(Arc::new(true.into())), ..plain() };
-    assert_eq!(by(given_up, &numbers(&db), 5).unwrap_err().kind(), Kind::Incomplete);
+    assert_eq!(by(given_up, &numbers(&db), Level::new(5)).unwrap_err().kind(), Kind::Incomplete);
     let compressed = CompactionOptions { compression: CompressionType::SNAPPY, ..plain() };
-    by(compressed, &numbers(&db), 5).unwrap();
+    by(compressed, &numbers(&db), Level::new(5)).unwrap();
     let version = family.pin().version.clone();
     assert!(version.files().all(|(_, f)| f.size < 5_000), "compressed");
     assert_eq!(scan(&db).len(), 3);
@@ -137,19 +137,19 @@ fn level_0_is_promoted_if_the_target_level_is_empty() {
         table(&db, key);
     }
     for (to, why) in [(0, "Invalid target level"), (7, "Target level does not exist")] {
-        assert_eq!(db.promote_l0(&family, to).unwrap_err().message(), why);
+        assert_eq!(db.promote_l0(&family, Level::new(to)).unwrap_err().message(), why);
     }
     let before = numbers(&db).len();
-    db.promote_l0(&family, 2).unwrap();
+    db.promote_l0(&family, Level::new(2)).unwrap();
     assert_eq!((tree(&db), before), (vec![level(2, &["a", "b", "c"])], 3));
     table(&db, "a");
     assert_eq!(
-        db.promote_l0(&family, 3).unwrap_err().message(),
+        db.promote_l0(&family, Level::new(3)).unwrap_err().message(),
         "All levels up to target_level must be empty"
     );
     put(&db, "b", "1");
     table(&db, "a");
-    assert_eq!(db.promote_l0(&family, 1).unwrap_err().message(), "L0 has overlapping files");
+    assert_eq!(db.promote_l0(&family, Level::new(1)).unwrap_err().message(), "L0 has overlapping files");
     drop((db, family));
     let db = open(&env, plain());
     assert_eq!(scan(&db).len(), 3);
@@ -165,7 +165,7 @@ fn deletion_before_its_value(env: &Env) -> Db {
     let family = db.default_family().unwrap();
     db.delete(&family, b"b", &WriteOptions::default()).unwrap();
     flush(&db);
-    db.promote_l0(&family, 2).unwrap();
+    db.promote_l0(&family, Level::new(2)).unwrap();
     assert_eq!(tree(&db), [level(2, &["a-b", "b-c"])]);
     db
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use base::{FileNumber, Kind};
+use base::{FileNumber, Kind, Level};
 use env::Env;
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::options::{
@@ -48,8 +48,7 @@ pub(crate) fn tree(db: &Db) -> Vec<(usize, Vec<String>)> {
             format!("{}-{}", a.escape_ascii(), b.escape_ascii())
         }
     };
-    let levels =
-        (0..version.num_levels()).map(|l| (l, version.level(l).iter().map(name).collect::<Vec<_>>()));
+    let levels = version.levels().map(|l| (l.index(), version.level(l).iter().map(name).collect::<Vec<_>>()));
     levels.filter(|(_, files)| !files.is_empty()).collect()
 }
 
@@ -294,7 +293,8 @@ fn without_a_style_only_the_caller_compacts() {
     compact(&db, &CompactRangeOptions::default()).unwrap();
     assert_eq!(numbers(&db).len(), 12, "neither by itself nor by range");
     let family = db.default_family().unwrap();
-    let made = db.compact_files(&family, &numbers(&db), 1, None, &CompactionOptions::default()).unwrap();
+    let made =
+        db.compact_files(&family, &numbers(&db), Level::new(1), None, &CompactionOptions::default()).unwrap();
     assert_eq!((made.len(), numbers(&db).len(), tree(&db)[0].0), (1, 1, 1));
     assert!(env.fs.exists(&made[0]).unwrap());
     assert_eq!(scan(&db).len(), 12);
@@ -331,7 +331,7 @@ fn a_suggested_range_is_compacted_in_the_background() {
     let family = db.default_family().unwrap();
     table(&db, "a");
     table(&db, "z");
-    db.compact_files(&family, &numbers(&db), 6, None, &CompactionOptions::default()).unwrap();
+    db.compact_files(&family, &numbers(&db), Level::new(6), None, &CompactionOptions::default()).unwrap();
     table(&db, "b");
     table(&db, "y");
     db.set_options(&family, &[("disable_auto_compactions", "false")]).unwrap();
@@ -510,7 +510,8 @@ fn sst_files_are_in_the_directories_of_their_family() {
     (0..4).for_each(|i| write(&format!("k{i}")));
     db.flush(&[own.clone()], &FlushOptions::default()).unwrap();
     db.wait_for_compact_with(&WaitForCompactOptions { wait_for_purge: true, ..Default::default() }).unwrap();
-    let placed = |level: usize| own.pin().version.level(level).iter().map(|f| f.path_id).collect::<Vec<_>>();
+    let placed =
+        |level: u8| own.pin().version.level(Level::new(level)).iter().map(|f| f.path_id).collect::<Vec<_>>();
     assert!(
         !placed(1).is_empty() && placed(1).iter().all(|&p| p == 0),
         "level 1 fits the first path: {:?}",

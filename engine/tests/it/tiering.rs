@@ -65,7 +65,7 @@ fn levels(db: &Db, env: &Env) -> BTreeMap<usize, Vec<String>> {
         rows.seek_to_first();
         while rows.valid() {
             levels
-                .entry(level)
+                .entry(level.index())
                 .or_default()
                 .push(String::from_utf8_lossy(base::key::user_key(rows.key())).into());
             rows.next();
@@ -103,7 +103,8 @@ fn young_entries_stay_above_the_last_level_until_they_are_old() {
             "{style:?}"
         );
         let version = db.default_family().unwrap().pin().version.clone();
-        let temperatures: Vec<_> = version.files().map(|(level, file)| (level, file.temperature)).collect();
+        let temperatures: Vec<_> =
+            version.files().map(|(level, file)| (level.index(), file.temperature)).collect();
         assert_eq!(temperatures, [(ABOVE_LAST, Temperature::Warm as u8), (LAST, Temperature::Cold as u8)]);
         world.pass(20000);
         compact_whole(&db);
@@ -146,7 +147,7 @@ fn preserved_write_times_keep_sequence_numbers_without_tiering() {
     let file = |db: &Db| {
         let version = db.default_family().unwrap().pin().version.clone();
         let (level, file) = version.files().next().map(|(level, file)| (level, file.clone())).unwrap();
-        assert_eq!(level, LAST);
+        assert_eq!(level.index(), LAST);
         file
     };
     assert_eq!(

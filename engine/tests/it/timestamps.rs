@@ -3,11 +3,11 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
-use base::Kind;
 use base::SequenceNumber;
 use base::stats::{
     PerfCounter, PerfLevel, Statistics, Ticker, perf_context_reset, perf_counter, set_perf_level,
 };
+use base::{Kind, Level};
 use env::executor::Threads;
 use ironstone_engine::batch::WriteBatch;
 use ironstone_engine::components::FamilyDescriptor;
@@ -218,9 +218,9 @@ fn ranges_of_keys_are_given_without_timestamps() {
     let compact = |end: &[u8]| db.compact_range(&family, None, Some(end), &CompactRangeOptions::default());
     let level = |level| family.pin_owned().version.level(level).len();
     compact(b"lona").unwrap();
-    assert_eq!(level(0), 2, "no key lies before the end");
+    assert_eq!(level(Level::ZERO), 2, "no key lies before the end");
     compact(b"long-key-99").unwrap();
-    assert_eq!(level(0), 0);
+    assert_eq!(level(Level::ZERO), 0);
     let before = newest(&db, &family);
     let ranges: [(Option<&[u8]>, Option<&[u8]>); 1] = [(Some(b"long-key-10"), Some(b"long-key-29"))];
     db.delete_files_in_ranges(&family, &ranges, true).unwrap();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use base::key::{InternalOrder, append_with_trailer, pack};
-use base::{EpochNumber, FileNumber, Order, SequenceNumber, ValueType};
+use base::{EpochNumber, FileNumber, Level, Order, SequenceNumber, ValueType};
 use lsm::cut::Cutter;
 use lsm::file_meta::FileMetaData;
 use lsm::pick::score::Scores;
@@ -262,9 +262,12 @@ impl Simulation {
     }
 
     fn sorted_runs(&self) -> usize {
-        let below =
-            (1..self.version.num_levels()).filter(|level| !self.version.level(*level).is_empty()).count();
-        self.version.level(0).len() + below
+        let below = self
+            .version
+            .levels_below(Level::ZERO)
+            .filter(|level| !self.version.level(*level).is_empty())
+            .count();
+        self.version.level(Level::ZERO).len() + below
     }
 
     fn clock(&self) -> u64 {
@@ -341,7 +344,7 @@ impl Simulation {
         }
         let bytes: u64 = outputs.iter().map(|output| output.bytes).sum();
         // Only compactions of level 0 into a deeper level have subcompactions.
-        let splits = task.start_level() == 0 && task.output_level > 0;
+        let splits = task.start_level() == Level::ZERO && task.output_level > Level::ZERO;
         let parts =
             if splits { (self.set.pick.max_subcompactions as usize).min(outputs.len()).max(1) } else { 1 };
         let end = self.now + bytes as f64 / (self.set.workload.job_rate as f64 * parts as f64);
@@ -393,7 +396,7 @@ impl Simulation {
                         let epoch = self.next_epoch;
                         self.next_epoch += 1;
                         let added = self.add(&output, epoch, self.clock());
-                        edit.added.push((0, added));
+                        edit.added.push((Level::ZERO, added));
                     }
                     self.apply(&edit);
                 }
@@ -459,7 +462,7 @@ impl Simulation {
 
     /// Returns the bytes of all files.
     fn bytes(&self) -> u64 {
-        (0..self.version.num_levels()).map(|level| self.version.level(level).bytes()).sum()
+        self.version.levels().map(|level| self.version.level(level).bytes()).sum()
     }
 
     fn write_amplification(&self) -> f64 {
@@ -501,10 +504,10 @@ impl Simulation {
         self.out.read_amplification = self.runs_time / self.now.max(1e-9);
         self.out.disk_bytes_per_second =
             (self.out.flushed_bytes + self.out.compacted_bytes) as f64 / self.now.max(1e-9);
-        for level in 0..self.version.num_levels() {
+        for level in self.version.levels() {
             let files = self.version.level(level);
             if !files.is_empty() {
-                self.out.levels.push((level, files.len(), files.bytes()));
+                self.out.levels.push((level.index(), files.len(), files.bytes()));
             }
         }
         if self.out.flushes >= flushes_max && self.written_entries < total - 0.5 {

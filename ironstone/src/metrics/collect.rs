@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use base::Level;
 use base::stats::{Cause, OperationKind};
 use engine::stats::{DatabaseCounter, StallCause};
 use mem::cache::Role;
@@ -86,7 +87,7 @@ fn family(family: &Family) -> FamilyMetrics {
     let active = property("rocksdb.cur-size-active-mem-table");
     let pinned = family.inner().pin_owned();
     let version = &pinned.version;
-    let level = |level: usize| {
+    let level = |level: Level| {
         let jobs = numbers.level(level);
         let files = version.level(level);
         LevelMetrics {
@@ -131,7 +132,7 @@ fn family(family: &Family) -> FamilyMetrics {
         blob_bytes: property("rocksdb.live-blob-file-size"),
         blob_garbage_bytes: property("rocksdb.live-blob-file-garbage-size"),
         block_cache: cache,
-        levels: (0..version.num_levels()).map(level).collect(),
+        levels: version.levels().map(level).collect(),
         stalls: stalls.to_vec(),
     }
 }

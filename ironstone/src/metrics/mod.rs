@@ -27,6 +27,7 @@ pub use spans::Spans;
 
 use std::time::Duration;
 
+use base::Level;
 use base::stats::{Cause, OperationKind};
 
 /// The metrics of a database at one time. Counters count from the open.
@@ -145,7 +146,7 @@ pub struct BlockCacheMetrics {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LevelMetrics {
     /// The level.
-    pub level: usize,
+    pub level: Level,
     /// SST files now.
     pub files: u64,
     /// Bytes of these files.

@@ -145,7 +145,7 @@ impl Metrics {
             of_family(&mut samples, family);
             for level in &family.levels {
                 samples.common.truncate(1);
-                samples.common.push(("level", level.level.to_string()));
+                samples.common.push(("level", level.level.get().to_string()));
                 of_level(&mut samples, level);
             }
         }

@@ -82,7 +82,7 @@ impl Listener for Spans {
             Event::CompactionStarted(compaction) => {
                 let span = tracing::info_span!(target: "ironstone", parent: None, "compaction",
                     job = compaction.job.get(), column_family = %compaction.family.name,
-                    reason = compaction.reason, output_level = compaction.output_level,
+                    reason = compaction.reason, output_level = compaction.output_level.get(),
                     input_bytes = compaction.input_data_size, output_bytes = field::Empty, error = field::Empty);
                 self.start(Key::Compaction(compaction.job.get()), span);
             }

@@ -258,7 +258,7 @@ fn files_that_are_deleted_stay_visible_to_open_iterators_with_a_budget() {
     db.flush().unwrap();
     db.compact_range(None, None, &CompactRangeOptions::default()).unwrap();
     let files: Vec<_> = db.live_files().iter().map(|file| file.number).collect();
-    db.compact_files(&files, 6, None, &Default::default()).unwrap();
+    db.compact_files(&files, ironstone::Level::new(6), None, &Default::default()).unwrap();
     let mut iter = db.iter().unwrap();
     db.delete_files_in_ranges(&[(None, None)], true).unwrap();
     assert!(db.live_files().is_empty());

@@ -344,11 +344,12 @@ fn entries_are_visible_after_the_file_of_their_tombstones_is_deleted() {
     db.flush().unwrap();
     let whole = ironstone::CompactionOptions::default();
     let below: Vec<_> = db.live_files().iter().map(|file| file.number).collect();
-    db.compact_files(&below, 6, None, &whole).unwrap();
+    db.compact_files(&below, ironstone::Level::new(6), None, &whole).unwrap();
     (1..5_000).for_each(|i| db.delete(&key(i)).unwrap());
     db.flush().unwrap();
-    let above: Vec<_> = db.live_files().iter().filter(|f| f.level == 0).map(|f| f.number).collect();
-    db.compact_files(&above, 1, None, &whole).unwrap();
+    let above: Vec<_> =
+        db.live_files().iter().filter(|f| f.level == ironstone::Level::ZERO).map(|f| f.number).collect();
+    db.compact_files(&above, ironstone::Level::new(1), None, &whole).unwrap();
     let second = |db: &Db| {
         let mut iter = db.iter().unwrap();
         iter.seek(&key(1));
@@ -397,8 +398,10 @@ fn entries_are_visible_after_a_compaction_filter_drops_their_tombstones() {
         iter.valid().then(|| iter.key().to_vec())
     };
     assert_eq!((first(&db), first(&db)), (None, None));
-    let above: Vec<_> = db.live_files().iter().filter(|f| f.level == 0).map(|f| f.number).collect();
-    db.compact_files(&above, 1, None, &ironstone::CompactionOptions::default()).unwrap();
+    let above: Vec<_> =
+        db.live_files().iter().filter(|f| f.level == ironstone::Level::ZERO).map(|f| f.number).collect();
+    db.compact_files(&above, ironstone::Level::new(1), None, &ironstone::CompactionOptions::default())
+        .unwrap();
     assert_eq!(db.get(&key(300)).unwrap(), None);
     assert_eq!(db.get(&key(301)).unwrap().as_deref(), Some(&b"value"[..]));
     assert_eq!(first(&db), Some(key(301)));

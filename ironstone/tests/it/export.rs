@@ -141,7 +141,7 @@ fn wrong_exports_are_rejected_and_leave_nothing() {
     let with = |file: ExportedFile| ExportImportFilesMetaData { files: vec![file], ..export.clone() };
     reject(&with(ExportedFile { name: "missing.sst".into(), ..first.clone() }), "missing.sst");
     reject(&with(ExportedFile { size: 7, ..first.clone() }), &first.name);
-    reject(&with(ExportedFile { level: 99, ..first.clone() }), "level 99");
+    reject(&with(ExportedFile { level: ironstone::Level::new(99), ..first.clone() }), "level 99");
     let (first_key, other) = (first.smallest.clone(), export.files[1].clone());
     reject(&with(ExportedFile { largest: first_key, ..other }), "outside of the boundaries");
     reject(&with(ExportedFile { smallest: b"short".into(), ..first.clone() }), "internal key");
@@ -175,7 +175,7 @@ fn rocksdbs_export_is_imported() {
     let files = json["files"].as_array().unwrap().iter().map(|file| ExportedFile {
         name: file["name"].as_str().unwrap().to_string(),
         directory: golden.clone(),
-        level: number(file, "level") as usize,
+        level: ironstone::Level::from_index(number(file, "level") as usize),
         size: number(file, "size"),
         smallest_sequence: SequenceNumber::new(number(file, "smallest_seqno")),
         largest_sequence: SequenceNumber::new(number(file, "largest_seqno")),
@@ -232,8 +232,9 @@ impl Listener for Mover {
             && let (Some(file), Some(family)) = (flush.file, self.family.lock().unwrap().clone())
         {
             let options = CompactionOptions { allow_trivial_move: true, ..CompactionOptions::default() };
-            let moving =
-                std::thread::spawn(move || family.compact_files(&[file], 1, None, &options).unwrap());
+            let moving = std::thread::spawn(move || {
+                family.compact_files(&[file], ironstone::Level::new(1), None, &options).unwrap()
+            });
             moving.join().unwrap();
             *self.moved.lock().unwrap() += 1;
         }
@@ -252,7 +253,7 @@ fn clip_keeps_its_deletions_if_a_compaction_moves_them() {
     }
     db.flush().unwrap();
     let file = db.live_files()[0].number;
-    db.compact_files(&[file], 2, None, &CompactionOptions::default()).unwrap();
+    db.compact_files(&[file], ironstone::Level::new(2), None, &CompactionOptions::default()).unwrap();
     *mover.family.lock().unwrap() = Some((*db).clone());
     db.clip(b"a", b"m").unwrap();
     *mover.family.lock().unwrap() = None;

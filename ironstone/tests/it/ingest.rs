@@ -66,7 +66,7 @@ impl IngestDirectory {
     }
 
     fn levels(&self) -> Vec<usize> {
-        self.db.live_files().iter().map(|file| file.level).collect()
+        self.db.live_files().iter().map(|file| file.level.index()).collect()
     }
 
     /// Counts the names in the directory of the database that end with `end`.
@@ -395,7 +395,7 @@ fn listeners_hear_of_each_file() {
         fn on_event(&self, event: &Event) {
             if let Event::ExternalFileIngested(e) = event {
                 let name = e.external_file_path.file_name().unwrap().to_string_lossy().into_owned();
-                self.0.lock().unwrap().push((name, e.level, e.global_seqno.get()));
+                self.0.lock().unwrap().push((name, e.level.index(), e.global_seqno.get()));
             }
         }
     }

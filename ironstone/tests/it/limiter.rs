@@ -20,7 +20,11 @@ impl Listener for Most {
 }
 
 fn level_0(db: &Db) -> usize {
-    db.families().iter().flat_map(|family| family.live_files()).filter(|file| file.level == 0).count()
+    db.families()
+        .iter()
+        .flat_map(|family| family.live_files())
+        .filter(|file| file.level == ironstone::Level::ZERO)
+        .count()
 }
 
 #[test]

@@ -87,7 +87,7 @@ fn a_flush_and_a_compaction_name_their_files_with_properties_and_counts() {
     flushed_paths.reverse();
     assert_eq!(inputs, flushed_paths);
     let output = &compacted.output_files[0];
-    assert_eq!((output.level, &output.path), (6, &db.live_files()[0].path));
+    assert_eq!((output.level.get(), &output.path), (6, &db.live_files()[0].path));
     assert_eq!(compacted.table_properties[&output.path].num_entries, 3);
     assert_eq!(compacted.table_properties.len(), 3);
     let stats = &compacted.stats;

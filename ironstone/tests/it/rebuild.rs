@@ -389,11 +389,13 @@ fn a_compaction_of_older_entries_hides_no_entry_of_an_ingested_file() {
     let options = options(&env);
     let db = Db::open(DIR, options.clone()).unwrap();
     let family = db.default_family();
-    let settle = |from: usize, to: usize| {
-        let files = family.live_files().into_iter().filter(|f| f.level == from);
+    let settle = |from: u8, to: u8| {
+        let files = family.live_files().into_iter().filter(|f| f.level.get() == from);
         let numbers: Vec<_> = files.map(|f| f.number).collect();
         assert_eq!(numbers.len(), 1);
-        family.compact_files(&numbers, to, None, &CompactionOptions::default()).unwrap();
+        family
+            .compact_files(&numbers, ironstone::Level::new(to), None, &CompactionOptions::default())
+            .unwrap();
     };
     // The snapshot keeps the sequence numbers of the entries in the first compaction.
     let snapshot = db.snapshot();
@@ -543,12 +545,12 @@ fn a_truncated_range_deletion_deletes_no_newer_entry() {
     options.update("target_file_size_base=4000;num_levels=7").unwrap();
     let db = Db::open(DIR, options).unwrap();
     let family = db.default_family();
-    let settle = |level: usize, to: usize, take: usize| {
-        let mut files: Vec<_> = family.live_files().into_iter().filter(|f| f.level == level).collect();
+    let settle = |level: u8, to: u8, take: usize| {
+        let mut files: Vec<_> = family.live_files().into_iter().filter(|f| f.level.get() == level).collect();
         files.sort_by(|a, b| a.smallest_key.cmp(&b.smallest_key));
         let numbers: Vec<_> = files.iter().rev().take(take).map(|f| f.number).collect();
         let limited = CompactionOptions { output_file_size_limit: 4000, ..Default::default() };
-        family.compact_files(&numbers, to, None, &limited).unwrap();
+        family.compact_files(&numbers, ironstone::Level::new(to), None, &limited).unwrap();
     };
     for i in 0..200 {
         db.put(&key(i), b"old").unwrap();
@@ -581,12 +583,12 @@ fn neither_is_newer(env: &Env, options: Options, first: &[&[u8]]) -> (Files, Row
     let family = db.default_family();
     // The snapshot keeps the sequence numbers of the entries in compactions.
     let snapshot = db.snapshot();
-    let settle = |levels: &[usize], to: usize| {
-        let files = family.live_files().into_iter().filter(|f| levels.contains(&f.level));
+    let settle = |levels: &[u8], to: u8| {
+        let files = family.live_files().into_iter().filter(|f| levels.contains(&f.level.get()));
         let numbers: Vec<_> = files.map(|f| f.number).collect();
-        family.compact_files(&numbers, to, None, &Default::default()).unwrap();
+        family.compact_files(&numbers, ironstone::Level::new(to), None, &Default::default()).unwrap();
     };
-    let flushed = |key: &[u8], value: &[u8], to: usize| {
+    let flushed = |key: &[u8], value: &[u8], to: u8| {
         db.put(key, value).unwrap();
         db.flush().unwrap();
         settle(&[0], to);

@@ -345,7 +345,7 @@ fn an_sst_file_is_added_if_its_family_does_not_replay_the_wal_with_its_entries()
     let (name, before) = manifest();
     let family = db.default_family();
     let numbers: Vec<_> = family.live_files().iter().map(|file| file.number).collect();
-    family.compact_files(&numbers, 6, None, &Default::default()).unwrap();
+    family.compact_files(&numbers, ironstone::Level::new(6), None, &Default::default()).unwrap();
     assert_eq!(manifest().0, name);
     drop(db.create_family(FamilyDescriptor::new("after", options(&env).family)).unwrap());
     let expected = rows(&db);

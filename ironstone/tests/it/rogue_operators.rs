@@ -208,7 +208,9 @@ fn a_comparator_that_panics_at_the_choice_of_a_manual_compaction_stops_this_call
     let family = db.default_family();
     let numbers: Vec<_> = family.live_files().into_iter().map(|file| file.number).collect();
     let whole = || db.compact_range(None, None, &CompactRangeOptions::default()).is_ok();
-    let files = || family.compact_files(&numbers, 6, None, &CompactionOptions::default()).is_ok();
+    let files = || {
+        family.compact_files(&numbers, ironstone::Level::new(6), None, &CompactionOptions::default()).is_ok()
+    };
     armed.store(true, Ordering::Relaxed);
     for call in [&whole as &dyn Fn() -> bool, &files] {
         let outcome = std::panic::catch_unwind(AssertUnwindSafe(call));
@@ -261,11 +263,15 @@ impl Comparator for PanicsAtFiles {
 /// Writes two SST files with the same keys, on the levels 6 and 5. The choice of jobs compares their boundaries.
 fn two_levels(db: &Db) {
     let family = db.default_family();
-    for level in [6, 5] {
+    for level in [6, 5].map(ironstone::Level::new) {
         [b"f1", b"f2"].into_iter().for_each(|key| db.put(key, b"1").unwrap());
         db.flush().unwrap();
-        let flushed: Vec<_> =
-            family.live_files().into_iter().filter(|file| file.level == 0).map(|file| file.number).collect();
+        let flushed: Vec<_> = family
+            .live_files()
+            .into_iter()
+            .filter(|file| file.level == ironstone::Level::ZERO)
+            .map(|file| file.number)
+            .collect();
         family.compact_files(&flushed, level, None, &CompactionOptions::default()).unwrap();
     }
 }

@@ -204,7 +204,12 @@ fn a_compaction_without_space_does_not_start_and_writes_continue() {
     assert_eq!(manual.unwrap_err().kind(), Kind::CompactionTooLarge);
     assert_eq!(statistics.ticker(Ticker::CompactionCancelled), 1);
     let files: Vec<_> = db.live_files().iter().map(|file| file.number).collect();
-    let named = db.default_family().compact_files(&files, 6, None, &CompactionOptions::default());
+    let named = db.default_family().compact_files(
+        &files,
+        ironstone::Level::new(6),
+        None,
+        &CompactionOptions::default(),
+    );
     assert_eq!(named.unwrap_err().kind(), Kind::CompactionTooLarge);
     assert_eq!(statistics.ticker(Ticker::CompactionCancelled), 2);
     // An automatic compaction without space is no error of a wait.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use base::Error;
+use base::{Error, Level};
 use engine::family::Family;
 use engine::options::{FlushOptions, IngestExternalFileOptions};
 
@@ -224,7 +224,7 @@ natives! {
 
     fn RocksDB_promoteL0[_](db: Handle, family: Handle, level: i32) {
         let db = database(db)?;
-        let level = usize::try_from(level).map_err(|_| Fault::illegal_argument(format!("the level {level}")))?;
+        let level = usize::try_from(level).map(Level::from_index).map_err(|_| Fault::illegal_argument(format!("the level {level}")))?;
         db.db.promote_l0(InFamily::new(&db, family)?.get(&db), level)?;
     }
 

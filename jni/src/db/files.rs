@@ -1,6 +1,6 @@
 //! Work on the files of a database: live files, WALs, updates, compactions of chosen files, imports, the end of background work.
 
-use base::{Arrange, Error, FileNumber, Kind, SequenceNumber};
+use base::{Arrange, Error, FileNumber, Kind, Level, SequenceNumber};
 use engine::db::{LiveFileKind, LiveFilesStorageInfoOptions, WalFile, WalFileType};
 use engine::options::{CompactionOptions, ImportColumnFamilyOptions};
 use ironstone::ExportImportFilesMetaData;
@@ -120,6 +120,7 @@ natives! {
         let (db, names) = (database(db)?, java.texts(names)?);
         let numbers = names.iter().map(|name| number_of(name)).collect::<Vec<_>>();
         let level = usize::try_from(output_level)
+            .map(Level::from_index)
             .map_err(|_| Error::invalid_argument("Output level cannot be negative."))?;
         let options = options.shared::<CompactionOptions>()?.clone();
         let family = InFamily::new(&db, cf)?;

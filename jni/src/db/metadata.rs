@@ -5,8 +5,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use base::Error;
 use base::SequenceNumber;
+use base::{Error, Level};
 use engine::options::SizeApproximationOptions;
 use ironstone::TableProperties;
 use ironstone::binding::TableCache;
@@ -67,7 +67,7 @@ fn file_arguments(java: Java<'_>, file: &LiveFile) -> Outcome<Vec<Value>> {
 fn live_file<'j>(java: Java<'j>, family: &str, file: &LiveFile) -> Outcome<JObject<'j>> {
     java.framed(|java| {
         let mut arguments: Vec<Value> =
-            vec![java.new_bytes(family.as_bytes())?.object().into(), Value::int(file.level as i32)];
+            vec![java.new_bytes(family.as_bytes())?.object().into(), Value::int(i32::from(file.level.get()))];
         arguments.extend(file_arguments(java, file)?);
         NEW_LIVE_FILE.construct(java, &arguments)
     })
@@ -80,7 +80,7 @@ fn level<'j>(java: Java<'j>, level: &LevelMetadata) -> Outcome<JObject<'j>> {
         };
         let files = java.new_objects(FILE_CLASS.get(java)?, level.files.len(), file)?;
         let arguments =
-            [Value::int(level.level as i32), Value::long(level.size as i64), files.object().into()];
+            [Value::int(i32::from(level.level.get())), Value::long(level.size as i64), files.object().into()];
         NEW_LEVEL.construct(java, &arguments)
     })
 }
@@ -163,7 +163,9 @@ natives! {
         let file = LiveFile {
             number: number_of(&name),
             path: Path::new(&path).join(name.trim_start_matches('/')),
-            level: usize::try_from(level).map_err(|_| Fault::illegal_argument(format!("the level {level}")))?,
+            level: usize::try_from(level)
+                .map(Level::from_index)
+                .map_err(|_| Fault::illegal_argument(format!("the level {level}")))?,
             size: size as u64,
             smallest_key: java.copy_first(smallest_key, smallest_len)?.to_vec(),
             largest_key: java.copy_first(largest_key, largest_len)?.to_vec(),

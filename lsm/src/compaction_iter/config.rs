@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use base::Level;
 use base::key::{InternalOrder, SequenceNumber};
 
 use crate::filter::CompactionFilter;
@@ -16,7 +17,7 @@ pub struct Compaction {
     /// `allow_ingest_behind` is set.
     pub bottommost: bool,
     /// The level of the first inputs. The compaction filter gets it.
-    pub start_level: usize,
+    pub start_level: Level,
 }
 
 /// The configuration of a compaction iterator.

@@ -1,5 +1,6 @@
 //! The calls of the compaction filter, for the newest entry of a key and for merge operands.
 
+use base::Level;
 use base::error::Error;
 use base::iter::InternalIterator;
 use base::key::{self, MAX_SEQUENCE, TYPE_FOR_SEEK, ValueType};
@@ -45,7 +46,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
             ValueType::WideColumnEntity => FilterKind::WideColumnEntity,
             _ => return None,
         };
-        let level = self.rules.config.compaction.map_or(0, |c| c.start_level);
+        let level = self.rules.config.compaction.map_or(Level::ZERO, |c| c.start_level);
         let user_key = key::user_key(&self.out.key);
         let mut decision = Decision::Undetermined;
         let mut blob_value = None;
@@ -134,7 +135,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
             "a compaction filter is asked about a merge operand after the end of the input"
         );
         let Some(filter) = &self.rules.config.filter else { return Ok(OperandFate::Keep) };
-        let level = self.rules.config.compaction.map_or(0, |c| c.start_level);
+        let level = self.rules.config.compaction.map_or(Level::ZERO, |c| c.start_level);
         let user_key = key::user_key(&self.out.key);
         let input =
             FilterInput { level, user_key, kind: FilterKind::MergeOperand, value: self.input.value() };

@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use base::Result;
 use base::option::{Object, Value, id_and_options, no_such};
+use base::{Level, Result};
 
 /// Decides where the output files of one subcompaction end. RocksDB's `SstPartitioner`.
 pub trait Partitioner: Send {
@@ -24,8 +24,8 @@ pub struct PartitionerContext<'a> {
     pub is_full_compaction: bool,
     /// True if the user asked for the compaction.
     pub is_manual_compaction: bool,
-    /// The level of the output.
-    pub output_level: usize,
+    /// The level of the output. `None`: the level is not known yet.
+    pub output_level: Option<Level>,
     /// The smallest user key of the input.
     pub smallest_user_key: &'a [u8],
     /// The largest user key of the input.

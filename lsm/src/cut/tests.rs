@@ -1,5 +1,5 @@
-use base::SequenceNumber;
 use base::order::Order;
+use base::{Level, SequenceNumber};
 
 use super::*;
 use crate::file_meta::FileMetaData;
@@ -56,8 +56,8 @@ mod files {
         };
         let mut task = crate::pick::manual::blank_task(&view, &options);
         task.reason = Reason::LevelMaxLevelSize;
-        task.inputs = vec![Inputs { level: 0, files: Vec::new() }];
-        task.output_level = 1;
+        task.inputs = vec![Inputs { level: Level::ZERO, files: Vec::new() }];
+        task.output_level = Level::new(1);
         task.grandparents = grandparents.iter().enumerate().map(file).collect();
         task.max_output_file_size = 100;
         task.target_output_file_size = 100;
@@ -89,7 +89,7 @@ mod files {
     #[test]
     fn level_0_is_not_cut() {
         let mut task = task(&[]);
-        task.output_level = 0;
+        task.output_level = Level::ZERO;
         assert_eq!(files(&task, 40, "a b c d e f"), "a b c d e f ");
     }
 

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use base::{Arrange, SequenceNumber};
+use base::{Arrange, Level, SequenceNumber};
 
 use super::score::Scores;
 use super::{Inputs, Options, Proximal, Reason, Style, Task, View};
@@ -52,7 +52,10 @@ impl<'a> Picker<'a> {
     /// Returns true if no new compaction may start at level 0: a running compaction starts at level 0. With
     /// universal style, each running compaction counts.
     pub(crate) fn l0_is_busy(&self) -> bool {
-        self.view.running.iter().any(|r| r.start_level == 0 || self.options.style == Style::Universal)
+        self.view
+            .running
+            .iter()
+            .any(|r| r.start_level == Level::ZERO || self.options.style == Style::Universal)
     }
 
     /// Returns the smallest and the largest boundary key of the files.
@@ -72,13 +75,13 @@ impl<'a> Picker<'a> {
 
     /// Returns the files of `level` that overlap the key range of `files`. In level 0, each found file
     /// extends the range.
-    pub fn overlapping(&self, level: usize, files: &[Arc<TableFile>]) -> Files {
+    pub fn overlapping(&self, level: Level, files: &[Arc<TableFile>]) -> Files {
         self.version.overlapping_extent(level, self.extent(files))
     }
 
     /// Extends the files of a level to a clean cut. Returns false if one of the files is reserved.
-    pub(crate) fn clean_cut(&self, level: usize, files: &mut Files) -> bool {
-        if level == 0 || files.is_empty() {
+    pub(crate) fn clean_cut(&self, level: Level, files: &mut Files) -> bool {
+        if level == Level::ZERO || files.is_empty() {
             return true;
         }
         let range = self.version.extent_range(level, self.extent(&*files));
@@ -86,20 +89,20 @@ impl<'a> Picker<'a> {
         let wider = self.version.level(level).as_slice()[range].to_vec();
         base::invariant!(
             files.iter().all(|file| wider.iter().any(|f| f.number == file.number)),
-            "a clean cut of level {level} lost a file"
+            "a clean cut of {level} lost a file"
         );
         *files = wider;
         !any_reserved(files)
     }
 
     /// Returns true if a running compaction writes to `level` in the range.
-    pub(crate) fn range_meets_running(&self, range: &KeyRange, level: usize) -> bool {
+    pub(crate) fn range_meets_running(&self, range: &KeyRange, level: Level) -> bool {
         self.view.running.iter().any(|running| running.writes(self.version.order(), range, level))
     }
 
     /// Returns true if a running compaction writes to `level` in the key range of all inputs together. If a compaction to `level` can
     /// have a second output, the level of this output counts too.
-    pub(crate) fn inputs_meet_running(&self, inputs: &[&Files], level: usize) -> bool {
+    pub(crate) fn inputs_meet_running(&self, inputs: &[&Files], level: Level) -> bool {
         let range =
             KeyRange::of(self.version.order(), inputs.iter().flat_map(|files| files.iter()).map(|f| &**f));
         self.range_meets_running(&range, level)
@@ -107,15 +110,15 @@ impl<'a> Picker<'a> {
     }
 
     /// Returns the level above the last level, if a compaction to `output_level` keeps young entries there.
-    fn proximal_level(&self, output_level: usize) -> Option<usize> {
+    fn proximal_level(&self, output_level: Level) -> Option<Level> {
         let separates = self.options.preclude_last_level_data_seconds > 0
             && matches!(self.options.style, Style::Level | Style::Universal)
-            && output_level + 1 == self.version.num_levels();
-        output_level.checked_sub(1).filter(|&level| separates && level > 0)
+            && output_level == self.version.last_level();
+        output_level.above().filter(|&level| separates && level > Level::ZERO)
     }
 
     /// Returns the second output of a compaction. RocksDB: `EvaluateProximalLevel` and `PopulateProximalLevelOutputRange`.
-    fn proximal(&self, inputs: &[Inputs], output_level: usize) -> Option<Proximal> {
+    fn proximal(&self, inputs: &[Inputs], output_level: Level) -> Option<Proximal> {
         let level = self.proximal_level(output_level)?;
         let universal = self.options.style == Style::Universal;
         let starts_last = inputs.first().is_none_or(|input| input.level == output_level);
@@ -139,9 +142,9 @@ impl<'a> Picker<'a> {
 
     /// For level 0: adds all files that overlap the chosen files, directly or through other files. Returns
     /// false if the range is being compacted on the output level.
-    pub(crate) fn overlapping_l0(&self, files: &mut Files, output_level: usize) -> bool {
+    pub(crate) fn overlapping_l0(&self, files: &mut Files, output_level: Level) -> bool {
         base::invariant!(!files.is_empty(), "no level-0 file is chosen");
-        *files = self.overlapping(0, files);
+        *files = self.overlapping(Level::ZERO, files);
         !any_reserved(&self.overlapping(output_level, files))
     }
 
@@ -149,15 +152,12 @@ impl<'a> Picker<'a> {
     /// allows, if that adds no file of the output level. Returns `None` if a necessary file is reserved.
     pub(crate) fn output_inputs(
         &self,
-        input_level: usize,
+        input_level: Level,
         inputs: &mut Files,
-        output_level: usize,
+        output_level: Level,
         growth: Growth,
     ) -> Option<Files> {
-        base::invariant!(
-            input_level <= output_level,
-            "level {input_level} is above its output level {output_level}"
-        );
+        base::invariant!(input_level <= output_level, "{input_level} is above its output {output_level}");
         if input_level == output_level {
             return Some(Vec::new());
         }
@@ -194,7 +194,7 @@ impl<'a> Picker<'a> {
                 return Some(outputs);
             }
         }
-        if input_level > 0 {
+        if input_level > Level::ZERO {
             let expanded = self.within(input_level, all);
             if expanded.len() > inputs.len()
                 && !any_reserved(&expanded)
@@ -208,7 +208,7 @@ impl<'a> Picker<'a> {
 
     /// Returns the files of a sorted level that are completely inside the extent, with clean cuts at both
     /// ends.
-    pub fn within(&self, level: usize, extent: Extent<'_>) -> Files {
+    pub fn within(&self, level: Level, extent: Extent<'_>) -> Files {
         let compare = |a: &[u8], b: &[u8]| crate::version::compare_boundaries(self.version.order(), a, b);
         let files = self.version.level(level).as_slice();
         let mut range = self.version.extent_range(level, extent);
@@ -232,41 +232,42 @@ impl<'a> Picker<'a> {
         }
         base::invariant!(
             range.start <= range.end && range.end <= files.len(),
-            "the files {range:?} of level {level} do not exist"
+            "the files {range:?} of {level} do not exist"
         );
         files[range].to_vec()
     }
 
     /// Returns the overlapping files of the first level below the output level that has any.
-    pub fn grandparents(&self, inputs: &[Inputs], output_level: usize) -> Files {
+    pub fn grandparents(&self, inputs: &[Inputs], output_level: Level) -> Files {
         let extent = self.extent(inputs.iter().flat_map(|i| &i.files));
-        (output_level + 1..self.version.num_levels())
+        self.version
+            .levels_below(output_level)
             .map(|level| self.version.overlapping_extent(level, extent))
             .find(|files| !files.is_empty())
             .unwrap_or_default()
     }
 
     /// Returns the path index for a level. Levels fill the paths in order.
-    pub(crate) fn path_of_level(&self, level: usize) -> u32 {
+    pub(crate) fn path_of_level(&self, level: Level) -> u32 {
         let o = self.options;
         let mut path = 0;
         let mut room = o.paths.first().map_or(u64::MAX, |p| p.target_size);
         let mut size = o.max_bytes_for_level_base;
-        let mut at = 0;
+        let mut at = Level::ZERO;
         while path + 1 < o.paths.len() {
             if size <= room {
                 if at == level {
                     return path as u32;
                 }
                 room -= size;
-                if at > 0 {
+                if at > Level::ZERO {
                     let mut factor = o.max_bytes_for_level_multiplier;
                     if !o.level_compaction_dynamic_level_bytes {
                         factor *= o.multiplier_additional(at);
                     }
                     size = (size as f64 * factor) as u64;
                 }
-                at += 1;
+                at = at.below();
                 continue;
             }
             path += 1;
@@ -274,33 +275,33 @@ impl<'a> Picker<'a> {
         }
         base::invariant!(
             path < o.paths.len().max(1),
-            "level {level} has the path {path}, and the column family has {} paths",
+            "{level} has the path {path}, and the column family has {} paths",
             o.paths.len()
         );
         path as u32
     }
 
     /// Returns RocksDB's number of the compression type for files of `level`.
-    pub fn compression(&self, level: usize) -> u8 {
+    pub fn compression(&self, level: Level) -> u8 {
         compression_of_level(self.version, self.options, level, self.scores.base_level)
     }
 
     /// Returns true if output files of `level` use `bottommost_compression_opts`: the options are enabled,
     /// and no level after `level` has files.
-    pub fn use_bottommost_compression_opts(&self, level: usize) -> bool {
+    pub fn use_bottommost_compression_opts(&self, level: Level) -> bool {
         self.options.bottommost_compression_opts_enabled && self.is_last_filled(level)
     }
 
-    fn is_last_filled(&self, level: usize) -> bool {
-        level >= self.version.last_filled_level().unwrap_or(0)
+    fn is_last_filled(&self, level: Level) -> bool {
+        level >= self.version.last_filled_level().unwrap_or_default()
     }
 
     /// Makes a task. All its other fields follow from the inputs and the output level.
-    pub fn task(&self, reason: Reason, inputs: Vec<Inputs>, output_level: usize) -> Task {
+    pub fn task(&self, reason: Reason, inputs: Vec<Inputs>, output_level: Level) -> Task {
         let grandparents =
-            if output_level == 0 { Vec::new() } else { self.grandparents(&inputs, output_level) };
+            if output_level == Level::ZERO { Vec::new() } else { self.grandparents(&inputs, output_level) };
         let target = self.options.target_file_size(output_level, self.scores.base_level);
-        let start_level = inputs.first().map_or(0, |i| i.level);
+        let start_level = inputs.first().map_or(Level::ZERO, |i| i.level);
         let mut task = Task {
             reason,
             output_level,
@@ -319,7 +320,7 @@ impl<'a> Picker<'a> {
             deletion: false,
             trivial_move: false,
             trivial_copy: false,
-            intra_l0: start_level == 0 && output_level == 0,
+            intra_l0: start_level == Level::ZERO && output_level == Level::ZERO,
             score: self.scores.of(start_level),
             next_cursor: None,
             output_split_key: (self.options.priority == super::Priority::RoundRobin
@@ -349,17 +350,17 @@ impl<'a> Picker<'a> {
         task
     }
 
-    fn is_last_level(&self, level: usize) -> bool {
-        level + 1 == self.version.num_levels() && level > 0
+    fn is_last_level(&self, level: Level) -> bool {
+        level == self.version.last_level() && level > Level::ZERO
     }
 
     /// Returns true if no data older than the inputs can be in their range.
-    fn is_bottommost(&self, inputs: &[Inputs], output_level: usize) -> bool {
+    fn is_bottommost(&self, inputs: &[Inputs], output_level: Level) -> bool {
         let range = KeyRange::of(self.version.order(), inputs.iter().flat_map(|i| &i.files).map(|f| &**f));
         let (Some(begin), Some(end)) = (range.begin(), range.end()) else { return false };
-        let l0_index = (output_level == 0).then(|| {
+        let l0_index = (output_level == Level::ZERO).then(|| {
             let last = inputs.first().and_then(|i| i.files.last()).map(|f| f.number);
-            last.and_then(|n| self.version.level(0).position(n)).unwrap_or(0)
+            last.and_then(|n| self.version.level(Level::ZERO).position(n)).unwrap_or(0)
         });
         !self.version.range_may_exist_below(begin, end, output_level, l0_index)
     }
@@ -367,7 +368,7 @@ impl<'a> Picker<'a> {
     /// Returns true if the files can move to the output level unchanged.
     pub(crate) fn is_trivial_move(&self, task: &Task) -> bool {
         let is_overlapping =
-            |input: &Inputs| input.level == 0 && input.files.len() > 1 && !self.l0_is_disjoint();
+            |input: &Inputs| input.level == Level::ZERO && input.files.len() > 1 && !self.l0_is_disjoint();
         self.may_move(task) && !task.inputs.first().is_some_and(is_overlapping)
     }
 
@@ -383,20 +384,20 @@ impl<'a> Picker<'a> {
         }
         let fits = |file: &Arc<TableFile>| {
             let below = self.version.overlapping_extent(
-                task.output_level + 1,
+                task.output_level.below(),
                 Extent { smallest: Some(&file.smallest), largest: Some(&file.largest) },
             );
             file.size.saturating_add(bytes_of(&below)) <= task.max_compaction_bytes
         };
         input.files.iter().all(|f| f.path_id == task.output_path_id)
             && self.compression(start) == task.compression
-            && (task.output_level + 1 >= self.version.num_levels() || input.files.iter().all(fits))
+            && (task.output_level >= self.version.last_level() || input.files.iter().all(fits))
     }
 
     /// Returns true if no two files of level 0 overlap. Files that share a user key do not overlap if their internal keys
     /// do not: a level may have entries of one user key in several files, newest first.
     fn l0_is_disjoint(&self) -> bool {
-        let mut files: Vec<_> = self.version.level(0).iter().collect();
+        let mut files: Vec<_> = self.version.level(Level::ZERO).iter().collect();
         let order = self.version.order();
         files.arrange_by(|a, b| order.compare(&a.smallest, &b.smallest));
         files.windows(2).all(|pair| order.compare(&pair[0].largest, &pair[1].smallest).is_lt())
@@ -407,14 +408,14 @@ impl<'a> Picker<'a> {
 pub(crate) fn compression_of_level(
     version: &Version,
     options: &Options,
-    level: usize,
-    base_level: usize,
+    level: Level,
+    base_level: Level,
 ) -> u8 {
-    let last_filled = version.last_filled_level().unwrap_or(0);
+    let last_filled = version.last_filled_level().unwrap_or_default();
     if let Some(bottommost) = options.bottommost_compression.filter(|_| level >= last_filled) {
         return bottommost;
     }
-    let index = if level == 0 { 0 } else { (level + 1).saturating_sub(base_level) };
+    let index = if level == Level::ZERO { 0 } else { (level.index() + 1).saturating_sub(base_level.index()) };
     match options.compression_per_level.len() {
         0 => options.compression,
         n => options.compression_per_level[index.min(n - 1)],

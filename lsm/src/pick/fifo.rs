@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use base::EpochNumber;
+use base::{EpochNumber, Level};
 
 use super::expand::{Files, Picker, bytes_of};
 use super::leveled::intra_l0;
@@ -22,13 +22,13 @@ const MIN_TIER: u64 = 10 << 10;
 
 /// Returns true if FIFO compaction has work, by the scores.
 pub(super) fn is_due(scores: &super::score::Scores) -> bool {
-    scores.of(0) >= 1.0
+    scores.of(Level::ZERO) >= 1.0
 }
 
 /// Picks the next FIFO compaction, if there is one. `now` is in seconds since 1970.
 pub fn pick(view: &View<'_>, options: &Options, now: u64) -> Option<Task> {
     let picker = Picker::new(view, options, now);
-    let busy = view.running.iter().any(|r| r.start_level == 0);
+    let busy = view.running.iter().any(|r| r.start_level == Level::ZERO);
     if busy {
         // Deleting files takes no time, so one FIFO compaction runs at a time.
         return None;
@@ -47,7 +47,8 @@ pub(super) fn score(version: &Version, options: &Options, bytes: u64, runs: usiz
         score = score.max(runs as f64 / f64::from(options.level0_file_num_compaction_trigger.max(1)));
     }
     if score < 1.0 && options.ttl > 0 {
-        let expired = version.level(0).iter().filter(|f| !f.being_compacted() && is_expired(f, options, now));
+        let expired =
+            version.level(Level::ZERO).iter().filter(|f| !f.being_compacted() && is_expired(f, options, now));
         score = score.max(expired.count() as f64);
     }
     if score < 1.0 && aged(version, options, now).is_some() {
@@ -90,7 +91,7 @@ fn aged(version: &Version, options: &Options, now: u64) -> Option<(Arc<TableFile
     if version.num_levels() > 1 || now <= first.age {
         return None;
     }
-    let files = version.level(0).as_slice();
+    let files = version.level(Level::ZERO).as_slice();
     for (i, file) in files.iter().enumerate().rev() {
         if file.being_compacted() {
             return None;
@@ -111,7 +112,7 @@ fn aged(version: &Version, options: &Options, now: u64) -> Option<(Arc<TableFile
     None
 }
 
-fn drop_files(picker: &Picker<'_>, reason: Reason, level: usize, files: Files) -> Task {
+fn drop_files(picker: &Picker<'_>, reason: Reason, level: Level, files: Files) -> Task {
     base::invariant!(
         files.iter().all(|file| !file.being_compacted()),
         "FIFO compaction deletes a file that a job reads"
@@ -127,7 +128,7 @@ fn expired(picker: &Picker<'_>) -> Option<Task> {
     if picker.options.ttl == 0 {
         return None;
     }
-    let l0 = picker.version.level(0);
+    let l0 = picker.version.level(Level::ZERO);
     let files: Files = l0
         .iter()
         .rev()
@@ -146,7 +147,7 @@ fn expired(picker: &Picker<'_>) -> Option<Task> {
     } else {
         (l0.bytes().saturating_sub(bytes_of(&files)), picker.options.fifo.max_table_files_size)
     };
-    (!files.is_empty() && rest <= limit).then(|| drop_files(picker, Reason::FifoTtl, 0, files))
+    (!files.is_empty() && rest <= limit).then(|| drop_files(picker, Reason::FifoTtl, Level::ZERO, files))
 }
 
 /// Picks the oldest files until the rest is within the size limit. Files below level 0, from another
@@ -161,10 +162,11 @@ fn too_large(picker: &Picker<'_>) -> Option<Task> {
     let whole_data = picker.options.fifo.max_data_files_size > 0;
     let share = (size / level.len().max(1) as u64).max(1);
     let mut files = Vec::new();
-    let oldest_first: Vec<_> = if last == 0 { level.iter().rev().collect() } else { level.iter().collect() };
+    let oldest_first: Vec<_> =
+        if last == Level::ZERO { level.iter().rev().collect() } else { level.iter().collect() };
     for file in oldest_first {
         if file.being_compacted() {
-            if last == 0 {
+            if last == Level::ZERO {
                 break;
             }
             continue;
@@ -182,7 +184,7 @@ fn too_large(picker: &Picker<'_>) -> Option<Task> {
 /// epoch number. A merge of such a file would get the first epoch number too. Its key range could then overlap another file
 /// with the same epoch number, and the order of the two files would be unknown.
 fn mergeable<'a>(picker: &Picker<'a>) -> &'a [Arc<TableFile>] {
-    let l0 = picker.version.level(0).as_slice();
+    let l0 = picker.version.level(Level::ZERO).as_slice();
     let end = match picker.options.allow_ingest_behind {
         true => l0.partition_point(|file| file.epoch_number > EpochNumber::FIRST),
         false => l0.len(),
@@ -207,7 +209,8 @@ fn too_many(picker: &Picker<'_>) -> Option<Task> {
         let files = intra_l0(mergeable(picker), min, max_cost, max_bytes)?;
         (files, MERGED_FILE_SIZE)
     };
-    let mut task = picker.task(Reason::FifoReduceNumFiles, vec![Inputs { level: 0, files }], 0);
+    let mut task =
+        picker.task(Reason::FifoReduceNumFiles, vec![Inputs { level: Level::ZERO, files }], Level::ZERO);
     task.max_output_file_size = size;
     task.target_output_file_size = size;
     task.output_path_id = 0;
@@ -219,7 +222,7 @@ fn too_many(picker: &Picker<'_>) -> Option<Task> {
 fn by_tiers(picker: &Picker<'_>) -> Option<(Files, u64)> {
     let l0 = mergeable(picker);
     let trigger = picker.options.level0_file_num_compaction_trigger.max(0) as u64;
-    let deeper = (1..picker.version.num_levels()).any(|l| !picker.version.level(l).is_empty());
+    let deeper = picker.version.levels_below(Level::ZERO).any(|l| !picker.version.level(l).is_empty());
     if deeper || trigger <= 1 || (l0.len() as u64) < trigger {
         return None;
     }
@@ -246,7 +249,11 @@ fn by_tiers(picker: &Picker<'_>) -> Option<(Files, u64)> {
 
 fn wrong_temperature(picker: &Picker<'_>) -> Option<Task> {
     let (file, temperature) = aged(picker.version, picker.options, picker.now)?;
-    let mut task = picker.task(Reason::ChangeTemperature, vec![Inputs { level: 0, files: vec![file] }], 0);
+    let mut task = picker.task(
+        Reason::ChangeTemperature,
+        vec![Inputs { level: Level::ZERO, files: vec![file] }],
+        Level::ZERO,
+    );
     task.output_temperature = temperature;
     task.output_path_id = 0;
     task.max_output_file_size = u64::MAX;

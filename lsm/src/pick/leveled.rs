@@ -9,8 +9,8 @@
 
 use std::sync::Arc;
 
-use base::Arrange;
 use base::key::user_key;
+use base::{Arrange, Level};
 
 use super::expand::{Files, Growth, Picker, any_reserved, bytes_of};
 use super::score::Scores;
@@ -53,8 +53,8 @@ pub(super) struct Leveled<'a> {
 /// The first files of a compaction.
 struct Choice {
     reason: Reason,
-    start_level: usize,
-    output_level: usize,
+    start_level: Level,
+    output_level: Level,
     files: Files,
     /// True if the level-0 files overlap no file of the output level, so they are moved instead of merged.
     l0_move: bool,
@@ -81,48 +81,55 @@ impl Leveled<'_> {
                 // 0 further.
                 continue;
             }
-            let reason = if level == 0 { Reason::LevelL0FilesNum } else { Reason::LevelMaxLevelSize };
+            let reason =
+                if level == Level::ZERO { Reason::LevelL0FilesNum } else { Reason::LevelMaxLevelSize };
             if let Some(choice) = self.of_level(level, reason) {
                 return Some(choice);
             }
-            if level == 0 {
+            if level == Level::ZERO {
                 l0_blocked = true;
                 if let Some(files) = self.intra_l0_by_cost() {
-                    return Some(Choice { reason, start_level: 0, output_level: 0, files, l0_move: false });
+                    return Some(Choice {
+                        reason,
+                        start_level: Level::ZERO,
+                        output_level: Level::ZERO,
+                        files,
+                        l0_move: false,
+                    });
                 }
             }
         }
         None
     }
 
-    fn output_of(&self, level: usize) -> usize {
-        if level == 0 { self.picker.scores.base_level } else { level + 1 }
+    fn output_of(&self, level: Level) -> Level {
+        if level == Level::ZERO { self.picker.scores.base_level } else { level.below() }
     }
 
     /// Picks a file of this level by priority, if no running compaction blocks it.
-    fn of_level(&self, level: usize, reason: Reason) -> Option<Choice> {
+    fn of_level(&self, level: Level, reason: Reason) -> Option<Choice> {
         let output_level = self.output_of(level);
         let choice = |files, output_level, l0_move| {
             Some(Choice { reason, start_level: level, output_level, files, l0_move })
         };
-        if level == 0 {
+        if level == Level::ZERO {
             if self.picker.l0_is_busy() {
-                return choice(self.intra_l0_by_size()?, 0, false);
+                return choice(self.intra_l0_by_size()?, Level::ZERO, false);
             }
-            if self.picker.version.level(0).iter().any(|f| f.is_quarantined()) {
+            if self.picker.version.level(Level::ZERO).iter().any(|f| f.is_quarantined()) {
                 return match self.beside_quarantine(output_level) {
                     Some(files) => choice(files, output_level, false),
-                    None => choice(self.before_quarantine()?, 0, false),
+                    None => choice(self.before_quarantine()?, Level::ZERO, false),
                 };
             }
             if let Some(files) = self.l0_move(output_level) {
                 return choice(files, output_level, true);
             }
             if let Some(files) = self.intra_l0_by_size() {
-                return choice(files, 0, false);
+                return choice(files, Level::ZERO, false);
             }
         }
-        base::invariant!(level < output_level, "level {level} has the output level {output_level}");
+        base::invariant!(level < output_level, "{level} has the output {output_level}");
         let round_robin = self.picker.options.priority == Priority::RoundRobin;
         let level_files = self.picker.version.level(level).as_slice();
         for index in self.files_by_priority(level) {
@@ -135,7 +142,7 @@ impl Leveled<'_> {
                 && self.picker.clean_cut(level, &mut files)
                 && !self.picker.inputs_meet_running(&[&files], output_level);
             let mut below = if free { self.picker.overlapping(output_level, &files) } else { Vec::new() };
-            if free && below.is_empty() && level > 0 {
+            if free && below.is_empty() && level > Level::ZERO {
                 self.extend_move(level, index, &mut files, output_level, round_robin);
             }
             if free && self.picker.clean_cut(output_level, &mut below) {
@@ -151,8 +158,8 @@ impl Leveled<'_> {
 
     /// Picks a level-0 file that can be compacted without a quarantined file: no chain of overlaps connects
     /// the two.
-    fn beside_quarantine(&self, output_level: usize) -> Option<Files> {
-        self.picker.version.level(0).iter().find_map(|file| {
+    fn beside_quarantine(&self, output_level: Level) -> Option<Files> {
+        self.picker.version.level(Level::ZERO).iter().find_map(|file| {
             let mut files = vec![file.clone()];
             let free = self.picker.overlapping_l0(&mut files, output_level) && !any_reserved(&files);
             free.then(|| vec![file.clone()])
@@ -164,7 +171,7 @@ impl Leveled<'_> {
     /// slowed down, the picker takes every newer file, whatever its size. Otherwise no file could leave
     /// level 0, and writes would stop although there is space.
     fn before_quarantine(&self) -> Option<Files> {
-        let l0 = self.picker.version.level(0);
+        let l0 = self.picker.version.level(Level::ZERO);
         if let Some(files) = self.intra_l0_by_size().or_else(|| self.intra_l0_by_cost()) {
             return Some(files);
         }
@@ -177,9 +184,9 @@ impl Leveled<'_> {
     }
 
     /// Picks the oldest level-0 files that overlap neither each other nor the output level.
-    fn l0_move(&self, output_level: usize) -> Option<Files> {
+    fn l0_move(&self, output_level: Level) -> Option<Files> {
         let options = self.picker.options;
-        if output_level == 0
+        if output_level == Level::ZERO
             || !options.compression_per_level.is_empty()
             || self.picker.version.level(output_level).is_empty()
             || options.paths.len() > 1
@@ -189,7 +196,7 @@ impl Leveled<'_> {
         let order = self.picker.version.order();
         let mut files: Files = Vec::new();
         let mut extent = Extent::default();
-        for file in self.picker.version.level(0).iter().rev() {
+        for file in self.picker.version.level(Level::ZERO).iter().rev() {
             let (smallest, largest) = (&file.smallest[..], &file.largest[..]);
             match (extent.smallest, extent.largest) {
                 (Some(s), _) if order.compare(largest, s).is_lt() => extent.smallest = Some(smallest),
@@ -209,10 +216,10 @@ impl Leveled<'_> {
     /// Adds neighbours that can be moved too to a file that can be moved.
     fn extend_move(
         &self,
-        level: usize,
+        level: Level,
         index: usize,
         files: &mut Files,
-        output_level: usize,
+        output_level: Level,
         only_right: bool,
     ) {
         if files.len() != 1
@@ -224,7 +231,7 @@ impl Leveled<'_> {
         let all = self.picker.version.level(level).as_slice();
         base::invariant!(
             all[index].number == files[0].number,
-            "the file to move is not at its place in level {level}"
+            "the file to move is not at its place in {level}"
         );
         let first = files[0].clone();
         let mut bytes = first.size;
@@ -261,11 +268,11 @@ impl Leveled<'_> {
     /// each removed file.
     fn intra_l0_by_cost(&self) -> Option<Files> {
         let trigger = self.picker.options.level0_file_num_compaction_trigger.max(0) as usize;
-        if self.picker.version.level(0).len() < trigger + 2 {
+        if self.picker.version.level(Level::ZERO).len() < trigger + 2 {
             return None;
         }
         intra_l0(
-            self.picker.version.level(0).as_slice(),
+            self.picker.version.level(Level::ZERO).as_slice(),
             MIN_INTRA_L0_FILES,
             u64::MAX,
             self.picker.options.max_compaction_bytes(),
@@ -275,9 +282,9 @@ impl Leveled<'_> {
     /// Picks level-0 files for a merge within level 0, if the base level is so large that a merge into it
     /// costs too much.
     fn intra_l0_by_size(&self) -> Option<Files> {
-        let l0 = self.picker.version.level(0);
+        let l0 = self.picker.version.level(Level::ZERO);
         let min_files = self.picker.options.level0_file_num_compaction_trigger.max(2) as usize;
-        if self.picker.scores.base_level == 0 || l0.len() < min_files {
+        if self.picker.scores.base_level == Level::ZERO || l0.len() < min_files {
             return None;
         }
         let bytes: u64 = l0.iter().map(|f| f.compensated_size(self.picker.scores.average_value_size)).sum();
@@ -293,15 +300,15 @@ impl Leveled<'_> {
         let scores = &self.picker.scores;
         let marked = scores.marked.iter().find_map(|(level, file)| {
             let mut files = vec![file.clone()];
-            (!(*level == 0 && self.picker.l0_is_busy()) && self.picker.clean_cut(*level, &mut files)).then(
-                || Choice {
-                    reason: Reason::FilesMarkedForCompaction,
-                    start_level: *level,
-                    output_level: self.output_of(*level),
-                    files,
-                    l0_move: false,
-                },
-            )
+            (!(*level == Level::ZERO && self.picker.l0_is_busy())
+                && self.picker.clean_cut(*level, &mut files))
+            .then(|| Choice {
+                reason: Reason::FilesMarkedForCompaction,
+                start_level: *level,
+                output_level: self.output_of(*level),
+                files,
+                l0_move: false,
+            })
         });
         let periodic_to = if self.picker.options.level_compaction_dynamic_level_bytes {
             To::NextLevel
@@ -319,17 +326,19 @@ impl Leveled<'_> {
 
     fn round_robin_ttl(&self) -> Option<Choice> {
         let level = self.picker.scores.ttl_expired.first()?.0;
-        if self.picker.options.priority != Priority::RoundRobin || level == 0 {
+        if self.picker.options.priority != Priority::RoundRobin || level == Level::ZERO {
             return None;
         }
         self.of_level(level, Reason::RoundRobinTtl)
     }
 
-    fn first_free(&self, candidates: &[(usize, Arc<TableFile>)], to: To, reason: Reason) -> Option<Choice> {
-        let last = self.picker.version.last_filled_level().unwrap_or(0);
+    fn first_free(&self, candidates: &[(Level, Arc<TableFile>)], to: To, reason: Reason) -> Option<Choice> {
+        let last = self.picker.version.last_filled_level().unwrap_or_default();
         candidates.iter().find_map(|(level, file)| {
             let level = *level;
-            if to == To::NextLevelSkipLast && level == last || level == 0 && self.picker.l0_is_busy() {
+            if to == To::NextLevelSkipLast && level == last
+                || level == Level::ZERO && self.picker.l0_is_busy()
+            {
                 return None;
             }
             let output_level =
@@ -350,17 +359,17 @@ impl Leveled<'_> {
         let Choice { reason, start_level, output_level, mut files, l0_move } = choice;
         base::invariant!(
             start_level <= output_level,
-            "a compaction of level {start_level} goes up to level {output_level}"
+            "a compaction of {start_level} goes up to {output_level}"
         );
-        if start_level == 0
-            && output_level != 0
+        if start_level == Level::ZERO
+            && output_level != Level::ZERO
             && !l0_move
             && !self.picker.overlapping_l0(&mut files, output_level)
         {
             return None;
         }
         let mut inputs = Vec::new();
-        if output_level == 0 {
+        if output_level == Level::ZERO {
             inputs.push(Inputs { level: start_level, files });
         } else {
             let round_robin =
@@ -386,7 +395,7 @@ impl Leveled<'_> {
         if l0_move {
             task.trivial_move = self.picker.may_move(&task);
         }
-        if self.picker.options.priority == Priority::RoundRobin && start_level > 0 {
+        if self.picker.options.priority == Priority::RoundRobin && start_level > Level::ZERO {
             task.next_cursor = self.next_cursor(&task);
         }
         Some(task)
@@ -394,11 +403,11 @@ impl Leveled<'_> {
 
     /// For round-robin: adds further files on the right while the level exceeds its target size and the
     /// compaction does not become too large.
-    fn expand_round_robin(&self, level: usize, output_level: usize, files: &mut Files) {
+    fn expand_round_robin(&self, level: Level, output_level: Level, files: &mut Files) {
         base::invariant!(!files.is_empty(), "a round-robin compaction without a file is expanded");
         let all = self.picker.version.level(level).as_slice();
         let free: u64 = all.iter().filter(|f| !f.being_compacted()).map(|f| f.size).sum();
-        let surplus = free.saturating_sub(self.picker.scores.max_bytes[level]);
+        let surplus = free.saturating_sub(self.picker.scores.max_bytes[level.index()]);
         if self.picker.overlapping(output_level, files).is_empty() && files.len() > 1 {
             // The files were already extended for a trivial move.
             return;

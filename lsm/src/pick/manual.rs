@@ -7,10 +7,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use base::SequenceNumber;
 use base::error::{Error, Result};
 use base::ids::FileNumber;
 use base::key::{MAX_SEQUENCE, TRAILER_LEN, ValueType, append_internal, seek_key, user_key};
+use base::{Level, SequenceNumber};
 
 use super::expand::{Files, Growth, Picker, any_reserved};
 use super::{BlobGc, Inputs, Options, Reason, Style, Task, View};
@@ -25,12 +25,12 @@ pub struct Request {
     /// The last user key, included. `None`: to the last key of the column family.
     pub end: Option<Vec<u8>>,
     /// The level of the input.
-    pub input_level: usize,
+    pub input_level: Level,
     /// True: compact all levels at once, as universal compaction does. `input_level` and the keys are then
     /// not used.
     pub all_levels: bool,
     /// The output level. `None`: the base level for input level 0, and the next level for other input levels.
-    pub output_level: Option<usize>,
+    pub output_level: Option<Level>,
     /// The index in `db_paths` of the directory for the output.
     pub output_path_id: u32,
     /// The largest number of subcompactions. 0: the option of the column family.
@@ -81,22 +81,22 @@ struct Plan<'a> {
 
 impl Plan<'_> {
     fn all_levels(&self) -> Step {
-        let last =
-            self.picker.version.num_levels() - 1 - usize::from(self.picker.options.allow_ingest_behind);
+        let version = self.picker.version;
+        let last = self.picker.options.last_output_level(version);
         let output_level = self.request.output_level.unwrap_or(last);
-        let Some(start) = (0..=last).find(|&l| !self.picker.version.level(l).is_empty()) else {
+        let Some(start) = version.levels().find(|&l| l <= last && !version.level(l).is_empty()) else {
             return Step::Nothing;
         };
-        let inputs: Vec<Inputs> = (start..=last)
-            .map(|level| Inputs { level, files: self.picker.version.level(level).as_slice().to_vec() })
+        let inputs: Vec<Inputs> = Level::first(last.index() + 1)
+            .map(|level| Inputs { level, files: version.level(level).as_slice().to_vec() })
             .filter(|i| !i.files.is_empty())
             .collect();
         base::invariant!(
             inputs.first().is_some_and(|input| input.level == start),
-            "level {start} is the first filled level and is no input"
+            "{start} is the first filled level and is no input"
         );
         let all: Vec<&Files> = inputs.iter().map(|i| &i.files).collect();
-        if start == 0 && self.picker.l0_is_busy()
+        if start == Level::ZERO && self.picker.l0_is_busy()
             || all.iter().any(|files| any_reserved(files))
             || self.picker.inputs_meet_running(&all, output_level)
         {
@@ -117,11 +117,12 @@ impl Plan<'_> {
         if files.is_empty() {
             return Step::Nothing;
         }
-        if level == 0 && self.picker.l0_is_busy() {
+        if level == Level::ZERO && self.picker.l0_is_busy() {
             return Step::Conflict;
         }
         let base = self.picker.scores.base_level;
-        let output_level = self.request.output_level.unwrap_or(if level == 0 { base } else { level + 1 });
+        let output_level =
+            self.request.output_level.unwrap_or(if level == Level::ZERO { base } else { level.below() });
         let mut whole = true;
         // Before the files are shortened: older files can follow after many newer files. RocksDB shortens first, and then misses
         // these older files.
@@ -132,7 +133,7 @@ impl Plan<'_> {
             }
         }
         // Universal compaction takes a level as a whole, so no rest remains.
-        whole &= level == 0 || universal || !shorten(&self.picker, level, output_level, &mut files);
+        whole &= level == Level::ZERO || universal || !shorten(&self.picker, level, output_level, &mut files);
         if !self.picker.clean_cut(level, &mut files) {
             return Step::Conflict;
         }
@@ -157,7 +158,7 @@ impl Plan<'_> {
     fn finish(
         &self,
         inputs: Vec<Inputs>,
-        output_level: usize,
+        output_level: Level,
         rest: Option<Vec<u8>>,
         max_compaction_bytes: u64,
     ) -> Step {
@@ -180,7 +181,7 @@ impl Plan<'_> {
 
 /// Keeps only the first files that, with their overlapping files on the output level, stay within the
 /// limit. Returns true if files were left out.
-fn shorten(picker: &Picker<'_>, level: usize, output_level: usize, files: &mut Files) -> bool {
+fn shorten(picker: &Picker<'_>, level: Level, output_level: Level, files: &mut Files) -> bool {
     base::invariant!(!files.is_empty(), "a compaction without files is shortened");
     let limit = picker.options.max_compaction_bytes();
     let mut own = files[0].size;
@@ -214,7 +215,7 @@ fn leave_newer(files: &mut Files, limit: FileNumber) -> bool {
 }
 
 /// Returns the user key at which the level continues after the files.
-fn continuation(version: &Version, level: usize, files: &[Arc<TableFile>]) -> Option<Vec<u8>> {
+fn continuation(version: &Version, level: Level, files: &[Arc<TableFile>]) -> Option<Vec<u8>> {
     let last = version.level(level).position(files.last()?.number)?;
     version.level(level).get(last + 1).map(|f| user_key(&f.smallest).to_vec())
 }
@@ -230,17 +231,18 @@ pub fn plan_files(
     view: &View<'_>,
     options: &Options,
     numbers: &[FileNumber],
-    (output_level, allow_move): (usize, bool),
+    (output_level, allow_move): (Level, bool),
     now: u64,
 ) -> Result<Task> {
     let version = view.version;
-    let last = version.num_levels() - 1;
+    let last = version.last_level();
     if output_level > last {
         return Err(no_such_level(family, last));
     }
     if options.allow_ingest_behind && output_level == last {
         return Err(Error::invalid_argument(format!(
-            "Exceed the maximum output level defined by the current compaction algorithm with ingest_behind --- {last}"
+            "Exceed the maximum output level defined by the current compaction algorithm with ingest_behind --- {}",
+            last.get()
         )));
     }
     let mut chosen = named(family, version, numbers, output_level)?;
@@ -254,7 +256,7 @@ pub fn plan_files(
         )));
     }
     let all: Vec<&Files> = task.inputs.iter().map(|i| &i.files).collect();
-    if output_level > 0 && picker.inputs_meet_running(&all, output_level) {
+    if output_level > Level::ZERO && picker.inputs_meet_running(&all, output_level) {
         return Err(Error::aborted(
             "A running compaction is writing to the same output level(s) in an overlapping key range",
         ));
@@ -276,10 +278,10 @@ pub fn plan_exactly(
     view: &View<'_>,
     options: &Options,
     numbers: &[FileNumber],
-    output_level: usize,
+    output_level: Level,
     now: u64,
 ) -> Result<Task> {
-    let last = view.version.num_levels() - 1;
+    let last = view.version.last_level();
     if output_level > last {
         return Err(no_such_level(family, last));
     }
@@ -290,8 +292,11 @@ pub fn plan_exactly(
 }
 
 /// Makes the error for an output level below the last level `last`, with RocksDB's text.
-fn no_such_level(family: &str, last: usize) -> Error {
-    Error::invalid_argument(format!("Output level for column family {family} must between [0, {last}]."))
+fn no_such_level(family: &str, last: Level) -> Error {
+    Error::invalid_argument(format!(
+        "Output level for column family {family} must between [0, {}].",
+        last.get()
+    ))
 }
 
 /// Returns the named files as a set.
@@ -302,7 +307,7 @@ fn named(
     family: &str,
     version: &Version,
     numbers: &[FileNumber],
-    output_level: usize,
+    output_level: Level,
 ) -> Result<BTreeSet<FileNumber>> {
     if numbers.is_empty() {
         return Err(Error::invalid_argument("A compaction must contain at least one file."));
@@ -316,7 +321,9 @@ fn named(
             }
             Some((level, _)) if level > output_level => {
                 return Err(Error::invalid_argument(format!(
-                    "Cannot compact file to up level, input file: /{number:06}.sst level {level} > output level {output_level}"
+                    "Cannot compact file to up level, input file: /{number:06}.sst level {} > output level {}",
+                    level.get(),
+                    output_level.get()
                 )));
             }
             Some(_) => {}
@@ -327,8 +334,8 @@ fn named(
 
 impl Picker<'_> {
     /// Makes the manual task with the chosen files of the levels down to the output level. The task moves no file.
-    fn task_of(&self, chosen: &BTreeSet<FileNumber>, output_level: usize) -> Task {
-        let inputs: Vec<Inputs> = (0..=output_level)
+    fn task_of(&self, chosen: &BTreeSet<FileNumber>, output_level: Level) -> Task {
+        let inputs: Vec<Inputs> = Level::first(output_level.index() + 1)
             .map(|level| Inputs {
                 level,
                 files: self
@@ -360,10 +367,10 @@ pub fn files_in_ranges(
     ranges: &[(Option<&[u8]>, Option<&[u8]>)],
     include_end: bool,
     limit: Option<FileNumber>,
-) -> Vec<(usize, Arc<TableFile>)> {
+) -> Vec<(Level, Arc<TableFile>)> {
     let picker = Picker::new(view, options, 0);
     let order = &view.version.order().user;
-    let mut found: Vec<(usize, Arc<TableFile>)> = Vec::new();
+    let mut found: Vec<(Level, Arc<TableFile>)> = Vec::new();
     let mut numbers = BTreeSet::new();
     for (begin, end) in ranges {
         let smallest = begin.map(|user| seek_key(user, MAX_SEQUENCE));
@@ -372,7 +379,7 @@ pub fn files_in_ranges(
             append_internal(&mut key, user, SequenceNumber::ZERO, ValueType::Deletion);
             key
         });
-        for level in 1..view.version.num_levels() {
+        for level in view.version.levels_below(Level::ZERO) {
             let extent = Extent { smallest: smallest.as_deref(), largest: largest.as_deref() };
             for file in picker.within(level, extent) {
                 let ends_there = end
@@ -385,10 +392,10 @@ pub fn files_in_ranges(
         }
     }
     base::invariant!(
-        found.iter().all(|(level, _)| *level > 0),
+        found.iter().all(|(level, _)| *level > Level::ZERO),
         "a level-0 file is deleted for its key range"
     );
-    for level in 1..view.version.num_levels() {
+    for level in view.version.levels_below(Level::ZERO) {
         for pair in view.version.level(level).as_slice().windows(2).rev() {
             let is_apart = numbers.contains(&pair[0].number) && !numbers.contains(&pair[1].number);
             if is_apart && view.version.share_key(&pair[0], &pair[1]) {
@@ -403,34 +410,34 @@ pub fn files_in_ranges(
 /// Returns the target level of `change_level` when the caller names no level: the smallest level that is
 /// empty, whose target size holds the files, and with only empty levels above it up to `level`. RocksDB
 /// `FindMinimumEmptyLevelFitting`.
-pub fn smallest_fitting_level(view: &View<'_>, options: &Options, level: usize) -> usize {
+pub fn smallest_fitting_level(view: &View<'_>, options: &Options, level: Level) -> Level {
     let picker = Picker::new(view, options, 0);
     base::invariant!(
-        level < view.version.num_levels(),
-        "files of level {level} are moved up, and the version has {} levels",
+        level <= view.version.last_level(),
+        "files of {level} are moved up, and the version has {} levels",
         view.version.num_levels()
     );
     let bytes = view.version.level(level).bytes();
-    let fits = |l: &usize| view.version.level(*l).is_empty() && picker.scores.max_bytes[*l] >= bytes;
-    (1..level).rev().take_while(fits).last().unwrap_or(level)
+    let fits = |l: &Level| view.version.level(*l).is_empty() && picker.scores.max_bytes[l.index()] >= bytes;
+    Level::first(level.index()).skip(1).rev().take_while(fits).last().unwrap_or(level)
 }
 
 /// Adds the files that keep the order of the levels correct: on each level the files between two chosen
 /// files, the level-0 files older than a chosen file, and the overlapping files of the lower levels.
-fn gather(version: &Version, chosen: &mut BTreeSet<FileNumber>, output_level: usize) {
+fn gather(version: &Version, chosen: &mut BTreeSet<FileNumber>, output_level: Level) {
     let mut range = KeyRange::default();
-    for level in 0..=output_level {
+    for level in Level::first(output_level.index() + 1) {
         let files = version.level(level).as_slice();
         let meets = |f: &Arc<TableFile>, range: &KeyRange| {
             KeyRange::of(version.order(), [&**f]).meets(version.order(), range)
         };
         let taken: Vec<usize> = (0..files.len())
-            .filter(|&i| chosen.contains(&files[i].number) || level > 0 && meets(&files[i], &range))
+            .filter(|&i| chosen.contains(&files[i].number) || level > Level::ZERO && meets(&files[i], &range))
             .collect();
         let (Some(&first), Some(&last)) = (taken.first(), taken.last()) else { continue };
         let (mut first, mut last) = (first, last);
-        if level == 0 {
-            if output_level > 0 {
+        if level == Level::ZERO {
+            if output_level > Level::ZERO {
                 last = files.len() - 1;
             }
         } else {
@@ -446,7 +453,7 @@ fn gather(version: &Version, chosen: &mut BTreeSet<FileNumber>, output_level: us
         }
         base::invariant!(
             first <= last && last < files.len(),
-            "the files {first} to {last} of level {level} do not exist"
+            "the files {first} to {last} of {level} do not exist"
         );
         chosen.extend(files[first..=last].iter().map(|f| f.number));
         let all = version.files().filter(|(_, f)| chosen.contains(&f.number)).map(|(_, f)| &**f);
@@ -457,5 +464,5 @@ fn gather(version: &Version, chosen: &mut BTreeSet<FileNumber>, output_level: us
 /// Makes a task without inputs. Tests fill it in.
 #[cfg(test)]
 pub(crate) fn blank_task(view: &View<'_>, options: &Options) -> Task {
-    Picker::new(view, options, 0).task(Reason::Unknown, Vec::new(), 0)
+    Picker::new(view, options, 0).task(Reason::Unknown, Vec::new(), Level::ZERO)
 }

@@ -1,5 +1,9 @@
 //! The options that pickers read, with RocksDB's names and defaults. Sizes are in bytes, times in seconds.
 
+use base::Level;
+
+use crate::version::Version;
+
 /// The option `compaction_style`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Style {
@@ -286,12 +290,22 @@ impl Options {
         }
     }
 
+    /// Returns the lowest level that compactions may write to. With `allow_ingest_behind`, the last level belongs to ingested files.
+    pub fn last_output_level(&self, version: &Version) -> Level {
+        let last = version.last_level();
+        if self.allow_ingest_behind { last.above().unwrap_or(last) } else { last }
+    }
+
     /// Returns the target file size of a level. `base_level` is the first level after level 0 that has data. The multiplier acts from
     /// the second level after level 1 on, or with dynamic level sizes from the second level after the base level on (RocksDB
     /// `MaxFileSizeForLevel`).
-    pub fn target_file_size(&self, level: usize, base_level: usize) -> u64 {
+    pub fn target_file_size(&self, level: Level, base_level: Level) -> u64 {
         let is_dynamic = self.style == Style::Level && self.level_compaction_dynamic_level_bytes;
-        let index = if is_dynamic && level >= base_level { level - base_level } else { level };
+        let index = if is_dynamic && level >= base_level {
+            level.index() - base_level.index()
+        } else {
+            level.index()
+        };
         let steps = index.saturating_sub(1);
         (0..steps.min(64)).fold(self.target_file_size_base, |size, _| {
             size.saturating_mul(u64::from(self.target_file_size_multiplier.max(1)))
@@ -348,8 +362,8 @@ impl Options {
     }
 
     /// Returns the value of `max_bytes_for_level_multiplier_additional` for a level, or 1 if there is none.
-    pub(crate) fn multiplier_additional(&self, level: usize) -> f64 {
-        self.max_bytes_for_level_multiplier_additional.get(level).map_or(1.0, |&m| f64::from(m))
+    pub(crate) fn multiplier_additional(&self, level: Level) -> f64 {
+        self.max_bytes_for_level_multiplier_additional.get(level.index()).map_or(1.0, |&m| f64::from(m))
     }
 }
 
@@ -359,14 +373,14 @@ mod tests {
 
     #[test]
     fn the_target_file_size_grows_from_the_second_level_after_the_first() {
-        let sizes = |dynamic: bool, base: usize| {
+        let sizes = |dynamic: bool, base: u8| {
             let options = Options {
                 target_file_size_base: 10,
                 target_file_size_multiplier: 3,
                 level_compaction_dynamic_level_bytes: dynamic,
                 ..Options::default()
             };
-            (0..7).map(|level| options.target_file_size(level, base)).collect::<Vec<_>>()
+            Level::first(7).map(|level| options.target_file_size(level, Level::new(base))).collect::<Vec<_>>()
         };
         // As `MaxFileSizeForLevel` of RocksDB's `options/cf_options.cc`.
         assert_eq!(sizes(false, 1), [10, 10, 30, 90, 270, 810, 2430]);

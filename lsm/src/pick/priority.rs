@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use base::Arrange;
+use base::{Arrange, Level};
 
 use super::leveled::Leveled;
 use super::{Options, Priority};
@@ -10,7 +10,7 @@ use crate::table_file::TableFile;
 
 impl Leveled<'_> {
     /// Returns the indexes of the level's files. The file to try first is in front.
-    pub(crate) fn files_by_priority(&self, level: usize) -> Vec<usize> {
+    pub(crate) fn files_by_priority(&self, level: Level) -> Vec<usize> {
         let files = self.picker.version.level(level).as_slice();
         let mut order: Vec<usize> = (0..files.len()).collect();
         match self.picker.options.priority {
@@ -32,7 +32,7 @@ impl Leveled<'_> {
                         })
                 });
             }
-            Priority::RoundRobin if level == 0 => order.arrange_by_key(|&i| files[i].smallest_seq),
+            Priority::RoundRobin if level == Level::ZERO => order.arrange_by_key(|&i| files[i].smallest_seq),
             Priority::RoundRobin => {
                 if let Some(cursor) = self.picker.version.cursor(level) {
                     let at = files.partition_point(|f| {
@@ -48,25 +48,25 @@ impl Leveled<'_> {
                 all.arrange();
                 all.into_iter().eq(0..files.len())
             },
-            "the order of the files of level {level} is no permutation"
+            "the order of the files of {level} is no permutation"
         );
         order
     }
 
     /// Returns for each file of a level the overlapping bytes of the next level, divided by its own bytes,
     /// times 1024. The value is lower for old files.
-    fn overlapping_ratios(&self, level: usize) -> Vec<u64> {
+    fn overlapping_ratios(&self, level: Level) -> Vec<u64> {
         let order = self.picker.version.order();
-        let below = self.picker.version.level(level + 1).as_slice();
+        let below = self.picker.version.level(level.below()).as_slice();
         let boost = TtlBoost::new(
             self.picker.options,
             self.picker.now,
-            self.picker.version.last_filled_level().unwrap_or(0) + 1,
+            self.picker.version.last_filled_level().map_or(1, |level| level.index() + 1),
             level,
         );
         let mut at = 0;
         let mut ratio = |file: &TableFile| {
-            if level == 0 {
+            if level == Level::ZERO {
                 at = 0;
             }
             while below.get(at).is_some_and(|f| order.compare(&f.largest, &file.smallest).is_lt()) {
@@ -98,14 +98,14 @@ struct TtlBoost {
 }
 
 impl TtlBoost {
-    fn new(options: &Options, now: u64, num_filled_levels: usize, level: usize) -> Self {
+    fn new(options: &Options, now: u64, num_filled_levels: usize, level: Level) -> Self {
         let ttl = options.ttl;
-        if ttl == 0 || level == 0 || level + 1 >= num_filled_levels {
+        if ttl == 0 || level == Level::ZERO || level.index() + 1 >= num_filled_levels {
             return TtlBoost { now, start_age: 0, step: 0 };
         }
         let half = ttl / 2;
         let whole = ((ttl / 32) * 31).saturating_sub(half);
-        let range = whole >> (num_filled_levels - level - 1).min(63);
+        let range = whole >> (num_filled_levels - level.index() - 1).min(63);
         TtlBoost { now, start_age: half + range, step: (range / 16).max(1) }
     }
 

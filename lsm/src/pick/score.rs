@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use base::{Arrange, SequenceNumber};
+use base::{Arrange, Level, SequenceNumber};
 
 use super::{Options, Style, View, YoungAfter};
 use crate::table_file::TableFile;
@@ -21,15 +21,15 @@ const SCALE: f64 = 10.0;
 #[derive(Clone, Debug, Default)]
 pub struct Scores {
     /// (level, score), highest score first. A level with a score of 1 or more needs compaction.
-    pub by_level: Vec<(usize, f64)>,
+    pub by_level: Vec<(Level, f64)>,
     /// The level that level 0 is compacted into.
-    pub base_level: usize,
+    pub base_level: Level,
     /// Target size of each level in bytes; `u64::MAX` above the base level.
     pub max_bytes: Vec<u64>,
     /// `max_bytes_for_level_multiplier`, adapted if the level sizes are dynamic.
     pub level_multiplier: f64,
     /// With dynamic level sizes: the levels down to this level are more than the data needs, and are emptied.
-    pub lowest_unnecessary_level: Option<usize>,
+    pub lowest_unnecessary_level: Option<Level>,
     /// The pending compaction bytes of the column family.
     pub estimated_pending_bytes: u64,
     /// Number of level-0 files (universal: sorted runs) for the triggers of write stalls.
@@ -37,20 +37,20 @@ pub struct Scores {
     /// Average size of a value in bytes. It is the weight of a tombstone.
     pub average_value_size: u64,
     /// The SST files that a collector or a user marked for compaction, with their levels.
-    pub marked: Vec<(usize, Arc<TableFile>)>,
+    pub marked: Vec<(Level, Arc<TableFile>)>,
     /// The files of the last level that hold entries which no snapshot needs any more.
-    pub bottommost_marked: Vec<(usize, Arc<TableFile>)>,
+    pub bottommost_marked: Vec<(Level, Arc<TableFile>)>,
     /// The smallest `largest_seq` of the bottommost files that a snapshot may still need. When the oldest
     /// snapshot is above it, more files will be marked. `None`: there is no such file.
     pub bottommost_next: Option<SequenceNumber>,
     /// The SST files that are older than `ttl`.
-    pub ttl_expired: Vec<(usize, Arc<TableFile>)>,
+    pub ttl_expired: Vec<(Level, Arc<TableFile>)>,
     /// The SST files that are due for periodic compaction.
-    pub periodic: Vec<(usize, Arc<TableFile>)>,
+    pub periodic: Vec<(Level, Arc<TableFile>)>,
     /// The SST files that refer to the oldest blob files, if these blob files are mostly garbage.
-    pub forced_blob_gc: Vec<(usize, Arc<TableFile>)>,
+    pub forced_blob_gc: Vec<(Level, Arc<TableFile>)>,
     /// The SST files with too many wasted reads, most wasted reads first.
-    pub read_triggered: Vec<(usize, Arc<TableFile>)>,
+    pub read_triggered: Vec<(Level, Arc<TableFile>)>,
     /// Separates the files that would not shrink by a compaction into the last level.
     young: Option<Young>,
 }
@@ -59,7 +59,7 @@ pub struct Scores {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Young {
     /// One level above the last level.
-    level: usize,
+    level: Level,
     after: YoungAfter,
     /// In seconds since 1970. Entries that were written at or before this time are old enough.
     cutoff_time: u64,
@@ -75,10 +75,10 @@ impl Scores {
             young: young_files(view, options, now),
             ..Scores::default()
         };
-        scores.l0_delay_trigger_count = version.level(0).len();
+        scores.l0_delay_trigger_count = version.level(Level::ZERO).len();
         if options.style == Style::Universal {
             scores.l0_delay_trigger_count +=
-                (1..version.num_levels()).filter(|&l| !version.level(l).is_empty()).count();
+                version.levels_below(Level::ZERO).filter(|&l| !version.level(l).is_empty()).count();
         }
         if options.style == Style::Level && options.level_compaction_dynamic_level_bytes {
             scores.dynamic_targets(version, options);
@@ -95,7 +95,7 @@ impl Scores {
             version.num_levels()
         );
         base::invariant!(
-            scores.base_level < version.num_levels(),
+            scores.base_level <= version.last_level(),
             "the base level {} does not exist",
             scores.base_level
         );
@@ -107,19 +107,19 @@ impl Scores {
     }
 
     /// Returns the score of a level, or 0 if the level has no score.
-    pub fn of(&self, level: usize) -> f64 {
+    pub fn of(&self, level: Level) -> f64 {
         self.by_level.iter().find(|(l, _)| *l == level).map_or(0.0, |(_, s)| *s)
     }
 
     fn static_targets(&mut self, version: &Version, options: &Options) {
-        self.base_level = 1.min(version.num_levels() - 1);
-        for level in 0..version.num_levels() {
-            let target = match level {
-                0 | 1 => options.max_bytes_for_level_base,
-                _ => {
-                    let above = self.max_bytes[level - 1] as f64;
-                    let grown = above * options.max_bytes_for_level_multiplier;
-                    (grown * options.multiplier_additional(level - 1)) as u64
+        self.base_level = Level::ZERO.below().min(version.last_level());
+        for level in version.levels() {
+            let target = match level.above() {
+                None | Some(Level::ZERO) => options.max_bytes_for_level_base,
+                Some(above) => {
+                    let bytes = self.max_bytes[above.index()] as f64;
+                    let grown = bytes * options.max_bytes_for_level_multiplier;
+                    (grown * options.multiplier_additional(above)) as u64
                 }
             };
             self.max_bytes.push(target);
@@ -127,21 +127,21 @@ impl Scores {
     }
 
     fn dynamic_targets(&mut self, version: &Version, options: &Options) {
-        let n = version.num_levels();
-        self.max_bytes = vec![u64::MAX; n];
-        let largest = (1..n).map(|l| version.level(l).bytes()).max().unwrap_or(0);
-        let first_filled = (1..n).find(|&l| version.level(l).bytes() > 0);
-        let Some(first_filled) = first_filled else {
-            self.base_level = n - 1;
+        let last = version.last_level();
+        self.max_bytes = vec![u64::MAX; version.num_levels()];
+        let mut sorted = version.levels_below(Level::ZERO);
+        let largest = sorted.clone().map(|l| version.level(l).bytes()).max().unwrap_or(0);
+        let Some(first_filled) = sorted.find(|&l| version.level(l).bytes() > 0) else {
+            self.base_level = last;
             return;
         };
         let multiplier = options.max_bytes_for_level_multiplier;
         let base_max = options.max_bytes_for_level_base;
         let base_min = (base_max as f64 / multiplier) as u64;
         let mut size = largest;
-        for level in (first_filled..n.saturating_sub(1)).rev() {
+        for level in version.levels().rev().skip(1).take_while(|level| *level >= first_filled) {
             size = (size as f64 / multiplier) as u64;
-            let keeps_young = options.preclude_last_level_data_seconds > 0 && level + 2 >= n;
+            let keeps_young = options.preclude_last_level_data_seconds > 0 && level.below() == last;
             if self.lowest_unnecessary_level.is_none() && size <= base_min && !keeps_young {
                 self.lowest_unnecessary_level = Some(level);
             }
@@ -151,8 +151,10 @@ impl Scores {
             // `set_options` accepts a multiplier of 0, which makes `base_min` the largest number.
             base_min.saturating_add(1)
         } else {
-            while self.base_level > 1 && size > base_max {
-                self.base_level -= 1;
+            while size > base_max
+                && let Some(above) = self.base_level.above().filter(|above| *above > Level::ZERO)
+            {
+                self.base_level = above;
                 size = (size as f64 / multiplier) as u64;
             }
             size.clamp(1, base_max.max(1))
@@ -163,24 +165,24 @@ impl Scores {
             self.base_level
         );
         let mut target = base_size;
-        for level in self.base_level..n {
+        for level in version.levels().skip(self.base_level.index()) {
             if level > self.base_level {
                 target = (target as f64 * multiplier) as u64;
             }
-            self.max_bytes[level] = target.max(base_max);
+            self.max_bytes[level.index()] = target.max(base_max);
         }
     }
 
     /// Returns true if a compaction of the file into the last level would write all its entries to the level of the file again. RocksDB
     /// compacts such a file again and again.
-    pub fn is_young(&self, level: usize, file: &TableFile) -> bool {
+    pub fn is_young(&self, level: Level, file: &TableFile) -> bool {
         let Some(young) = self.young.filter(|young| young.level == level) else { return false };
         let written = || file.stats().and_then(|stats| stats.oldest_write_time);
         file.smallest_seq > young.after.snapshot
             || file.smallest_seq > young.after.age && written().is_none_or(|time| time > young.cutoff_time)
     }
 
-    fn compensated(&self, level: usize, files: &LevelFiles) -> u64 {
+    fn compensated(&self, level: Level, files: &LevelFiles) -> u64 {
         files
             .iter()
             .filter(|f| !f.being_compacted() && !self.is_young(level, f))
@@ -189,12 +191,11 @@ impl Scores {
     }
 
     fn score_levels(&mut self, version: &Version, options: &Options, now: u64) {
-        let last_input =
-            if options.style == Style::Level { version.num_levels().saturating_sub(2) } else { 0 };
+        let num_inputs = if options.style == Style::Level { version.num_levels().max(2) - 1 } else { 1 };
         let mut coming_down = 0.0;
-        for level in 0..=last_input {
-            let score = if level == 0 {
-                coming_down = version.level(0).bytes() as f64;
+        for level in Level::first(num_inputs) {
+            let score = if level == Level::ZERO {
+                coming_down = version.level(Level::ZERO).bytes() as f64;
                 self.score_l0(version, options, now)
             } else {
                 self.score_level(version, options, level, &mut coming_down)
@@ -205,15 +206,15 @@ impl Scores {
     }
 
     fn score_l0(&self, version: &Version, options: &Options, now: u64) -> f64 {
-        let l0 = version.level(0);
-        let bytes = self.compensated(0, l0);
+        let l0 = version.level(Level::ZERO);
+        let bytes = self.compensated(Level::ZERO, l0);
         let mut runs = l0.iter().filter(|f| !f.being_compacted()).count();
         let trigger = f64::from(options.level0_file_num_compaction_trigger.max(1));
         match options.style {
             Style::Fifo => return super::fifo::score(version, options, bytes, runs, now),
             Style::Universal => {
-                let first_free = |l: usize| version.level(l).get(0).is_some_and(|f| !f.being_compacted());
-                runs += (1..version.num_levels()).filter(|&l| first_free(l)).count();
+                let first_free = |l: Level| version.level(l).get(0).is_some_and(|f| !f.being_compacted());
+                runs += version.levels_below(Level::ZERO).filter(|&l| first_free(l)).count();
                 return runs as f64 / trigger;
             }
             Style::None => return 0.0,
@@ -237,7 +238,7 @@ impl Scores {
         if bytes >= options.max_bytes_for_level_base {
             score = score.max(1.01);
         }
-        let base_target = self.max_bytes[self.base_level];
+        let base_target = self.max_bytes[self.base_level.index()];
         if bytes > base_target {
             let base_bytes: u64 = version
                 .level(self.base_level)
@@ -249,10 +250,10 @@ impl Scores {
         if score > 1.0 { score * SCALE } else { score }
     }
 
-    fn score_level(&self, version: &Version, options: &Options, level: usize, coming_down: &mut f64) -> f64 {
+    fn score_level(&self, version: &Version, options: &Options, level: Level, coming_down: &mut f64) -> f64 {
         let free = self.compensated(level, version.level(level));
         let total = version.level(level).bytes();
-        let target = self.max_bytes[level];
+        let target = self.max_bytes[level.index()];
         let unnecessary = self.lowest_unnecessary_level.filter(|&l| level <= l);
         let mut score = free as f64 / target as f64;
         if options.level_compaction_dynamic_level_bytes {
@@ -260,7 +261,7 @@ impl Scores {
                 score = free as f64 / (target as f64 + *coming_down) * SCALE;
             }
             if let Some(lowest) = unnecessary.filter(|_| free > 0) {
-                score = score.max(SCALE * (1.001 + 0.001 * (lowest - level) as f64));
+                score = score.max(SCALE * (1.001 + 0.001 * (lowest.index() - level.index()) as f64));
             }
         }
         if unnecessary.is_some() {
@@ -273,16 +274,16 @@ impl Scores {
 
     fn mark_files(&mut self, view: &View<'_>, options: &Options, now: u64) {
         let version = view.version;
-        let last =
-            version.num_levels() - 1 - usize::from(options.allow_ingest_behind && version.num_levels() > 1);
-        let last_qualified = (1..=last).rev().find(|&l| !version.level(l).is_empty()).map_or(0, |l| l - 1);
+        let last = options.last_output_level(version);
+        let sorted = version.levels_below(Level::ZERO).rev().skip_while(|level| *level > last);
+        let last_filled = { sorted }.find(|&level| !version.level(level).is_empty());
+        let last_qualified = last_filled.and_then(Level::above).unwrap_or_default();
         let ahead = options.ahead_of_offpeak(now);
         for (level, file) in version.files().filter(|(_, f)| !f.being_compacted()) {
             if file.is_marked() && level <= last_qualified {
                 self.marked.push((level, file.clone()));
             }
-            let ttl_counts =
-                options.style == Style::Level && options.ttl > 0 && level + 1 < version.num_levels();
+            let ttl_counts = options.style == Style::Level && options.ttl > 0 && level < version.last_level();
             if ttl_counts
                 && !self.is_young(level, file)
                 && file.oldest_time().is_some_and(|t| t < now.saturating_sub(options.ttl))
@@ -315,10 +316,11 @@ impl Scores {
         if threshold <= 0.0 || options.style == Style::Fifo {
             return;
         }
-        let last = version.last_filled_level().unwrap_or(0);
+        let last = version.last_filled_level().unwrap_or_default();
         let reads = |file: &TableFile| file.reads_sampled() as f64 / file.size.max(1) as f64;
-        let free =
-            version.files().filter(|(level, f)| !f.being_compacted() && (*level == 0 || *level < last));
+        let free = version
+            .files()
+            .filter(|(level, f)| !f.being_compacted() && (*level == Level::ZERO || *level < last));
         let mut hot: Vec<_> =
             free.map(|(level, f)| (reads(f), level, f.clone())).filter(|(r, ..)| *r > threshold).collect();
         hot.arrange_by(|a, b| b.0.total_cmp(&a.0));
@@ -329,7 +331,7 @@ impl Scores {
     fn mark_bottommost(&mut self, view: &View<'_>, options: &Options, now: u64) {
         let version = view.version;
         let order = &version.order().user;
-        for level in 0..version.num_levels() {
+        for level in version.levels() {
             for (index, file) in version.level(level).iter().enumerate() {
                 if file.being_compacted() || file.largest_seq.is_zero() {
                     continue;
@@ -357,7 +359,7 @@ impl Scores {
                     continue;
                 }
                 let (a, b) = (file.smallest_user_key(), file.largest_user_key());
-                if version.range_may_exist_below(a, b, level, (level == 0).then_some(index)) {
+                if version.range_may_exist_below(a, b, level, (level == Level::ZERO).then_some(index)) {
                     continue;
                 }
                 if needed {
@@ -374,23 +376,25 @@ impl Scores {
         if options.style != Style::Level {
             return;
         }
-        let n = version.num_levels();
-        let l0_bytes = version.level(0).bytes();
-        let triggered = version.level(0).len() as i64
+        let l0_bytes = version.level(Level::ZERO).bytes();
+        let triggered = version.level(Level::ZERO).len() as i64
             >= i64::from(options.level0_file_num_compaction_trigger)
             || l0_bytes >= options.max_bytes_for_level_base;
         let mut pending = if triggered { l0_bytes } else { 0 };
         let mut moving = pending;
-        for level in self.base_level.max(1)..n.saturating_sub(1) {
+        for level in version.levels_below(Level::ZERO).skip_while(|level| *level < self.base_level) {
+            if level == version.last_level() {
+                break;
+            }
             let mut bytes = version.level(level).bytes();
             if level == self.base_level && triggered {
                 pending = pending.saturating_add(bytes);
             }
             bytes = bytes.saturating_add(std::mem::take(&mut moving));
-            let target = self.max_bytes[level];
+            let target = self.max_bytes[level.index()];
             if bytes > target {
                 moving = bytes - target;
-                let below = version.level(level + 1).bytes();
+                let below = version.level(level.below()).bytes();
                 if below > 0 {
                     let fan_out = below as f64 / bytes as f64 + 1.0;
                     pending = pending.saturating_add((moving as f64 * fan_out) as u64);
@@ -425,7 +429,7 @@ fn young_files(view: &View<'_>, options: &Options, now: u64) -> Option<Young> {
     let separates = options.preclude_last_level_data_seconds > 0
         && matches!(options.style, Style::Level | Style::Universal);
     Some(Young {
-        level: view.version.num_levels().checked_sub(2)?,
+        level: view.version.last_level().above()?,
         after: view.young_after.filter(|_| separates)?,
         cutoff_time: now.saturating_sub(options.preclude_last_level_data_seconds),
     })
@@ -450,7 +454,7 @@ mod tests {
         let mut file = FileMetaData::new(FileNumber::new(1), 100, &key, &key);
         (file.largest_seq, file.max_timestamp, file.oldest_blob_file) =
             (SequenceNumber::new(7), largest.to_vec(), oldest_blob_file);
-        let edit = Edit { added: vec![(1, Arc::new(TableFile::new(file)))], ..Edit::default() };
+        let edit = Edit { added: vec![(Level::new(1), Arc::new(TableFile::new(file)))], ..Edit::default() };
         let version = Version::empty(order, 2).apply(&[edit]).unwrap();
         let view = View {
             version: &version,

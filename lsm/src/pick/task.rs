@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use base::EpochNumber;
 use base::key::{InternalOrder, SequenceNumber, user_key};
+use base::{EpochNumber, Level};
 
 use crate::table_file::TableFile;
 use crate::version::{KeyRange, Version};
@@ -90,7 +90,7 @@ impl Reason {
 #[derive(Clone, Debug, Default)]
 pub struct Inputs {
     /// The level of the files.
-    pub level: usize,
+    pub level: Level,
     /// The files, in the order of the level.
     pub files: Vec<Arc<TableFile>>,
 }
@@ -111,7 +111,7 @@ pub struct Task {
     /// The first level has files.
     pub inputs: Vec<Inputs>,
     /// The level of the output.
-    pub output_level: usize,
+    pub output_level: Level,
     /// The index in `db_paths` of the directory for the output.
     pub output_path_id: u32,
     /// Maximum size of an output file in bytes.
@@ -162,7 +162,7 @@ pub struct Task {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proximal {
     /// The level of the second output: one above the last level.
-    pub level: usize,
+    pub level: Level,
     /// Entries up to this sequence number go to the last level, whatever their age. They may be in the last level already, and must not go
     /// up: files of the second output would overlap files that are no input.
     pub keep_through: SequenceNumber,
@@ -186,8 +186,8 @@ pub enum BlobGc {
 
 impl Task {
     /// Returns the first level of the input, or 0 if there is no input.
-    pub fn start_level(&self) -> usize {
-        self.inputs.first().map_or(0, |i| i.level)
+    pub fn start_level(&self) -> Level {
+        self.inputs.first().map_or(Level::ZERO, |i| i.level)
     }
 
     /// Returns the number of input files of all levels.
@@ -201,12 +201,12 @@ impl Task {
     }
 
     /// Returns the input files of `level`.
-    pub fn files_of(&self, level: usize) -> &[Arc<TableFile>] {
+    pub fn files_of(&self, level: Level) -> &[Arc<TableFile>] {
         self.inputs.iter().find(|i| i.level == level).map_or(&[], |i| &i.files)
     }
 
     /// Returns all input files with their levels.
-    pub fn files(&self) -> impl Iterator<Item = (usize, &Arc<TableFile>)> {
+    pub fn files(&self) -> impl Iterator<Item = (Level, &Arc<TableFile>)> {
         self.inputs.iter().flat_map(|i| i.files.iter().map(move |f| (i.level, f)))
     }
 
@@ -214,7 +214,10 @@ impl Task {
     /// `invariants`.
     pub(crate) fn check(&self, version: &Version) {
         base::invariant!(self.num_input_files() > 0, "a compaction has no input: {self}");
-        base::invariant!(self.output_level < version.num_levels(), "the output level does not exist: {self}");
+        base::invariant!(
+            self.output_level <= version.last_level(),
+            "the output level does not exist: {self}"
+        );
         base::invariant!(self.start_level() <= self.output_level, "a compaction goes up: {self}");
         base::invariant!(
             self.inputs.is_sorted_by(|a, b| a.level < b.level),
@@ -237,16 +240,18 @@ impl Task {
             "a compaction deletes and keeps its inputs: {self}"
         );
         base::invariant!(
-            !self.intra_l0 || self.output_level == 0 && self.start_level() == 0,
+            !self.intra_l0 || self.output_level == Level::ZERO && self.start_level() == Level::ZERO,
             "a compaction within level 0 leaves level 0: {self}"
         );
         base::invariant!(
-            self.grandparents.is_empty() || self.output_level > 0,
+            self.grandparents.is_empty() || self.output_level > Level::ZERO,
             "an output of level 0 has grandparents: {self}"
         );
         base::invariant!(
             self.proximal.as_ref().is_none_or(|proximal| {
-                proximal.level > 0 && proximal.level + 1 == self.output_level && !self.trivial_move
+                proximal.level > Level::ZERO
+                    && proximal.level.below() == self.output_level
+                    && !self.trivial_move
             }),
             "the second output is not one level above the last level: {self}"
         );
@@ -306,9 +311,9 @@ impl Task {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Running {
     /// The first level of the input.
-    pub start_level: usize,
+    pub start_level: Level,
     /// The level of the output.
-    pub output_level: usize,
+    pub output_level: Level,
     /// The range of user keys.
     pub range: KeyRange,
     /// True if the user asked for the compaction.
@@ -321,13 +326,13 @@ pub struct Running {
 
 impl Running {
     /// Returns true if the compaction may write keys to `level`.
-    pub fn writes_to(&self, level: usize) -> bool {
-        self.output_level == level || self.proximal.is_some() && self.output_level == level + 1
+    pub fn writes_to(&self, level: Level) -> bool {
+        self.output_level == level || self.proximal.is_some() && self.output_level == level.below()
     }
 
     /// Returns true if the compaction may write keys of `range` to `level`.
-    pub fn writes(&self, order: &InternalOrder, range: &KeyRange, level: usize) -> bool {
-        let above = |own: &KeyRange| self.output_level == level + 1 && own.meets(order, range);
+    pub fn writes(&self, order: &InternalOrder, range: &KeyRange, level: Level) -> bool {
+        let above = |own: &KeyRange| self.output_level == level.below() && own.meets(order, range);
         self.output_level == level && self.range.meets(order, range)
             || self.proximal.as_ref().is_some_and(above)
     }
@@ -339,7 +344,7 @@ impl fmt::Display for Task {
         write!(f, "{}", self.reason.word())?;
         for (i, input) in self.inputs.iter().filter(|i| !i.files.is_empty()).enumerate() {
             f.write_str(if i == 0 { " " } else { " + " })?;
-            write!(f, "L{} [", input.level)?;
+            write!(f, "{} [", input.level)?;
             for (j, file) in input.files.iter().enumerate() {
                 let sep = if j == 0 { "" } else { " " };
                 let (a, b) = (user_key(&file.smallest), user_key(&file.largest));
@@ -347,7 +352,7 @@ impl fmt::Display for Task {
             }
             f.write_str("]")?;
         }
-        write!(f, " -> L{}", self.output_level)?;
+        write!(f, " -> {}", self.output_level)?;
         for (flag, word) in [
             (self.trivial_move, "move"),
             (self.deletion, "delete"),

@@ -9,7 +9,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use base::Arrange;
+use base::{Arrange, Level};
 
 use super::expand::{Files, Growth, Picker, any_reserved, bytes_of};
 use super::score::Scores;
@@ -18,7 +18,7 @@ use crate::table_file::TableFile;
 
 /// A sorted run: a level-0 file or a level.
 struct Run {
-    level: usize,
+    level: Level,
     /// The file, if the run is a level-0 file.
     file: Option<Arc<TableFile>>,
     bytes: u64,
@@ -28,7 +28,7 @@ struct Run {
 
 /// Returns true if universal compaction has work, by the scores.
 pub(super) fn is_due(scores: &Scores) -> bool {
-    scores.of(0) >= 1.0 || marks(scores)
+    scores.of(Level::ZERO) >= 1.0 || marks(scores)
 }
 
 /// Picks the next universal compaction, if there is one. `now` is in seconds since 1970.
@@ -53,7 +53,7 @@ pub fn pick(view: &View<'_>, options: &Options, now: u64) -> Option<Task> {
         return None;
     }
     if options.universal.allow_trivial_move && task.reason != Reason::PeriodicCompaction {
-        task.trivial_move = task.output_level != 0
+        task.trivial_move = task.output_level != Level::ZERO
             && task.start_level() != task.output_level
             && task.proximal.is_none()
             && universal.are_disjoint(&task);
@@ -67,9 +67,8 @@ fn marks(scores: &Scores) -> bool {
 }
 
 /// Returns the lowest level that compactions may write to.
-fn last_level(picker: &Picker<'_>) -> usize {
-    let reserved = picker.options.allow_ingest_behind && picker.version.num_levels() > 1;
-    picker.version.num_levels() - 1 - usize::from(reserved)
+fn last_level(picker: &Picker<'_>) -> Level {
+    picker.options.last_output_level(picker.version)
 }
 
 /// Returns the sorted runs, from the newest to the oldest.
@@ -77,17 +76,17 @@ fn runs(picker: &Picker<'_>) -> Vec<Run> {
     let average = picker.scores.average_value_size;
     let mut runs: Vec<Run> = picker
         .version
-        .level(0)
+        .level(Level::ZERO)
         .iter()
         .map(|f| Run {
-            level: 0,
+            level: Level::ZERO,
             file: Some(f.clone()),
             bytes: f.size,
             compensated: f.compensated_size(average),
             reserved: f.being_compacted(),
         })
         .collect();
-    for level in 1..=last_level(picker) {
+    for level in Level::first(last_level(picker).index() + 1).skip(1) {
         let files = picker.version.level(level);
         if !files.is_empty() {
             runs.push(Run {
@@ -117,7 +116,7 @@ impl Universal<'_> {
         }
         let start = self.runs.iter().rposition(|r| r.reserved).map_or(0, |i| i + 1);
         let first = self.runs.get(start)?;
-        let is_due = |(level, file): &(usize, Arc<TableFile>)| match &first.file {
+        let is_due = |(level, file): &(Level, Arc<TableFile>)| match &first.file {
             Some(own) => own.number == file.number,
             None => *level == first.level,
         };
@@ -141,7 +140,7 @@ impl Universal<'_> {
         while start > 0 && !self.runs[start - 1].reserved {
             start -= 1;
             newer = newer.saturating_add(self.runs[start].compensated);
-            l0_files += usize::from(self.runs[start].level == 0);
+            l0_files += usize::from(self.runs[start].level == Level::ZERO);
         }
         if start == end {
             return None;
@@ -167,7 +166,7 @@ impl Universal<'_> {
         self.picker.options.preclude_last_level_data_seconds > 0
             && levels > 2
             && self.runs.len() > 1
-            && self.runs.last().is_some_and(|run| run.level == levels - 1)
+            && self.runs.last().is_some_and(|run| run.level == self.picker.version.last_level())
     }
 
     /// Returns true if the compaction would write the last level and the level above it as they are, because no entry above is old enough
@@ -190,7 +189,7 @@ impl Universal<'_> {
     /// `worst`.
     fn piece_of_oldest_runs(&self, worst: f64) -> Option<Task> {
         let [.., above, oldest] = &self.runs[..] else { return None };
-        if above.level == 0 {
+        if above.level == Level::ZERO {
             return None;
         }
         let files = self.picker.version.level(above.level).as_slice();
@@ -201,7 +200,7 @@ impl Universal<'_> {
         }
         let below = self.picker.output_inputs(above.level, &mut own, oldest.level, Growth::BothSides)?;
         let mut inputs = vec![Inputs { level: above.level, files: own }];
-        for run in self.runs[..self.runs.len() - 2].iter().rev().take_while(|r| r.level > 0) {
+        for run in self.runs[..self.runs.len() - 2].iter().rev().take_while(|r| r.level > Level::ZERO) {
             let inside = self.picker.within(run.level, self.picker.extent(&inputs[0].files));
             if any_reserved(&inside) {
                 return None;
@@ -225,7 +224,7 @@ impl Universal<'_> {
 
     /// Returns the contiguous files with the smallest overlap for their size. The candidates are ranges of
     /// files that, with their overlapping files below, have half of `max_compaction_bytes`.
-    fn cheapest_stretch(&self, files: &[Arc<TableFile>], below: usize, worst: f64) -> Option<Range<usize>> {
+    fn cheapest_stretch(&self, files: &[Arc<TableFile>], below: Level, worst: f64) -> Option<Range<usize>> {
         let limit = self.picker.options.max_compaction_bytes() / 2;
         let bottom = self.picker.version.level(below).as_slice();
         let met = |range: &Range<usize>| {
@@ -376,7 +375,8 @@ impl Universal<'_> {
         }
         self.picker.scores.marked.iter().find_map(|(level, file)| {
             let mut files = vec![file.clone()];
-            if *level == 0 && self.picker.l0_is_busy() || !self.picker.clean_cut(*level, &mut files) {
+            if *level == Level::ZERO && self.picker.l0_is_busy() || !self.picker.clean_cut(*level, &mut files)
+            {
                 return None;
             }
             self.to_next_level(*level, files, Reason::FilesMarkedForCompaction)
@@ -388,32 +388,37 @@ impl Universal<'_> {
     fn read_triggered(&self) -> Option<Task> {
         self.picker.scores.read_triggered.iter().find_map(|(level, file)| {
             let mut files = vec![file.clone()];
-            if *level == 0 && self.picker.l0_is_busy() || !self.picker.clean_cut(*level, &mut files) {
+            if *level == Level::ZERO && self.picker.l0_is_busy() || !self.picker.clean_cut(*level, &mut files)
+            {
                 return None;
             }
             if self.picker.version.num_levels() > 1 {
                 return self.to_next_level(*level, files, Reason::ReadTriggered);
             }
-            if !self.picker.overlapping_l0(&mut files, 0) || files.len() < 2 {
+            if !self.picker.overlapping_l0(&mut files, Level::ZERO) || files.len() < 2 {
                 return None;
             }
             let estimate = bytes_of(&files);
-            let mut task = self.picker.task(Reason::ReadTriggered, vec![Inputs { level: 0, files }], 0);
+            let mut task = self.picker.task(
+                Reason::ReadTriggered,
+                vec![Inputs { level: Level::ZERO, files }],
+                Level::ZERO,
+            );
             self.finish_universal(&mut task, estimate);
             Some(task)
         })
     }
 
-    fn to_next_level(&self, level: usize, mut files: Files, reason: Reason) -> Option<Task> {
+    fn to_next_level(&self, level: Level, mut files: Files, reason: Reason) -> Option<Task> {
         let last = last_level(&self.picker);
-        let output_level = (level + 1..=last)
-            .find(|&l| !self.picker.version.level(l).is_empty())
-            .or((level == 0).then_some(last))?;
-        base::invariant!(
-            level <= output_level,
-            "a compaction of level {level} goes up to level {output_level}"
-        );
-        if level == 0 && !self.picker.overlapping_l0(&mut files, output_level) {
+        let output_level = self
+            .picker
+            .version
+            .levels_below(level)
+            .find(|&l| l <= last && !self.picker.version.level(l).is_empty())
+            .or((level == Level::ZERO).then_some(last))?;
+        base::invariant!(level <= output_level, "a compaction of {level} goes up to {output_level}");
+        if level == Level::ZERO && !self.picker.overlapping_l0(&mut files, output_level) {
             return None;
         }
         let below = self.picker.output_inputs(level, &mut files, output_level, Growth::BothSides)?;
@@ -434,7 +439,7 @@ impl Universal<'_> {
     fn of_runs(&self, start: usize, end: usize, reason: Reason, compress: bool) -> Option<Task> {
         let output_level = match self.runs.get(end) {
             None => last_level(&self.picker),
-            Some(next) => next.level.saturating_sub(1),
+            Some(next) => next.level.above().unwrap_or_default(),
         };
         base::invariant!(start < end && end <= self.runs.len(), "no sorted run between {start} and {end}");
         base::invariant!(
@@ -446,7 +451,7 @@ impl Universal<'_> {
             match &run.file {
                 Some(file) => match inputs.last_mut() {
                     Some(last) => last.files.push(file.clone()),
-                    None => inputs.push(Inputs { level: 0, files: vec![file.clone()] }),
+                    None => inputs.push(Inputs { level: Level::ZERO, files: vec![file.clone()] }),
                 },
                 None => inputs.push(Inputs {
                     level: run.level,
@@ -455,13 +460,16 @@ impl Universal<'_> {
             }
         }
         let all: Vec<&Files> = inputs.iter().map(|i| &i.files).collect();
-        if output_level != 0 && self.picker.inputs_meet_running(&all, output_level) {
+        if output_level != Level::ZERO && self.picker.inputs_meet_running(&all, output_level) {
             return None;
         }
         let estimate = self.runs[..end].iter().map(|r| r.bytes).sum();
         let mut task = self.picker.task(reason, inputs, output_level);
         // Grandparents end output files only if later compactions take parts of runs.
-        let older = self.runs.get(end).filter(|r| self.picker.options.universal.incremental && r.level > 1);
+        let older = self
+            .runs
+            .get(end)
+            .filter(|r| self.picker.options.universal.incremental && r.level > Level::ZERO.below());
         task.grandparents =
             older.map(|r| self.picker.version.level(r.level).as_slice().to_vec()).unwrap_or_default();
         self.finish_universal(&mut task, estimate);

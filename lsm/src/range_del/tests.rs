@@ -1,10 +1,10 @@
 use std::sync::Arc;
 
-use base::SequenceNumber;
 use base::error::Result;
 use base::ids::FileNumber;
 use base::key::{InternalOrder, ValueType};
 use base::order::Order;
+use base::{Level, SequenceNumber};
 use mem::range_del::{FragmentedTombstones, Tombstone};
 
 use super::*;
@@ -125,20 +125,26 @@ fn a_level_opens_only_the_table_that_a_position_lies_in() -> Result<()> {
     let mut edit = Edit::default();
     for (n, a, b) in [(1, "b#9,SET", "f#inf,RANGEDEL"), (2, "f#9,SET", "j#9,SET"), (3, "m#9,SET", "p#9,SET")]
     {
-        edit.added
-            .push((1, Arc::new(TableFile::new(FileMetaData::new(FileNumber::new(n), 10, &at(a), &at(b))))));
+        edit.added.push((
+            Level::new(1),
+            Arc::new(TableFile::new(FileMetaData::new(FileNumber::new(n), 10, &at(a), &at(b)))),
+        ));
     }
     let version = Version::empty(order(), 3).apply(&[edit])?;
     let mut opened = Vec::new();
-    let mut level =
-        LevelCover::new(order(), version.level_shared(1), SequenceNumber::new(15), |file: &TableFile| {
+    let mut level = LevelCover::new(
+        order(),
+        version.level_shared(Level::new(1)),
+        SequenceNumber::new(15),
+        |file: &TableFile| {
             opened.push(file.number.get());
             Ok(match file.number.get() {
                 1 => Some(fragments(&[("a", "z", 10), ("c", "d", 20)])),
                 2 => Some(fragments(&[("g", "h", 12)])),
                 _ => None,
             })
-        });
+        },
+    );
     let mut ask = |key: &str| level.cover(&at(key)).map(|c| stretch(&c));
     assert_eq!(ask("a#1,SET")?, "0 from - to b#9,0x1a");
     assert_eq!(ask("b#1,SET")?, "10 from b#9,0x1a to c#inf,RANGEDEL");
@@ -160,7 +166,7 @@ fn a_level_knows_the_next_table_at_a_last_entry_of_sequence_number_zero() -> Res
     let mut edit = Edit::default();
     for (number, smallest, largest) in [(1, "b#9,SET", "f#0,SET"), (2, "k#9,SET", "p#9,SET")] {
         edit.added.push((
-            1,
+            Level::new(1),
             Arc::new(TableFile::new(FileMetaData::new(
                 FileNumber::new(number),
                 100,
@@ -171,10 +177,14 @@ fn a_level_knows_the_next_table_at_a_last_entry_of_sequence_number_zero() -> Res
     }
     let version = Version::empty(order(), 3).apply(&[edit])?;
     for own in [vec![], vec![("b", "c", 7)]] {
-        let mut level =
-            LevelCover::new(order(), version.level_shared(1), SequenceNumber::new(15), |file: &TableFile| {
+        let mut level = LevelCover::new(
+            order(),
+            version.level_shared(Level::new(1)),
+            SequenceNumber::new(15),
+            |file: &TableFile| {
                 Ok(Some(if file.number.get() == 1 { fragments(&own) } else { fragments(&[("l", "m", 12)]) }))
-            });
+            },
+        );
         let mut ask = |key: &str| level.cover(&at(key)).map(|c| stretch(&c));
         assert!(ask("f#0,SET")?.ends_with("to k#9,0x1a"), "{}", ask("f#0,SET")?);
         assert_eq!(ask("l#1,SET")?, "12 from l#inf,RANGEDEL to m#inf,RANGEDEL");

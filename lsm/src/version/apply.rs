@@ -25,11 +25,11 @@ pub struct Edit {
     /// The garbage that the edit adds to blob files.
     pub blob_garbage: Vec<BlobGarbage>,
     /// The levels and numbers of the SST files that the edit deletes.
-    pub deleted: Vec<(usize, FileNumber)>,
+    pub deleted: Vec<(Level, FileNumber)>,
     /// The levels and SST files that the edit adds.
-    pub added: Vec<(usize, Arc<TableFile>)>,
+    pub added: Vec<(Level, Arc<TableFile>)>,
     /// The levels and internal keys of the round-robin cursors.
-    pub cursors: Vec<(usize, Vec<u8>)>,
+    pub cursors: Vec<(Level, Vec<u8>)>,
 }
 
 impl Edit {
@@ -38,11 +38,9 @@ impl Edit {
     pub fn into_record(&self, record: &mut format::edit::VersionEdit) {
         record.blob_file_additions.extend(self.blobs_added.iter().map(BlobFile::to_record));
         record.blob_file_garbages.extend(self.blob_garbage.iter().map(BlobGarbage::to_record));
-        record.deleted_files.extend(self.deleted.iter().map(|&(l, n)| (Level::from_index(l), n)));
-        record.new_files.extend(self.added.iter().map(|(l, f)| f.to_record(Level::from_index(*l), 0)));
-        record
-            .compact_cursors
-            .extend(self.cursors.iter().map(|(l, key)| (Level::from_index(*l), key.clone())));
+        record.deleted_files.extend(self.deleted.iter().map(|&(l, n)| (l, n)));
+        record.new_files.extend(self.added.iter().map(|(l, f)| f.to_record(*l, 0)));
+        record.compact_cursors.extend(self.cursors.iter().map(|(l, key)| (*l, key.clone())));
     }
 }
 
@@ -65,13 +63,13 @@ pub struct Builder<'a> {
     base: &'a Version,
     /// The current level of each file that the edits name. `None`: the file is deleted. All other files are
     /// where the base version has them.
-    moved: HashMap<FileNumber, Option<usize>>,
+    moved: HashMap<FileNumber, Option<Level>>,
     /// The files of the base version that left their level, by level.
-    removed: BTreeMap<usize, HashSet<FileNumber>>,
-    added: BTreeMap<usize, HashMap<FileNumber, Arc<TableFile>>>,
+    removed: BTreeMap<Level, HashSet<FileNumber>>,
+    added: BTreeMap<Level, HashMap<FileNumber, Arc<TableFile>>>,
     blobs: BlobFiles,
     blobs_touched: bool,
-    cursors: BTreeMap<usize, Vec<u8>>,
+    cursors: BTreeMap<Level, Vec<u8>>,
 }
 
 impl<'a> Builder<'a> {
@@ -103,14 +101,19 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    fn level_of(&self, number: FileNumber) -> Option<usize> {
+    fn level_of(&self, number: FileNumber) -> Option<Level> {
         match self.moved.get(&number) {
             Some(now) => *now,
-            None => self.base.levels.iter().position(|files| files.position(number).is_some()),
+            None => self
+                .base
+                .levels
+                .iter()
+                .position(|files| files.position(number).is_some())
+                .map(Level::from_index),
         }
     }
 
-    fn delete(&mut self, level: usize, number: FileNumber) -> Result<()> {
+    fn delete(&mut self, level: Level, number: FileNumber) -> Result<()> {
         let now = match self.moved.get(&number) {
             Some(now) => *now,
             None if self.base.level(level).position(number).is_some() => Some(level),
@@ -118,11 +121,12 @@ impl<'a> Builder<'a> {
         };
         if now != Some(level) {
             let but = match now {
-                Some(other) => format!("it is on level {other}"),
+                Some(other) => format!("it is on level {}", other.get()),
                 None => "it is not in the LSM tree".to_string(),
             };
             return Err(Error::corruption(format!(
-                "Cannot delete table file #{number} from level {level} since {but}"
+                "Cannot delete table file #{number} from level {} since {but}",
+                level.get()
             )));
         }
         if self.added.get_mut(&level).and_then(|files| files.remove(&number)).is_none() {
@@ -132,15 +136,21 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    fn add(&mut self, level: usize, file: &Arc<TableFile>) -> Result<()> {
+    fn add(&mut self, level: Level, file: &Arc<TableFile>) -> Result<()> {
         if let Some(other) = self.level_of(file.number) {
             return Err(Error::corruption(format!(
-                "Cannot add table file #{} to level {level} since it is already in the LSM tree on level {other}",
-                file.number
+                "Cannot add table file #{} to level {} since it is already in the LSM tree on level {}",
+                file.number,
+                level.get(),
+                other.get()
             )));
         }
-        if level >= MAX_LEVELS {
-            return Err(Error::corruption(format!("table file #{} is on level {level}", file.number)));
+        if level.index() >= MAX_LEVELS {
+            return Err(Error::corruption(format!(
+                "table file #{} is on level {}",
+                file.number,
+                level.get()
+            )));
         }
         if file.smallest.len() < base::key::TRAILER_LEN || file.largest.len() < base::key::TRAILER_LEN {
             return Err(Error::corruption(format!(
@@ -187,17 +197,18 @@ impl<'a> Builder<'a> {
     /// The errors of [`Version::apply`].
     pub fn finish(self) -> Result<Version> {
         let mut levels = self.base.levels.clone();
-        let touched: std::collections::BTreeSet<usize> =
+        let touched: std::collections::BTreeSet<Level> =
             self.removed.keys().chain(self.added.keys()).copied().collect();
         let none = HashSet::default();
         let mut in_l0_all_known = true;
         for &level in &touched {
             let added = self.added.get(&level).into_iter().flat_map(HashMap::values);
-            if level >= levels.len() {
+            if level.index() >= levels.len() {
                 if let Some(file) = added.into_iter().next() {
                     return Err(Error::invalid_argument(format!(
-                        "table file #{} is on level {level} but the tree has only {} levels",
+                        "table file #{} is on level {} but the tree has only {} levels",
                         file.number,
+                        level.get(),
                         levels.len()
                     )));
                 }
@@ -205,9 +216,9 @@ impl<'a> Builder<'a> {
             }
             let removed = self.removed.get(&level).unwrap_or(&none);
             let mut files: Vec<Arc<TableFile>> =
-                levels[level].iter().filter(|f| !removed.contains(&f.number)).cloned().collect();
+                levels[level.index()].iter().filter(|f| !removed.contains(&f.number)).cloned().collect();
             files.extend(added.cloned());
-            if level == 0 {
+            if level == Level::ZERO {
                 in_l0_all_known = files.iter().all(|f| f.epoch_number.is_known());
                 sort_l0(&mut files);
             } else {
@@ -218,10 +229,10 @@ impl<'a> Builder<'a> {
             }
             check_level(&self.base.order, level, &files, in_l0_all_known)?;
             base::invariant!(
-                level == 0 || in_order(&self.base.order, &files),
-                "the files of level {level} overlap after the check"
+                level == Level::ZERO || in_order(&self.base.order, &files),
+                "the files of {level} overlap after the check"
             );
-            levels[level] = Arc::new(LevelFiles::new(files));
+            levels[level.index()] = Arc::new(LevelFiles::new(files));
         }
         let blobs = if self.blobs.is_empty() && !self.blobs_touched {
             self.base.blobs.clone()
@@ -230,7 +241,7 @@ impl<'a> Builder<'a> {
         };
         let mut cursors = self.base.cursors.clone();
         for (level, key) in self.cursors {
-            if let Some(cursor) = cursors.get_mut(level) {
+            if let Some(cursor) = cursors.get_mut(level.index()) {
                 *cursor = key;
             }
         }
@@ -266,16 +277,16 @@ fn newest_first(a: &TableFile, b: &TableFile, epochs_known: bool) -> Ordering {
 
 fn check_level(
     order: &InternalOrder,
-    level: usize,
+    level: Level,
     files: &[Arc<TableFile>],
     epochs_known: bool,
 ) -> Result<()> {
     for pair in files.windows(2) {
         let (a, b) = (&pair[0], &pair[1]);
-        if level > 0 {
+        if level > Level::ZERO {
             if order.compare(&a.largest, &b.smallest).is_ge() {
                 return Err(Error::corruption(format!(
-                    "L{level} has overlapping ranges: file #{} largest key: {} vs. file #{} smallest key: {}",
+                    "{level} has overlapping ranges: file #{} largest key: {} vs. file #{} smallest key: {}",
                     a.number,
                     crate::draw::key(&a.largest),
                     b.number,

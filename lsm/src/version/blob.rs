@@ -6,7 +6,7 @@
 //!
 //! Source: RocksDB `db/blob/blob_file_meta.h`, `db/version_builder.cc`.
 
-use base::FileNumber;
+use base::{FileNumber, Level};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -140,7 +140,7 @@ pub(crate) fn forced_gc(
     version: &super::Version,
     age_cutoff: f64,
     force_threshold: f64,
-) -> Vec<(usize, Arc<crate::table_file::TableFile>)> {
+) -> Vec<(Level, Arc<crate::table_file::TableFile>)> {
     let blobs: Vec<_> = version.blobs().values().collect();
     let cutoff = (age_cutoff * blobs.len() as f64) as usize;
     if age_cutoff <= 0.0 || force_threshold >= 1.0 || cutoff == 0 {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use base::Level;
 use base::key::{SequenceNumber, TYPE_FOR_SEEK, pack};
 use base::order::head;
 
@@ -16,7 +17,7 @@ pub struct Candidates<'a> {
     user_key: &'a [u8],
     head: u64,
     trailer: u64,
-    level: usize,
+    level: Level,
     /// Index of the next file of the level. `usize::MAX` if a sorted level was not searched yet.
     next: usize,
 }
@@ -32,7 +33,7 @@ impl Version {
             user_key,
             head: head(user_key),
             trailer: pack(seq, TYPE_FOR_SEEK),
-            level: 0,
+            level: Level::ZERO,
             next: 0,
         }
     }
@@ -40,28 +41,28 @@ impl Version {
 
 impl<'a> Candidates<'a> {
     fn next_level(&mut self) {
-        self.level += 1;
+        self.level = self.level.below();
         self.next = usize::MAX;
     }
 }
 
 impl<'a> Iterator for Candidates<'a> {
-    type Item = (usize, &'a Arc<TableFile>);
+    type Item = (Level, &'a Arc<TableFile>);
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let order = &self.version.order;
         loop {
             let level = self.level;
-            let files = &**self.version.levels.get(level)?;
-            if level == 0 {
+            let files = &**self.version.levels.get(level.index())?;
+            if level == Level::ZERO {
                 while let Some(file) = files.get(self.next) {
                     let at = self.next;
                     self.next += 1;
                     if !files.is_before(order, at, self.head, self.user_key)
                         && !files.is_after(order, at, self.head, self.user_key)
                     {
-                        return Some((0, file));
+                        return Some((Level::ZERO, file));
                     }
                 }
                 self.next_level();

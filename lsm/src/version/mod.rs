@@ -13,6 +13,7 @@ mod readers;
 
 use std::sync::Arc;
 
+use base::Level;
 use base::key::InternalOrder;
 
 pub use apply::{Builder, Edit};
@@ -69,20 +70,36 @@ impl Version {
         self.levels.len()
     }
 
+    /// Returns the levels, from level 0 down.
+    pub fn levels(&self) -> impl DoubleEndedIterator<Item = Level> + ExactSizeIterator + Clone + use<> {
+        Level::first(self.levels.len())
+    }
+
+    /// Returns the levels below `level`, downwards. Level 0 is not below a level.
+    pub fn levels_below(&self, level: Level) -> impl DoubleEndedIterator<Item = Level> + Clone + use<> {
+        self.levels().skip(level.index() + 1)
+    }
+
+    /// Returns the last level.
+    #[inline]
+    pub fn last_level(&self) -> Level {
+        Level::from_index(self.levels.len() - 1)
+    }
+
     /// Returns the files of a level: level 0 newest first, other levels by key. Empty for a level after the
     /// last level.
     #[inline]
-    pub fn level(&self, level: usize) -> &LevelFiles {
+    pub fn level(&self, level: Level) -> &LevelFiles {
         static NONE: std::sync::LazyLock<LevelFiles> = std::sync::LazyLock::new(LevelFiles::default);
-        match self.levels.get(level) {
+        match self.levels.get(level.index()) {
             Some(files) => files,
             None => &NONE,
         }
     }
 
     /// Returns the files of a level. An iterator can keep them without the rest of the version.
-    pub fn level_shared(&self, level: usize) -> Arc<LevelFiles> {
-        self.levels.get(level).cloned().unwrap_or_default()
+    pub fn level_shared(&self, level: Level) -> Arc<LevelFiles> {
+        self.levels.get(level.index()).cloned().unwrap_or_default()
     }
 
     /// Returns the blob files.
@@ -92,13 +109,13 @@ impl Version {
 
     /// Returns the internal key at which round-robin picking continues in this level. `None`: at the start of
     /// the level.
-    pub fn cursor(&self, level: usize) -> Option<&[u8]> {
-        self.cursors.get(level).map(Vec::as_slice).filter(|key| !key.is_empty())
+    pub fn cursor(&self, level: Level) -> Option<&[u8]> {
+        self.cursors.get(level.index()).map(Vec::as_slice).filter(|key| !key.is_empty())
     }
 
     /// Returns every file with its level, from level 0 downwards.
-    pub fn files(&self) -> impl Iterator<Item = (usize, &Arc<crate::table_file::TableFile>)> {
-        self.levels.iter().enumerate().flat_map(|(level, files)| files.iter().map(move |f| (level, f)))
+    pub fn files(&self) -> impl Iterator<Item = (Level, &Arc<crate::table_file::TableFile>)> {
+        self.levels().zip(&self.levels).flat_map(|(level, files)| files.iter().map(move |f| (level, f)))
     }
 
     /// Returns the number of SST files of all levels.
@@ -112,7 +129,7 @@ impl Version {
     }
 
     /// Returns the deepest level with files, if there is one.
-    pub fn last_filled_level(&self) -> Option<usize> {
-        self.levels.iter().rposition(|l| !l.is_empty())
+    pub fn last_filled_level(&self) -> Option<Level> {
+        self.levels().rev().find(|level| !self.level(*level).is_empty())
     }
 }

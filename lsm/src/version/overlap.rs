@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
 
+use base::Level;
 use base::key::{self, InternalOrder};
 
 use super::Version;
@@ -77,13 +78,13 @@ impl Version {
     /// Returns the files of a level that overlap `[begin, end]` (user keys; `None` means no bound), in the
     /// order of the level. On level 0, the range grows by each file that is found, until no other file
     /// overlaps the range.
-    pub fn overlapping(&self, level: usize, begin: Option<&[u8]>, end: Option<&[u8]>) -> Vec<Arc<TableFile>> {
+    pub fn overlapping(&self, level: Level, begin: Option<&[u8]>, end: Option<&[u8]>) -> Vec<Arc<TableFile>> {
         let (begin, end) = (begin.map(any_version), end.map(any_version));
         self.overlapping_extent(level, Extent { smallest: begin.as_deref(), largest: end.as_deref() })
     }
 
-    pub(crate) fn overlapping_extent(&self, level: usize, extent: Extent<'_>) -> Vec<Arc<TableFile>> {
-        if level == 0 {
+    pub(crate) fn overlapping_extent(&self, level: Level, extent: Extent<'_>) -> Vec<Arc<TableFile>> {
+        if level == Level::ZERO {
             return self.overlapping_l0(extent);
         }
         self.level(level).as_slice()[self.extent_range(level, extent)].to_vec()
@@ -91,7 +92,7 @@ impl Version {
 
     fn overlapping_l0(&self, extent: Extent<'_>) -> Vec<Arc<TableFile>> {
         let compare = |a: &[u8], b: &[u8]| compare_boundaries(&self.order, a, b);
-        let files = self.level(0).as_slice();
+        let files = self.level(Level::ZERO).as_slice();
         let mut taken = vec![false; files.len()];
         let Extent { mut smallest, mut largest } = extent;
         loop {
@@ -118,7 +119,7 @@ impl Version {
     /// Does [`Version::overlapping`] for a sorted level. Returns indexes into the level.
     pub(crate) fn overlapping_range(
         &self,
-        level: usize,
+        level: Level,
         begin: Option<&[u8]>,
         end: Option<&[u8]>,
     ) -> Range<usize> {
@@ -126,7 +127,7 @@ impl Version {
         self.extent_range(level, Extent { smallest: begin.as_deref(), largest: end.as_deref() })
     }
 
-    pub(crate) fn extent_range(&self, level: usize, extent: Extent<'_>) -> Range<usize> {
+    pub(crate) fn extent_range(&self, level: Level, extent: Extent<'_>) -> Range<usize> {
         let files = self.level(level).as_slice();
         let from = extent
             .smallest
@@ -138,12 +139,12 @@ impl Version {
     }
 
     /// Returns true if a file of the level overlaps the range.
-    pub fn overlaps(&self, level: usize, begin: Option<&[u8]>, end: Option<&[u8]>) -> bool {
-        if level > 0 {
+    pub fn overlaps(&self, level: Level, begin: Option<&[u8]>, end: Option<&[u8]>) -> bool {
+        if level > Level::ZERO {
             return !self.overlapping_range(level, begin, end).is_empty();
         }
         let order = &self.order.user;
-        self.level(0).iter().any(|f| {
+        self.level(Level::ZERO).iter().any(|f| {
             !begin.is_some_and(|begin| order.compare_without_timestamp(f.largest_user_key(), begin).is_lt())
                 && !end.is_some_and(|end| order.compare_without_timestamp(f.smallest_user_key(), end).is_gt())
         })
@@ -156,19 +157,20 @@ impl Version {
         &self,
         begin: &[u8],
         end: &[u8],
-        level: usize,
+        level: Level,
         l0_index: Option<usize>,
     ) -> bool {
-        if level == 0 && l0_index.is_some_and(|i| i + 1 != self.level(0).len()) {
+        if level == Level::ZERO && l0_index.is_some_and(|i| i + 1 != self.level(Level::ZERO).len()) {
             return true;
         }
-        (level + 1..self.num_levels())
-            .any(|l| !self.level(l).is_empty() && (level == 0 || self.overlaps(l, Some(begin), Some(end))))
+        self.levels_below(level).any(|l| {
+            !self.level(l).is_empty() && (level == Level::ZERO || self.overlaps(l, Some(begin), Some(end)))
+        })
     }
 
     /// Extends an index range of a sorted level until no user key is on both sides of an end, so that all
     /// entries of a key are compacted together.
-    pub(crate) fn clean_cut(&self, level: usize, range: Range<usize>) -> Range<usize> {
+    pub(crate) fn clean_cut(&self, level: Level, range: Range<usize>) -> Range<usize> {
         let files = self.level(level).as_slice();
         let Range { mut start, mut end } = range;
         if start >= end {
@@ -182,7 +184,7 @@ impl Version {
         }
         base::invariant!(
             start <= end && end <= files.len(),
-            "the files {start} to {end} of level {level} do not exist"
+            "the files {start} to {end} of {level} do not exist"
         );
         start..end
     }
@@ -205,7 +207,7 @@ fn any_version(user_key: &[u8]) -> Vec<u8> {
 pub struct BelowCursor {
     version: Arc<Version>,
     /// The levels with files, and in each the first file that does not end before the last key.
-    at: Vec<(usize, usize)>,
+    at: Vec<(Level, usize)>,
     /// True if the output level is level 0, where older files may have every key.
     l0_older: bool,
 }
@@ -213,12 +215,13 @@ pub struct BelowCursor {
 impl BelowCursor {
     /// Makes the cursor for the levels below `output_level`. If the output is on level 0, every key may
     /// exist, because older level-0 files may contain it.
-    pub fn new(version: Arc<Version>, output_level: usize) -> Self {
-        let at = (output_level + 1..version.num_levels())
+    pub fn new(version: Arc<Version>, output_level: Level) -> Self {
+        let at = version
+            .levels_below(output_level)
             .filter(|&l| !version.level(l).is_empty())
             .map(|l| (l, 0))
             .collect();
-        BelowCursor { version, at, l0_older: output_level == 0 }
+        BelowCursor { version, at, l0_older: output_level == Level::ZERO }
     }
 }
 

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use base::SequenceNumber;
 use base::iter::{InternalIterator, VecIterator};
 use base::key::{self, InternalOrder, MAX_SEQUENCE, ValueType};
 use base::order::Order;
+use base::{Level, SequenceNumber};
 use ironstone_lsm::compaction_iter::{Below, Compaction, CompactionIter, Config};
 use ironstone_lsm::draw;
 use ironstone_lsm::filter::{CompactionFilter, Decision, FilterInput};
@@ -161,7 +161,7 @@ fn rules() {
         }
         let bottommost = command.has("bottommost");
         if command.name == "compact" {
-            config.compaction = Some(Compaction { bottommost, start_level: 1 });
+            config.compaction = Some(Compaction { bottommost, start_level: Level::new(1) });
         }
         if let Some(seq) = command.get("conflicts") {
             config.earliest_write_conflict_snapshot = seq.parse().unwrap();
@@ -328,7 +328,7 @@ proptest! {
         config.snapshots = Stripes::new(case.snapshots.iter().copied().map(SequenceNumber::new).collect());
         config.merge_operator = merge::by_name("stringappend");
         if case.compaction {
-            config.compaction = Some(Compaction { bottommost: case.bottommost, start_level: 0 });
+            config.compaction = Some(Compaction { bottommost: case.bottommost, start_level: Level::ZERO });
         }
         let (out, status, mut compaction_iter) =
             compaction_iter_rows(case.rows.clone(), &case.tombstones, case.bottommost, config);

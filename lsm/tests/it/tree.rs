@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base::ids::FileNumber;
 use base::key::{InternalOrder, MAX_SEQUENCE};
 use base::order::Order;
-use base::{EpochNumber, SequenceNumber};
+use base::{EpochNumber, Level, SequenceNumber};
 use ironstone_lsm::draw;
 use ironstone_lsm::pick::manual::{Request, Step, plan, plan_exactly, plan_files};
 use ironstone_lsm::pick::score::Scores;
@@ -92,7 +92,7 @@ impl TreePage {
                         let found: Vec<String> = self
                             .version
                             .candidates(key.as_bytes(), SequenceNumber::new(seq))
-                            .map(|(level, file)| format!(" L{level}:{}", file.number))
+                            .map(|(level, file)| format!(" {level}:{}", file.number))
                             .collect();
                         format!("{key}:{}\n", found.concat())
                     })
@@ -118,7 +118,7 @@ impl TreePage {
             "plan-files" => {
                 let numbers: Vec<FileNumber> =
                     command.words().iter().filter_map(|w| w.parse().ok()).map(FileNumber::new).collect();
-                let to = value_of(command, "to", 1) as usize;
+                let to = Level::from_index(value_of(command, "to", 1) as usize);
                 let view = self.view();
                 let planned = if command.has("exactly") {
                     plan_exactly("x", &view, &self.options, &numbers, to, self.now)
@@ -138,9 +138,9 @@ impl TreePage {
         let mut request = Request {
             begin: command.get("begin").map(|k| k.as_bytes().to_vec()),
             end: command.get("end").map(|k| k.as_bytes().to_vec()),
-            input_level: value_of(command, "level", 0) as usize,
+            input_level: Level::from_index(value_of(command, "level", 0) as usize),
             all_levels: command.has("all"),
-            output_level: command.get("to").map(|l| l.parse().unwrap()),
+            output_level: command.get("to").map(|l| Level::new(l.parse().unwrap())),
             max_file_number: command.get("before").map(|n| FileNumber::new(n.parse().unwrap())),
             ..Request::default()
         };
@@ -163,11 +163,11 @@ impl TreePage {
     fn scores(&self) -> String {
         let scores = Scores::compute(&self.view(), &self.options, self.now);
         let mut out =
-            format!("base L{} pending {}\n", scores.base_level, draw::bytes(scores.estimated_pending_bytes));
+            format!("base {} pending {}\n", scores.base_level, draw::bytes(scores.estimated_pending_bytes));
         for (level, score) in &scores.by_level {
             if *score > 0.0 {
-                let target = scores.max_bytes.get(*level).copied().unwrap_or(0);
-                out.push_str(&format!("L{level} {score:.3} of {}\n", draw::bytes(target)));
+                let target = scores.max_bytes.get(level.index()).copied().unwrap_or(0);
+                out.push_str(&format!("{level} {score:.3} of {}\n", draw::bytes(target)));
             }
         }
         out
@@ -258,7 +258,7 @@ fn parse_edit(text: &str) -> Edit {
     let mut edit = Edit::default();
     for line in text.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let level = |word: &str| word.trim_start_matches('L').parse::<usize>().unwrap();
+        let level = |word: &str| Level::new(word.trim_start_matches('L').parse().unwrap());
         let number = |word: &str| word.rsplit('=').next().unwrap().parse::<u64>().unwrap();
         match words[..] {
             ["+", "blob", n, count, bytes] => edit.blobs_added.push(BlobFile {
@@ -334,7 +334,7 @@ fn entries_of_a_timestamped_key_are_searched_in_the_file_after_the_boundary() {
             &internal(from.0, from.1),
             &internal(to.0, to.1),
         );
-        edit.added.push((1, Arc::new(file.into())));
+        edit.added.push((Level::new(1), Arc::new(file.into())));
     }
     let version = Version::empty(order, 3).apply(&[edit]).unwrap();
     let files = |user: &str, timestamp: u64| -> Vec<u64> {
@@ -387,12 +387,12 @@ mod candidates_by_search {
             };
             for (i, (a, b)) in l0.iter().enumerate() {
                 let (a, b) = if order.user.compare(a, b).is_gt() { (b, a) } else { (a, b) };
-                add(0, &internal(a, 9), &internal(b, 9), i as u64 + 2);
+                add(Level::ZERO, &internal(a, 9), &internal(b, 9), i as u64 + 2);
             }
             let mut keys: Vec<Vec<u8>> = boundaries.iter().map(|(k, s)| internal(k, *s)).collect();
             keys.sort_by(|a, b| order.compare(a, b));
             keys.dedup();
-            keys.chunks_exact(2).for_each(|pair| add(1, &pair[0], &pair[1], 1));
+            keys.chunks_exact(2).for_each(|pair| add(Level::new(1), &pair[0], &pair[1], 1));
             let version = Version::empty(order.clone(), 3).apply(&[edit]).unwrap();
             let found: Vec<u64> = version.candidates(&wanted, SequenceNumber::new(seq)).map(|(_, f)| f.number.get()).collect();
             let lookup = key::seek_key(&wanted, SequenceNumber::new(seq));
@@ -401,7 +401,7 @@ mod candidates_by_search {
                 .filter(|(level, f)| {
                     let (a, b) = (f.smallest_user_key(), f.largest_user_key());
                     let inside = order.user.compare(a, &wanted).is_le() && order.user.compare(&wanted, b).is_le();
-                    inside && (*level == 0 || order.compare(&lookup, &f.largest).is_le())
+                    inside && (*level == Level::ZERO || order.compare(&lookup, &f.largest).is_le())
                 })
                 .map(|(_, f)| f.number.get())
                 .collect();

@@ -414,7 +414,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
                     column_family_name: family.name().to_string(),
                     name: format!("/{name}"),
                     size: usize::try_from(file.size).unwrap_or(usize::MAX),
-                    level: i32::try_from(file.level).unwrap_or(i32::MAX),
+                    level: i32::from(file.level.get()),
                     start_key: Some(file.smallest_key),
                     end_key: Some(file.largest_key),
                     num_entries: file.num_entries,

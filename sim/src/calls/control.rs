@@ -11,6 +11,7 @@
 //! ```
 //! The model keeps each older value of a key, because the deletion of a file can uncover older values.
 
+use base::Level;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -195,12 +196,12 @@ impl Control {
                 .any(|other| other.largest_key == file.smallest_key || other.smallest_key == file.largest_key)
         };
         let left = files.iter().find(|file| {
-            let is_in = file.level > 0 && lies_in(&file.smallest_key, &file.largest_key);
+            let is_in = file.level > Level::ZERO && lies_in(&file.smallest_key, &file.largest_key);
             is_in && !file.being_compacted && !shares_a_key(file)
         });
         self.db().resume_all_compactions().map_err(told("resume_all_compactions"))?;
         if let Some(file) = left {
-            return Err(format!("a file of level {} is left in {ranges:02x?}: {file:02x?}", file.level));
+            return Err(format!("a file of {} is left in {ranges:02x?}: {file:02x?}", file.level));
         }
         // Deleted entries are gone in snapshots too.
         self.snapshots.clear();

@@ -13,6 +13,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use base::Level;
 use base::coding::Cursor;
 use base::stats::Ticker;
 use env::clock::ManualClock;
@@ -187,7 +188,7 @@ impl Observed {
                 let own = files.iter().filter(|file| file.level == level.level);
                 let (count, bytes) = own.fold((0, 0), |(count, bytes), file| (count + 1, bytes + file.size));
                 same("files and bytes of a level", &(level.files, level.bytes), &(count, bytes))?;
-                let labels = [("column_family", told.name.clone()), ("level", level.level.to_string())];
+                let labels = [("column_family", told.name.clone()), ("level", level.level.get().to_string())];
                 let sample = value("ironstone_level_files", &labels);
                 same("sample of the files of a level", &sample, &Some(count))?;
             }
@@ -310,8 +311,9 @@ impl Observed {
             let family = family.ok_or_else(|| format!("an access of {:?}", access.family_name))?;
             // A file that was moved since its open is traced with its older level.
             let mut files = family.live_files().into_iter();
-            let is_live =
-                |file: &LiveFile| file.number.get() == access.file && access.level as usize <= file.level;
+            let is_live = |file: &LiveFile| {
+                file.number.get() == access.file && access.level <= u32::from(file.level.get())
+            };
             same("an access to a live file", &files.any(|file| is_live(&file)), &true)?;
         }
         let counted: [[u64; 2]; 3] =
@@ -393,7 +395,11 @@ impl Observed {
             }
             if no_compaction {
                 let levels: Vec<_> = db.live_files().iter().map(|file| file.level).collect();
-                same("files below level 0", &levels.iter().filter(|level| **level > 0).count(), &0)?;
+                same(
+                    "files below level 0",
+                    &levels.iter().filter(|level| **level > Level::ZERO).count(),
+                    &0,
+                )?;
                 db.compact_range(None, None, &Default::default()).map_err(told("compact"))?;
             }
             rows_equal(&[db.default_family()], &self.state[..1].to_vec())

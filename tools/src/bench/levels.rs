@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use base::{Error, Result};
+use base::{Error, Level, Result};
 use ironstone::{CompactionOptions, Family, FileNumber};
 
 use super::fill::{Order, fill};
@@ -10,15 +10,15 @@ use super::run::{Run, Thread};
 
 /// Compacts level 0 into the first level below it that has data.
 pub fn compact0(run: &Run) -> Result<()> {
-    compact_level(run, 0)
+    compact_level(run, Level::ZERO)
 }
 
 /// Compacts the first level below level 0 that has data into the next level that has data.
 pub fn compact1(run: &Run) -> Result<()> {
-    compact_level(run, 1)
+    compact_level(run, Level::ZERO.below())
 }
 
-fn compact_level(run: &Run, from: usize) -> Result<()> {
+fn compact_level(run: &Run, from: Level) -> Result<()> {
     for database in &run.databases {
         while !try_compact_level(&database.db, from)? {
             super::open::wait_for_compaction(run)?;
@@ -28,21 +28,22 @@ fn compact_level(run: &Run, from: usize) -> Result<()> {
 }
 
 /// Returns false if the tree changed during the compaction, and the caller must try again.
-fn try_compact_level(family: &Family, from: usize) -> Result<bool> {
+fn try_compact_level(family: &Family, from: Level) -> Result<bool> {
     let files = family.live_files();
-    let filled: BTreeSet<usize> = files.iter().map(|file| file.level).collect();
-    let level = if from == 0 { Some(0) } else { filled.iter().copied().find(|level| *level > 0) };
+    let filled: BTreeSet<Level> = files.iter().map(|file| file.level).collect();
+    let level =
+        if from == Level::ZERO { Some(from) } else { filled.iter().copied().find(|level| *level >= from) };
     let Some(level) = level.filter(|level| filled.contains(level)) else {
-        println!("compact{from} found 0 files to compact");
+        println!("compact{} found 0 files to compact", from.get());
         return Ok(true);
     };
     let Some(next) = filled.iter().copied().find(|other| *other > level) else {
-        println!("compact{from} found no data beyond L{level}");
+        println!("compact{} found no data beyond {level}", from.get());
         return Ok(true);
     };
     let inputs: Vec<FileNumber> =
         files.iter().filter(|file| file.level == level).map(|file| file.number).collect();
-    println!("compact{from} found {} files to compact from L{level} to L{next}", inputs.len());
+    println!("compact{} found {} files to compact from {level} to {next}", from.get(), inputs.len());
     let options = CompactionOptions {
         output_file_size_limit: family.options().target_file_size_base,
         ..CompactionOptions::default()
@@ -50,7 +51,7 @@ fn try_compact_level(family: &Family, from: usize) -> Result<bool> {
     match family.compact_files(&inputs, next, None, &options) {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == base::Kind::Aborted || error.kind() == base::Kind::InvalidArgument => {
-            eprintln!("compact{from} CompactFiles failed: {error}");
+            eprintln!("compact{} CompactFiles failed: {error}", from.get());
             Ok(false)
         }
         Err(error) => Err(error),
@@ -100,7 +101,7 @@ fn fill_deterministic(thread: &mut Thread<'_>, first: Order) -> Result<()> {
         let files = family.live_files();
         let mut new: Vec<FileNumber> = files
             .iter()
-            .filter(|file| file.level == 0 && !known.contains(&file.number))
+            .filter(|file| file.level == Level::ZERO && !known.contains(&file.number))
             .map(|file| file.number)
             .collect();
         writes = (writes as f64 / ratio) as u64;
@@ -131,7 +132,7 @@ fn fill_deterministic(thread: &mut Thread<'_>, first: Order) -> Result<()> {
             output_file_size_limit: limit,
             ..CompactionOptions::default()
         };
-        family.compact_files(files, last.saturating_sub(above), None, &compaction)?;
+        family.compact_files(files, Level::from_index(last.saturating_sub(above)), None, &compaction)?;
     }
     print_shape(family);
     Ok(())
@@ -143,7 +144,7 @@ fn print_shape(family: &Family) {
     for level in files.chunk_by(|a, b| a.level == b.level) {
         let Some((first, last)) = level.first().zip(level.last()) else { continue };
         let number = first.level;
-        if number == 0 {
+        if number == Level::ZERO {
             for file in level {
                 println!("Level[0]: /{:06}.sst(size: {} bytes)", file.number.get(), file.size);
             }
@@ -151,7 +152,8 @@ fn print_shape(family: &Family) {
         }
         let total: u64 = level.iter().map(|file| file.size).sum();
         println!(
-            "Level[{number}]: /{:06}.sst - /{:06}.sst(total size: {total} bytes)",
+            "Level[{}]: /{:06}.sst - /{:06}.sst(total size: {total} bytes)",
+            number.get(),
             first.number.get(),
             last.number.get()
         );

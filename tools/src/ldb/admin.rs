@@ -116,7 +116,7 @@ fn give_back(db: &Db, families: &[(String, FamilyOptions)], other: &FamilyOption
 fn to_one_file(db: &Db, family: &Arc<Family>, io: &mut Io<'_>) -> Outcome {
     let files = || -> Vec<usize> {
         let version = family.pin_owned().version.clone();
-        (0..version.num_levels()).map(|level| version.level(level).len()).collect()
+        version.levels().map(|level| version.level(level).len()).collect()
     };
     let shown = |files: &[usize]| files.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
     writeln!(io.out, "files per level before compaction: {}", shown(&files()))?;
@@ -155,8 +155,7 @@ pub(crate) fn reduce_levels(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let family = s.family_of(&db)?;
     let name = family.name().to_string();
     let version = family.pin_owned().version.clone();
-    let deepest = (0..version.num_levels()).rev().find(|level| !version.level(*level).is_empty());
-    let old = deepest.map_or(0, |level| level as i32 + 1);
+    let old = version.last_filled_level().map_or(0, |level| i32::from(level.get()) + 1);
     if s.args.has_flag("print_old_levels") {
         writeln!(io.out, "The old number of levels in use is {old}")?;
     }

@@ -1,5 +1,6 @@
 //! Commands about files: the live files, their range tombstones, and the content of a file as text.
 
+use base::Level;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -28,7 +29,7 @@ pub(crate) fn table_path(db: &Db, paths: &[DbPath], file: &TableFile) -> PathBuf
 
 /// A live file of a column family.
 enum Live {
-    Table { level: usize, file: Arc<TableFile> },
+    Table { level: Level, file: Arc<TableFile> },
     Blob(Arc<BlobFile>),
 }
 
@@ -74,7 +75,7 @@ pub(crate) fn list_live(s: &mut Session, io: &mut Io<'_>) -> Outcome {
         for LiveFile { path, family, live } in &all {
             match live {
                 Live::Table { level, .. } => {
-                    writeln!(io.out, "{path} : level {level}, column family '{family}'")?
+                    writeln!(io.out, "{path} : level {}, column family '{family}'", level.get())?
                 }
                 Live::Blob(_) => writeln!(io.out, "{path}, column family '{family}'")?,
             }
@@ -83,8 +84,8 @@ pub(crate) fn list_live(s: &mut Session, io: &mut Io<'_>) -> Outcome {
         for family in db.families() {
             writeln!(io.out, "===== Column Family: {} =====\nLive SST Files:", family.name())?;
             let pinned = family.pin_owned();
-            for level in 0..pinned.version.num_levels() {
-                writeln!(io.out, "---------- level {level} ----------")?;
+            for level in pinned.version.levels() {
+                writeln!(io.out, "---------- level {} ----------", level.get())?;
                 for file in pinned.version.level(level) {
                     writeln!(io.out, "{}", normal(&table_path(&db, &paths, file)))?;
                 }
@@ -104,7 +105,7 @@ impl LiveFile {
         row.text("file", &self.path);
         match &self.live {
             Live::Table { level, file } => {
-                row.raw("level", level).text("column_family", &self.family).raw("bytes", file.size);
+                row.raw("level", level.get()).text("column_family", &self.family).raw("bytes", file.size);
                 row.bytes("smallest", file.smallest_user_key(), true);
                 row.bytes("largest", file.largest_user_key(), true);
                 row.raw("smallest_seqno", file.smallest_seq).raw("largest_seqno", file.largest_seq);

@@ -31,16 +31,16 @@ pub(crate) fn levels(
     let size = order.timestamp_size();
     let added = files
         .iter()
-        .map(|f| (f.level.index(), Arc::new(TableFile::new(FileMetaData::from_record(f, size)))))
+        .map(|f| (f.level, Arc::new(TableFile::new(FileMetaData::from_record(f, size)))))
         .collect();
     let empty = Version::empty(InternalOrder::new(order.clone()), num_levels.max(deepest));
     let version = empty.apply(&[Edit { added, ..Edit::default() }])?;
     let version = version.infer_epochs(EpochNumber::FIRST).unwrap_or(version);
     let mut out = Vec::new();
-    for level in 0..num_levels.max(deepest) {
-        let cursor = record.cursors.get(&Level::from_index(level)).map(|key| internal_key(key, hex));
+    for level in Level::first(num_levels.max(deepest)) {
+        let cursor = record.cursors.get(&level).map(|key| internal_key(key, hex));
         let cursor = cursor.map_or(Vec::new(), |key| [b" --- compact_cursor: ", &key[..]].concat());
-        out.extend(format!("--- level {level} --- version# {number}").into_bytes());
+        out.extend(format!("--- level {} --- version# {number}", level.get()).into_bytes());
         out.extend(cursor);
         out.extend_from_slice(b" ---\n");
         for file in version.level(level) {

@@ -55,13 +55,14 @@ impl Listener for Events {
             Event::FlushStarted(e) => format!("{} {}", e.family.name, e.reason.word()),
             Event::FlushFinished(e) => format!("{} levels {:?}", e.family.name, e.lsm_state),
             Event::CompactionStarted(e) => {
-                let inputs: Vec<_> = e.inputs.iter().map(|(level, files)| (level, plain(files))).collect();
-                format!("{} {} {inputs:?} to L{}", e.family.name, e.reason, e.output_level)
+                let inputs: Vec<_> =
+                    e.inputs.iter().map(|(level, files)| (level.get(), plain(files))).collect();
+                format!("{} {} {inputs:?} to {}", e.family.name, e.reason, e.output_level)
             }
             Event::CompactionFinished(e) => outcome(&e.error),
             Event::TableCreated(e) => format!("{:06} {:?} {}", e.number.get(), e.purpose, outcome(&e.error)),
             Event::FileDeleted { number, error, .. } => format!("{:06} {}", number.get(), outcome(error)),
-            Event::TrivialMove { destination_level, files, .. } => format!("{files} to L{destination_level}"),
+            Event::TrivialMove { destination_level, files, .. } => format!("{files} to {destination_level}"),
             Event::BackgroundError { reason, error, .. } => {
                 format!("{reason:?} {:?} {error}", error.severity())
             }

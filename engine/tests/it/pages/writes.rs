@@ -1,5 +1,6 @@
 //! Commands that write, flush and compact.
 
+use base::Level;
 use ironstone_engine::batch::WriteBatch;
 use ironstone_engine::db::Db;
 use ironstone_engine::family::Family;
@@ -98,7 +99,9 @@ impl World {
             ["suggest", a, b] => {
                 db.suggest_compact_range(&self.current(db)?, Some(bytes(a)), Some(bytes(b)))?
             }
-            ["promote", level] => db.promote_l0(&self.current(db)?, level.parse().expect("a level"))?,
+            ["promote", level] => {
+                db.promote_l0(&self.current(db)?, Level::new(level.parse().expect("a level")))?
+            }
             ["delete-files", a, b] => {
                 let ranges = [(Some(bytes(a)), Some(bytes(b)))];
                 db.delete_files_in_ranges(&self.current(db)?, &ranges, true)?;

@@ -1,5 +1,6 @@
 //! Ingestion and export of SST files, and the metadata of files.
 
+use base::Level;
 use std::collections::BTreeMap;
 
 use ironstone::{
@@ -199,7 +200,7 @@ impl Copies {
                 let levels = family.metadata().levels;
                 let Some(level) = levels.iter().find(|level| !level.files.is_empty()) else { return Ok(()) };
                 let files: Vec<_> = level.files.iter().map(|file| file.number).collect();
-                let output = level.level.max(1);
+                let output = level.level.max(Level::new(1));
                 match family.compact_files(&files, output, None, &CompactionOptions::default()) {
                     // Universal compaction restricts the levels, and another job may have a chosen file.
                     Err(error) if !matches!(error.kind(), Kind::InvalidArgument | Kind::Aborted) => {
@@ -213,7 +214,7 @@ impl Copies {
                 let done = family.suggest_compact_range(Some(&a.clone().min(b.clone())), Some(&a.max(b)));
                 done.map_err(told("suggest_compact_range"))
             }
-            _ => match family.promote_l0(1) {
+            _ => match family.promote_l0(Level::new(1)) {
                 Err(error) if error.kind() != Kind::InvalidArgument => Err(format!("promote_l0: {error}")),
                 _ => Ok(()),
             },
