@@ -613,6 +613,12 @@ fn difference(what: &str, found: &State, may: &[State]) -> String {
         let found = found.rows.get(key);
         format!("{}:{} is {found:02x?} and not {value:02x?}", key.family, key.bytes.escape_ascii())
     });
+    let prepared = last.prepared.iter().find(|(name, rows)| found.prepared.get(*name) != Some(*rows));
+    let differs = differs.or_else(|| {
+        prepared.map(|(name, rows)| {
+            format!("{} has {:02x?} and not {rows:02x?}", name.escape_ascii(), found.prepared.get(name))
+        })
+    });
     let ends = [may.first(), may.last()].into_iter().flatten().map(show).collect::<Vec<_>>();
     format!(
         "{what}: none of {} states ({})\nfound   {}\nallowed {}",
