@@ -26,7 +26,7 @@ pub(super) fn table_options(order: &Order, record: &NewFile) -> OpenOptions {
     }
 }
 
-/// Returns the sequence number of all entries of the SST file, if all entries have the same one.
+/// Returns the sequence number that each entry of the SST file has. Returns `None` if the entries have different sequence numbers.
 pub(super) fn common_seqno(record: &NewFile) -> Option<SequenceNumber> {
     (record.smallest_seqno == record.largest_seqno).then_some(record.largest_seqno)
 }

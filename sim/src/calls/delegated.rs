@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use engine::db::{WorkerOptions, open_and_compact};
 use ironstone::{
-    BottommostLevelCompaction, CompactRangeOptions, CompactionService, Db, Family, FamilyDescriptor, JobInfo,
-    JobStatus, Options, ScheduleResponse, Snapshot,
+    BottommostLevelCompaction, CompactRangeOptions, CompactionService, Db, Family, JobInfo, JobStatus,
+    Options, ScheduleResponse, Snapshot,
 };
 use parking_lot::Mutex;
 use testkit::chance::Chance;
@@ -216,12 +216,8 @@ impl Delegated {
     }
 
     fn open(&mut self) -> Result<(), String> {
-        let of = |name: &&str| FamilyDescriptor::new(*name, self.options.family.clone());
-        let families = FAMILIES.iter().map(of).collect();
-        let db = Db::open_with_families("/db", self.options.clone(), families).map_err(told("open"))?;
-        let families: Result<Vec<_>, _> = FAMILIES.iter().map(|name| db.family(name)).collect();
-        self.families = families.map_err(told("family"))?;
-        self.db = Some(db);
+        let (db, families) = super::open(&self.options, super::families(&self.options))?;
+        (self.db, self.families) = (Some(db), families);
         Ok(())
     }
 

@@ -7,7 +7,7 @@
 //!  kinds        databases with a time to live and with transactions, opened with the default options of their kind
 //!  formats      formats of older releases, plain tables with keys of one length, plain tables without an index
 //! ```
-//! All column families of a database have the same options, because the short forms give all of them one set of options.
+//! A short form gives one set of options to all column families of the database.
 
 mod formats;
 mod kinds;

@@ -20,7 +20,7 @@ use env::clock::ManualClock;
 use env::executor::Inline;
 use env::memory::MemoryFs;
 use env::rng::SeededRng;
-use ironstone::{Db, Family, FamilyDescriptor, Options, ReadOptions, Report, Weight};
+use ironstone::{Db, Family, Options, ReadOptions, Report, Weight};
 use testkit::chance::Chance;
 
 use super::indexed::rows_equal;
@@ -67,22 +67,15 @@ impl Repaired {
         Ok(world)
     }
 
-    fn descriptors(options: &Options) -> Vec<FamilyDescriptor> {
-        FAMILIES.iter().map(|name| FamilyDescriptor::new(*name, options.family.clone())).collect()
-    }
-
     fn open(&mut self) -> Result<(), String> {
-        let families = Repaired::descriptors(&self.options);
-        let db = Db::open_with_families("/db", self.options.clone(), families).map_err(told("open"))?;
-        let families: Result<Vec<_>, _> = FAMILIES.iter().map(|name| db.family(name)).collect();
-        self.families = families.map_err(told("family"))?;
-        self.db = Some(db);
+        let (db, families) = super::open(&self.options, super::families(&self.options))?;
+        (self.db, self.families) = (Some(db), families);
         Ok(())
     }
 
     fn reopen(&mut self) -> Result<(), String> {
         self.families.clear();
-        self.db.take().map_or(Ok(()), |db| db.close().map_err(told("close")))?;
+        super::close(&mut self.db)?;
         self.open()
     }
 
@@ -140,7 +133,7 @@ impl Repaired {
         let (disk, options, executor) = self.copy()?;
         let is_closed = chance.percent(50);
         if is_closed {
-            let opened = Db::open_with_families("/db", options.clone(), Repaired::descriptors(&options));
+            let opened = Db::open_with_families("/db", options.clone(), super::families(&options));
             opened.and_then(|db| db.close()).map_err(told("close of a copy"))?;
         }
         let damages = *chance.pick(&[0, 1, 1, 1, 2, 3]);
@@ -167,7 +160,7 @@ impl Repaired {
         may_end_early: bool,
         chance: &mut Chance,
     ) -> Result<(), String> {
-        let families = || Repaired::descriptors(options);
+        let families = || super::families(options);
         if is_whole {
             let report = ironstone::fsck("/db", options.clone(), families()).map_err(told("fsck"))?;
             same("problems of a sound database", &serious(&report), &Vec::new())?;

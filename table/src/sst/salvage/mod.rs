@@ -139,7 +139,7 @@ impl Salvaged {
 /// Reads the readable part of the table in `file`, which has `size` bytes. Passes its entries (internal key,
 /// value) to `row` in ascending order. Uses only the order and the facts from the MANIFEST of `options`.
 ///
-/// `common_seqno` is the sequence number of all entries, if the MANIFEST says that all entries have the same one. If the table
+/// `common_seqno` is the one sequence number that the MANIFEST gives to the entries of the file. If the table
 /// properties are lost, the entries get this number: in the file, the entries of an external file have the sequence number 0.
 ///
 /// Cost: one pass over an undamaged table. A corrupt block costs up to `8 * size` checksums of the block. A
