@@ -5,24 +5,10 @@ use std::ptr::null_mut;
 
 use crate::calls::*;
 
-type Family = *mut rocksdb_column_family_handle_t;
-
 unsafe extern "C" {
     fn rocksdb_cache_create_lru(capacity: usize) -> *mut c_void;
     fn rocksdb_cache_destroy(cache: *mut c_void);
-    fn rocksdb_block_based_options_create() -> *mut c_void;
-    fn rocksdb_block_based_options_destroy(options: *mut c_void);
     fn rocksdb_block_based_options_set_block_cache(options: *mut c_void, cache: *mut c_void);
-    fn rocksdb_options_set_block_based_table_factory(options: *mut rocksdb_options_t, table: *mut c_void);
-    fn rocksdb_open_column_families(
-        options: *const rocksdb_options_t,
-        name: *const c_char,
-        count: c_int,
-        names: *const *const c_char,
-        each: *const *const rocksdb_options_t,
-        handles: *mut Family,
-        err: *mut *mut c_char,
-    ) -> *mut rocksdb_t;
     fn rocksdb_property_int_cf(
         db: *mut rocksdb_t,
         family: Family,
@@ -70,10 +56,6 @@ unsafe extern "C" {
         new: *mut rocksdb_options_t,
         err: *mut *mut c_char,
     );
-    fn rocksdb_property_int(db: *mut rocksdb_t, name: *const c_char, value: *mut u64) -> c_int;
-    fn rocksdb_flushoptions_create() -> *mut c_void;
-    fn rocksdb_flushoptions_destroy(options: *mut c_void);
-    fn rocksdb_flush(db: *mut rocksdb_t, options: *const c_void, err: *mut *mut c_char);
 }
 
 /// Returns the bytes in the block cache of the default column family.

@@ -1,11 +1,15 @@
 //! The C functions that the tests call, and helpers: options, databases, error strings.
 
-use std::ffi::{CStr, CString, c_char, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::Path;
 use std::ptr::null_mut;
 
 pub use ironstone_c_calls::db::{rocksdb_column_family_handle_t, rocksdb_t};
 pub use ironstone_c_calls::options::{rocksdb_options_create, rocksdb_options_destroy, rocksdb_options_t};
+
+/// A handle whose type the test does not need.
+pub type Any = *mut c_void;
+pub type Family = *mut rocksdb_column_family_handle_t;
 
 unsafe extern "C" {
     pub fn rocksdb_options_set_create_if_missing(options: *mut rocksdb_options_t, value: u8);
@@ -157,6 +161,36 @@ unsafe extern "C" {
         err: *mut *mut c_char,
     );
     pub fn rocksdb_end_trace(db: *mut rocksdb_t, err: *mut *mut c_char);
+    pub fn rocksdb_transactiondb_options_create() -> Any;
+    pub fn rocksdb_transactiondb_options_destroy(options: Any);
+    pub fn rocksdb_transactiondb_open(
+        options: *const rocksdb_options_t,
+        transactions: Any,
+        name: *const c_char,
+        err: *mut *mut c_char,
+    ) -> Any;
+    pub fn rocksdb_transactiondb_close(db: Any);
+    pub fn rocksdb_transaction_options_create() -> Any;
+    pub fn rocksdb_transaction_options_destroy(options: Any);
+    pub fn rocksdb_transaction_begin(db: Any, write: Any, options: Any, old: Any) -> Any;
+    pub fn rocksdb_transaction_destroy(txn: Any);
+    pub fn rocksdb_flushoptions_create() -> *mut c_void;
+    pub fn rocksdb_flushoptions_destroy(options: *mut c_void);
+    pub fn rocksdb_flush(db: *mut rocksdb_t, options: *const c_void, err: *mut *mut c_char);
+    pub fn rocksdb_property_int(db: *mut rocksdb_t, name: *const c_char, value: *mut u64) -> c_int;
+    pub fn rocksdb_block_based_options_create() -> *mut c_void;
+    pub fn rocksdb_block_based_options_destroy(options: *mut c_void);
+    pub fn rocksdb_options_set_block_based_table_factory(options: *mut rocksdb_options_t, table: *mut c_void);
+    pub fn rocksdb_options_set_wal_dir(options: *mut rocksdb_options_t, dir: *const c_char);
+    pub fn rocksdb_open_column_families(
+        options: *const rocksdb_options_t,
+        name: *const c_char,
+        count: c_int,
+        names: *const *const c_char,
+        each: *const *const rocksdb_options_t,
+        handles: *mut Family,
+        err: *mut *mut c_char,
+    ) -> *mut rocksdb_t;
 }
 
 /// Takes an error string and frees it.

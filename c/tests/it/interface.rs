@@ -27,9 +27,6 @@ unsafe extern "C" {
     fn rocksdb_file_checksum_gen_crc32c_factory_create() -> *mut c_void;
     fn rocksdb_file_checksum_gen_factory_destroy(factory: *mut c_void);
     fn rocksdb_options_set_file_checksum_gen_factory(options: *mut rocksdb_options_t, factory: *mut c_void);
-    fn rocksdb_flush(db: *mut rocksdb_t, options: *const c_void, err: *mut *mut c_char);
-    fn rocksdb_flushoptions_create() -> *mut c_void;
-    fn rocksdb_flushoptions_destroy(options: *mut c_void);
     fn rocksdb_approximate_sizes_with_options(
         db: *mut rocksdb_t,
         options: *const c_void,
@@ -75,7 +72,6 @@ unsafe extern "C" {
         limit: *const c_char,
         limit_len: usize,
     );
-    fn rocksdb_options_set_wal_dir(options: *mut rocksdb_options_t, dir: *const c_char);
     fn rocksdb_options_set_comparator(options: *mut rocksdb_options_t, comparator: *mut rocksdb_comparator_t);
 }
 

@@ -1,17 +1,14 @@
 //! Iterators over several column families.
 
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_char, c_void};
 use std::ptr::null_mut;
 
 use crate::calls::*;
-
-type Family = *mut rocksdb_column_family_handle_t;
 
 unsafe extern "C" {
     fn rocksdb_readoptions_set_tailing(options: *mut c_void, value: u8);
     fn rocksdb_options_set_inplace_update_support(options: *mut rocksdb_options_t, value: u8);
     fn rocksdb_options_set_allow_concurrent_memtable_write(options: *mut rocksdb_options_t, value: u8);
-    fn rocksdb_property_int(db: *mut rocksdb_t, name: *const c_char, value: *mut u64) -> c_int;
     fn rocksdb_create_iterators(
         db: *mut rocksdb_t,
         options: *mut c_void,

@@ -1,12 +1,9 @@
 //! Lengths of values that are not returned.
 
-use std::ffi::{c_char, c_void};
+use std::ffi::c_char;
 use std::ptr::null_mut;
 
 use crate::calls::*;
-
-type Any = *mut c_void;
-type Family = *mut rocksdb_column_family_handle_t;
 
 unsafe extern "C" {
     fn rocksdb_readoptions_set_timestamp(options: Any, timestamp: *const c_char, len: usize);
@@ -70,15 +67,6 @@ unsafe extern "C" {
         len: *mut usize,
         err: *mut *mut c_char,
     ) -> *mut c_char;
-    fn rocksdb_transactiondb_options_create() -> Any;
-    fn rocksdb_transactiondb_options_destroy(options: Any);
-    fn rocksdb_transactiondb_open(
-        options: *const rocksdb_options_t,
-        transactions: Any,
-        name: *const c_char,
-        err: *mut *mut c_char,
-    ) -> Any;
-    fn rocksdb_transactiondb_close(db: Any);
     fn rocksdb_transactiondb_get(
         db: Any,
         options: Any,
@@ -87,10 +75,6 @@ unsafe extern "C" {
         len: *mut usize,
         err: *mut *mut c_char,
     ) -> *mut c_char;
-    fn rocksdb_transaction_options_create() -> Any;
-    fn rocksdb_transaction_options_destroy(options: Any);
-    fn rocksdb_transaction_begin(db: Any, write: Any, options: Any, old: Any) -> Any;
-    fn rocksdb_transaction_destroy(txn: Any);
     fn rocksdb_transaction_get(
         txn: Any,
         options: Any,

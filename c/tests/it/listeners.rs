@@ -7,7 +7,6 @@ use std::sync::Mutex;
 
 use crate::calls::*;
 
-type Any = *mut c_void;
 type Call = unsafe extern "C" fn(Any, *const c_void);
 type CallWithDb = unsafe extern "C" fn(Any, *mut rocksdb_t, *const c_void);
 type ErrorCall = unsafe extern "C" fn(Any, u32, Any);
@@ -27,12 +26,7 @@ unsafe extern "C" {
         stall_conditions_changed: Option<Call>,
         memtable_sealed: Option<Call>,
     ) -> Any;
-    fn rocksdb_options_set_wal_dir(options: *mut rocksdb_options_t, dir: *const c_char);
     fn rocksdb_options_add_eventlistener(options: *mut rocksdb_options_t, listener: Any);
-    fn rocksdb_flushoptions_create() -> Any;
-    fn rocksdb_flushoptions_destroy(options: Any);
-    fn rocksdb_flush(db: *mut rocksdb_t, options: Any, err: *mut *mut c_char);
-    fn rocksdb_property_int(db: *mut rocksdb_t, name: *const c_char, value: *mut u64) -> c_int;
     fn rocksdb_reset_status(status: Any);
     fn rocksdb_options_set_max_bgerror_resume_count(options: *mut rocksdb_options_t, value: c_int);
     fn rocksdb_options_set_enable_blob_files(options: *mut rocksdb_options_t, value: u8);

@@ -6,7 +6,6 @@ use std::sync::Mutex;
 
 use crate::calls::*;
 
-type Any = *mut c_void;
 type Read = unsafe extern "C" fn(
     Any,
     *const c_void,
@@ -81,8 +80,6 @@ unsafe extern "C" {
         name: Option<unsafe extern "C" fn(Any) -> *const c_char>,
     ) -> Any;
     fn rocksdb_options_set_merge_operator(options: *mut rocksdb_options_t, operator: Any);
-    fn rocksdb_transactiondb_options_create() -> Any;
-    fn rocksdb_transactiondb_options_destroy(options: Any);
     fn rocksdb_transactiondb_open_column_families(
         options: *const rocksdb_options_t,
         transactions: Any,
@@ -93,7 +90,6 @@ unsafe extern "C" {
         handles: *mut *mut rocksdb_column_family_handle_t,
         err: *mut *mut c_char,
     ) -> Any;
-    fn rocksdb_transactiondb_close(db: Any);
     fn rocksdb_transactiondb_put_cf(
         db: Any,
         options: *const c_void,

@@ -1,13 +1,11 @@
 //! Null arguments with a meaning: RocksDB takes the defaults, or clears a value.
 
-use std::ffi::{c_char, c_void};
+use std::ffi::c_char;
 use std::ptr::null_mut;
 
 use ironstone_c_calls::constants::{PERF_METRICS, TOTAL_METRIC_COUNT};
 
 use crate::calls::*;
-
-type Any = *mut c_void;
 
 unsafe extern "C" {
     fn rocksdb_pinnableslice_value(slice: Any, len: *mut usize) -> *const c_char;
@@ -18,15 +16,6 @@ unsafe extern "C" {
     ) -> *const c_char;
     fn rocksdb_flush_wal_with_options(db: *mut rocksdb_t, options: Any, err: *mut *mut c_char);
     fn rocksdb_transactiondb_flush_wal_with_options(db: Any, options: Any, err: *mut *mut c_char);
-    fn rocksdb_transactiondb_options_create() -> Any;
-    fn rocksdb_transactiondb_options_destroy(options: Any);
-    fn rocksdb_transactiondb_open(
-        options: *const rocksdb_options_t,
-        transactions: Any,
-        name: *const c_char,
-        err: *mut *mut c_char,
-    ) -> Any;
-    fn rocksdb_transactiondb_close(db: Any);
     fn rocksdb_optimistictransactiondb_open_with_otxn_db_options(
         options: *const rocksdb_options_t,
         transactions: Any,

@@ -10,7 +10,6 @@ use peer::{Db as PeerDb, Library, Reading, VARIABLE};
 
 use crate::calls::*;
 
-type Any = *mut c_void;
 type Transform = unsafe extern "C" fn(Any, *const c_char, usize, *mut usize) -> *mut c_char;
 
 unsafe extern "C" {
@@ -22,14 +21,8 @@ unsafe extern "C" {
         name: Option<unsafe extern "C" fn(Any) -> *const c_char>,
     ) -> Any;
     fn rocksdb_options_set_prefix_extractor(options: *mut rocksdb_options_t, extractor: Any);
-    fn rocksdb_block_based_options_create() -> Any;
-    fn rocksdb_block_based_options_destroy(options: Any);
     fn rocksdb_block_based_options_set_filter_policy(options: Any, policy: Any);
     fn rocksdb_filterpolicy_create_bloom_full(bits: f64) -> Any;
-    fn rocksdb_options_set_block_based_table_factory(options: *mut rocksdb_options_t, table: Any);
-    fn rocksdb_flushoptions_create() -> Any;
-    fn rocksdb_flushoptions_destroy(options: Any);
-    fn rocksdb_flush(db: *mut rocksdb_t, options: Any, err: *mut *mut c_char);
     fn rocksdb_readoptions_set_prefix_same_as_start(options: Any, value: u8);
     fn rocksdb_iter_seek(iter: Any, key: *const c_char, len: usize);
     fn rocksdb_iter_next(iter: Any);

@@ -1,34 +1,18 @@
 //! Locks of transactions.
 
-use std::ffi::{c_char, c_void};
+use std::ffi::c_char;
 use std::ptr::null_mut;
 
 use crate::calls::*;
 
-type Any = *mut c_void;
-type Family = *mut rocksdb_column_family_handle_t;
-
 unsafe extern "C" {
-    fn rocksdb_transactiondb_options_create() -> Any;
-    fn rocksdb_transactiondb_options_destroy(options: Any);
-    fn rocksdb_transactiondb_open(
-        options: *const rocksdb_options_t,
-        transactions: Any,
-        name: *const c_char,
-        err: *mut *mut c_char,
-    ) -> Any;
     fn rocksdb_transactiondb_create_column_family(
         db: Any,
         options: *const rocksdb_options_t,
         name: *const c_char,
         err: *mut *mut c_char,
     ) -> Family;
-    fn rocksdb_transactiondb_close(db: Any);
-    fn rocksdb_transaction_options_create() -> Any;
-    fn rocksdb_transaction_options_destroy(options: Any);
     fn rocksdb_transaction_options_set_lock_timeout(options: Any, milliseconds: i64);
-    fn rocksdb_transaction_begin(db: Any, write: Any, options: Any, old: Any) -> Any;
-    fn rocksdb_transaction_destroy(txn: Any);
     fn rocksdb_transaction_put_cf(
         txn: Any,
         family: Family,

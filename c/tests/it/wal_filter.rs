@@ -191,18 +191,6 @@ unsafe fn open_both(
     }
 }
 
-unsafe extern "C" {
-    fn rocksdb_open_column_families(
-        options: *const rocksdb_options_t,
-        name: *const c_char,
-        count: i32,
-        names: *const *const c_char,
-        family_options: *const *const rocksdb_options_t,
-        handles: *mut *mut rocksdb_column_family_handle_t,
-        err: *mut *mut c_char,
-    ) -> *mut rocksdb_t;
-}
-
 fn values(values: [&str; 3]) -> Result<[Option<String>; 3], String> {
     Ok(values.map(|value| (!value.is_empty()).then(|| value.to_string())))
 }
