@@ -30,29 +30,65 @@ const SHARE: usize = 220_000;
 /// Larger files are not used as seeds.
 const SEED_MAX: u64 = 40_000;
 
+const USAGE: &str = "usage: ironstone-fuzz seed DIR | unpack DIR | pack DIR | corpus | replay TARGET FILE | targets | \
+                     mutate SECONDS SEED [TARGET]";
+
+/// A command with its arguments.
+enum Command {
+    Seed(PathBuf),
+    Unpack(PathBuf),
+    Pack(PathBuf),
+    Corpus,
+    Targets,
+    Replay { target: String, file: PathBuf },
+    Mutate { seconds: u64, seed: u64, target: Option<String> },
+}
+
+fn parse(mut arguments: lexopt::Parser) -> Result<Command, lexopt::Error> {
+    use lexopt::prelude::*;
+    let command = arguments.value()?.string()?;
+    let command = match &command[..] {
+        "seed" => Command::Seed(arguments.value()?.into()),
+        "unpack" => Command::Unpack(arguments.value()?.into()),
+        "pack" => Command::Pack(arguments.value()?.into()),
+        "corpus" => Command::Corpus,
+        "targets" => Command::Targets,
+        "replay" => Command::Replay { target: arguments.value()?.string()?, file: arguments.value()?.into() },
+        "mutate" => {
+            let (seconds, seed) = (arguments.value()?.parse()?, arguments.value()?.parse()?);
+            let target = match arguments.next()? {
+                Some(Value(target)) => Some(target.string()?),
+                Some(argument) => return Err(argument.unexpected()),
+                None => None,
+            };
+            Command::Mutate { seconds, seed, target }
+        }
+        _ => return Err(Value(command.into()).unexpected()),
+    };
+    match arguments.next()? {
+        Some(argument) => Err(argument.unexpected()),
+        None => Ok(command),
+    }
+}
+
 fn main() -> std::io::Result<()> {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["seed", dir] => seed(Path::new(dir)),
-        ["unpack", dir] => unpack_all(Path::new(dir)),
-        ["pack", dir] => pack_all(Path::new(dir)),
-        ["mutate", seconds, seed] => mutate_all(seconds, seed, None),
-        ["mutate", seconds, seed, target] => mutate_all(seconds, seed, Some(target)),
-        ["corpus"] => replay_all(),
-        ["targets"] => {
+    let command = parse(lexopt::Parser::from_env()).unwrap_or_else(|error| {
+        eprintln!("{error}\n{USAGE}");
+        exit(2);
+    });
+    match command {
+        Command::Seed(dir) => seed(&dir),
+        Command::Unpack(dir) => unpack_all(&dir),
+        Command::Pack(dir) => pack_all(&dir),
+        Command::Mutate { seconds, seed, target } => mutate_all(seconds, seed, target.as_deref()),
+        Command::Corpus => replay_all(),
+        Command::Targets => {
             ALL.iter().for_each(|target| println!("{} {}", target.name, target.len));
             Ok(())
         }
-        ["replay", target, file] => {
-            find(target).check(&std::fs::read(file)?);
+        Command::Replay { target, file } => {
+            find(&target).check(&std::fs::read(file)?);
             Ok(())
-        }
-        _ => {
-            eprintln!(
-                "usage: ironstone-fuzz seed DIR | unpack DIR | pack DIR | corpus | replay TARGET FILE | targets | \
-                 mutate SECONDS SEED [TARGET]"
-            );
-            exit(2);
         }
     }
 }
@@ -233,10 +269,8 @@ fn replay_all() -> std::io::Result<()> {
     exit(i32::from(!replayed.failures.is_empty()));
 }
 
-fn mutate_all(seconds: &str, seed: &str, only: Option<&str>) -> std::io::Result<()> {
+fn mutate_all(seconds: u64, seed: u64, only: Option<&str>) -> std::io::Result<()> {
     corpus::watch_panics();
-    let number = |text: &str| text.parse::<u64>().map_err(std::io::Error::other);
-    let (seconds, seed) = (number(seconds)?, number(seed)?);
     for target in ALL.iter().filter(|target| only.is_none_or(|name| name == target.name)) {
         let bytes = std::fs::read(fixtures().join("fuzz").join(format!("{}.pack", target.name)))?;
         let inputs = pack::unpack(&bytes);
