@@ -123,6 +123,7 @@ pub use timestamps::Timestamped;
 pub use why::{SlowCause, SlowKind, SlowStall, Why};
 
 pub use base::order::{BuiltinPrefix, Comparator, PrefixExtractor};
+pub use base::pinned::{PinOwner, PinRegion};
 pub use base::{
     Error, FamilyId, FileNumber, Kind, Level, Order, Pinned, Result, SequenceNumber, Severity, Subcode,
     ValueType,
@@ -138,7 +139,7 @@ pub use engine::event::{Event, JobPressure, Listener};
 pub use engine::read::Answered;
 pub use engine::remote::{CompactionService, JobInfo, JobStatus, ScheduleResponse};
 pub use engine::source::WideColumns;
-pub use format::batch::{Batch, Marker, Record};
+pub use format::batch::{Batch, Marker, Record, Records};
 pub use lsm::filter::{
     CompactionFilter, CompactionFilterFactory, CreationReason, Decision, FilterContext, FilterInput,
     FilterKind,
@@ -159,12 +160,13 @@ pub use engine::options::{
     WriteOptions,
 };
 pub use format::checksum::ChecksumType;
+pub use format::options_ini::Version as OptionsFileVersion;
 pub use format::properties::Properties as TableProperties;
 pub use lsm::pressure::Cause as StallCause;
 pub use table::options::{
     BlockBasedTableOptions, BlockSearchType, CacheText, CacheUsageOptions, Charged, DataBlockIndexType,
-    FilterPolicy, FlushBlockPolicy, IndexShortening, IndexType, MetadataCacheOptions, PinningTier,
-    PolicyKind, PrepopulateBlockCache,
+    FilterChoice, FilterLevel, FilterPolicy, FlushBlockPolicy, IndexShortening, IndexType,
+    MetadataCacheOptions, PinningTier, PolicyKind, PrepopulateBlockCache,
 };
 pub use table::options::{CuckooTableOptions, EncodingType, PlainTableOptions, WrittenTable};
 
@@ -172,7 +174,7 @@ pub use table::options::{CuckooTableOptions, EncodingType, PlainTableOptions, Wr
 pub use base::stats;
 pub use base::stats::Statistics;
 pub use mem::budget::MemoryBudget;
-pub use mem::cache::{CacheOptions, Kind as CacheKind, Ledger, MetadataCharge};
+pub use mem::cache::{CacheOptions, Kind as CacheKind, Ledger, MetadataCharge, Role as CacheRole};
 pub use mem::write_buffer::WriteBufferManager;
 pub use table::sst::BlockCache;
 

@@ -18,6 +18,7 @@ mod indexed_batch;
 mod ingest;
 mod limiter;
 mod listeners;
+mod names;
 mod no_copies;
 mod operators;
 mod options_page;
