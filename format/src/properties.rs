@@ -308,6 +308,12 @@ impl Properties {
         self.user_collected.get(name.as_bytes()).map(|v| &v[..])
     }
 
+    /// Returns the bytes after the data blocks of a file of `file_size` bytes. 0 if the file does not say where the data ends, or if the
+    /// stated end is after the end of the file: properties are untrusted.
+    pub fn tail_size(&self, file_size: u64) -> u64 {
+        if self.tail_start_offset > 0 { file_size.saturating_sub(self.tail_start_offset) } else { 0 }
+    }
+
     /// Returns the number of the index type, if the writer stored it.
     pub fn index_type(&self) -> Option<u32> {
         self.user(names::INDEX_TYPE).and_then(|v| get_u32(v, 0))

@@ -260,10 +260,7 @@ impl Delegate<'_> {
         meta.epoch_number = file.epoch_number;
         meta.unique_id = file.unique_id;
         meta.temperature = Temperature::parse(&file.temperature).unwrap_or_default() as u8;
-        meta.tail_size = match properties.tail_start_offset {
-            0 => 0,
-            start => size.saturating_sub(start),
-        };
+        meta.tail_size = properties.tail_size(size);
         if !file.file_checksum.is_empty() {
             meta.file_checksum = file.file_checksum.clone();
             meta.file_checksum_func_name = file.file_checksum_func_name.clone();

@@ -238,9 +238,7 @@ fn read(tools: &JobTools, parts: &Parts, file: &ImportFile, number: FileNumber) 
     meta.unique_id = id.map_or([0, 0], UniqueId::short);
     meta.file_checksum_func_name = UNKNOWN_CHECKSUM.to_string();
     note_timestamps(&mut meta, &properties, &parts.order);
-    if properties.tail_start_offset > 0 {
-        meta.tail_size = size.saturating_sub(properties.tail_start_offset);
-    }
+    meta.tail_size = properties.tail_size(size);
     Ok(meta)
 }
 

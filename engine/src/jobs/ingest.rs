@@ -470,9 +470,7 @@ fn meta_of(file: &PreparedFile, place: &Placement, keeps_seq: bool, order: &Orde
         if keeps_seq { (external.smallest_seq, external.largest_seq) } else { (place.seq, place.seq) };
     meta.marked_for_compaction = properties.num_range_deletions == 1 && properties.num_entries == 1;
     meta.unique_id = unique_id_of(properties);
-    if properties.tail_start_offset > 0 {
-        meta.tail_size = external.size.saturating_sub(properties.tail_start_offset);
-    }
+    meta.tail_size = properties.tail_size(external.size);
     meta.temperature = file.temperature;
     meta.file_checksum = file.checksum.clone();
     meta.file_checksum_func_name = file.checksum_name.clone();

@@ -483,8 +483,7 @@ fn origin(record: &mut NewFile, salvaged: &Salvaged) {
     let Some(properties) = &salvaged.properties else { return };
     record.oldest_ancester_time = properties.creation_time;
     record.file_creation_time = properties.file_creation_time;
-    let tail = properties.tail_start_offset;
-    record.tail_size = if tail > 0 { record.file_size.saturating_sub(tail) } else { 0 };
+    record.tail_size = properties.tail_size(record.file_size);
 }
 
 fn ingests_behind(options: &OptionsFile, family: &str) -> bool {
