@@ -16,6 +16,12 @@ pub trait Clock: Send + Sync + fmt::Debug {
     /// Returns nanoseconds since a fixed time of unknown date. The value never goes back.
     fn now_nanos(&self) -> u64;
 
+    /// Returns the nanoseconds since `start`, an earlier value of [`Clock::now_nanos`]. 0 if `start` is later than now: it comes from
+    /// another clock.
+    fn nanos_since(&self, start: u64) -> u64 {
+        self.now_nanos().saturating_sub(start)
+    }
+
     /// Returns the wall time in seconds since 1970. The value may change some milliseconds later than the seconds of
     /// [`Clock::now_micros`].
     fn now_seconds(&self) -> u64 {
@@ -25,6 +31,12 @@ pub trait Clock: Send + Sync + fmt::Debug {
     /// Returns the processor time of the calling thread, in nanoseconds. 0 if the system does not report this time.
     fn cpu_nanos(&self) -> u64 {
         0
+    }
+
+    /// Returns the processor time of the calling thread since `start`, an earlier value of [`Clock::cpu_nanos`] in the same thread.
+    /// 0 if `start` is later than now: it comes from another thread.
+    fn cpu_nanos_since(&self, start: u64) -> u64 {
+        self.cpu_nanos().saturating_sub(start)
     }
 
     /// Returns the time in which the calling thread was ready to run and waited for a processor, in nanoseconds since

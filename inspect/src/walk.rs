@@ -158,7 +158,7 @@ pub fn records(
     // The end of the last record that was read.
     let mut end_before = start;
     loop {
-        let is_late = env.clock.now_nanos().saturating_sub(began) > SCAN_NANOS_MAX;
+        let is_late = env.clock.nanos_since(began) > SCAN_NANOS_MAX;
         let (row, matches) = match reader.next() {
             Ok(Item::Record { bytes, offset, end }) => {
                 let (offset, end) = (offset.saturating_add(start), end.saturating_add(start));

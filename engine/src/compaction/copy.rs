@@ -63,7 +63,7 @@ pub(super) fn copy_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted
     let sizes: Vec<u64> = edit.added.iter().map(|(_, f)| f.size).collect();
     let written = sizes.iter().sum();
     let names = edit.added.iter().map(|(_, f)| (f.number, f.path_id)).collect();
-    let cpu_nanos = clock.cpu_nanos().saturating_sub(start_cpu);
+    let cpu_nanos = clock.cpu_nanos_since(start_cpu);
     let micros = ((clock.now_nanos() - start) / 1000, cpu_nanos / 1000);
     let commit = || t.committer.commit_one(Change::of_compaction(job.family.clone(), edit));
     // Before the commit: after the commit, another job can delete a copy.

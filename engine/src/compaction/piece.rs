@@ -86,7 +86,7 @@ pub fn measure(
     let clock = &t.tools.env.clock;
     let (measure, start) = (job.parts.measured.times_jobs.then(IoMeasure::start), clock.cpu_nanos());
     let ended = run(t, job, range, done);
-    let cpu_nanos = clock.cpu_nanos().saturating_sub(start);
+    let cpu_nanos = clock.cpu_nanos_since(start);
     done.io_times = measure.map(IoMeasure::end);
     let of_io = done.io_times.map_or(0, |io| io.cpu_write_nanos.saturating_add(io.cpu_read_nanos));
     // The clock of the thread and the times of the calls are read at different moments.

@@ -89,7 +89,7 @@ fn timed_open(request: OpenRequest) -> Result<Db> {
     let overrides = Overrides { skip_wals: true, ..Overrides::default() };
     let opened = open(Opening::new(request, true, overrides)?);
     if let Some(statistics) = statistics {
-        let micros = clock.now_nanos().saturating_sub(start_nanos) / 1000;
+        let micros = clock.nanos_since(start_nanos) / 1000;
         statistics.measure_time(HistogramKind::OpenAndCompactDbOpenMicros, micros);
     }
     opened

@@ -84,15 +84,14 @@ impl Hook for FileWatch {
         if !reported {
             return;
         }
-        let now = self.clock.now_nanos();
-        let start_nanos = began.unwrap_or(now);
+        let start_nanos = began.unwrap_or_else(|| self.clock.now_nanos());
         let operation = FileOperation {
             op: call.op,
             path: call.path,
             offset: call.offset,
             bytes: call.bytes,
             start_nanos,
-            nanos: now.saturating_sub(start_nanos),
+            nanos: self.clock.nanos_since(start_nanos),
             error,
         };
         for listener in &self.listeners {

@@ -284,8 +284,8 @@ fn write_part(t: &FlushTools<'_>, job: JobId, part: &mut Part, reason: FlushReas
         t.tools.stats.add(Ticker::MemtableGarbageBytesAtFlush, outputs.input_bytes - kept);
     }
     part.numbers = LevelNumbers {
-        micros: clock.now_nanos().saturating_sub(start_nanos) / 1000,
-        cpu_micros: clock.cpu_nanos().saturating_sub(start_cpu_nanos) / 1000,
+        micros: clock.nanos_since(start_nanos) / 1000,
+        cpu_micros: clock.cpu_nanos_since(start_cpu_nanos) / 1000,
         bytes_written: part.files.iter().map(|f| f.meta.size).sum(),
         bytes_written_pre_compression: part.files.iter().map(|f| f.pre_compression_size).sum(),
         bytes_written_blob: part.files.iter().map(OutputFile::blob_bytes).sum(),

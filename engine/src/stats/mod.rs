@@ -91,7 +91,7 @@ impl Stats {
     #[inline]
     pub fn end(&self, began: Began, kind: HistogramKind) {
         if let (Some(start), Some(statistics)) = (began.at_nanos, &self.statistics) {
-            statistics.measure_time(kind, self.clock.now_nanos().saturating_sub(start) / 1000);
+            statistics.measure_time(kind, self.clock.nanos_since(start) / 1000);
         }
     }
 

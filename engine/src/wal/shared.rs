@@ -116,7 +116,7 @@ impl Lead<'_> {
     fn run(mut self, clock: &dyn Clock, sync: impl FnOnce() -> Result<()>) -> Shared {
         let began = clock.now_nanos();
         let outcome = sync();
-        self.nanos = clock.now_nanos().saturating_sub(began);
+        self.nanos = clock.nanos_since(began);
         self.done = Some(outcome.clone());
         Shared::Led(outcome)
     }

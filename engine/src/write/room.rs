@@ -172,7 +172,7 @@ impl Writer {
         self.stats.database.add(DatabaseCounter::BufferManagerStops, 1);
         let start = self.env.clock.now_nanos();
         let ends = || {
-            let waited_us = self.env.clock.now_nanos().saturating_sub(start) / 1000;
+            let waited_us = self.env.clock.nanos_since(start) / 1000;
             self.ends_wait_for_buffers().or_else(|| lacks_space(&self.errors, &self.errors.held(), waited_us))
         };
         let is_over = || self.controller.is_closing() || ends().is_some();
@@ -180,7 +180,7 @@ impl Writer {
         let step = Step::begin_closed(Cause::Stall);
         self.queue.hold_back(leader_state, || self.switcher.buffers.wait_while_stalled(&is_over, &help));
         step.stop();
-        let waited_us = self.env.clock.now_nanos().saturating_sub(start) / 1000;
+        let waited_us = self.env.clock.nanos_since(start) / 1000;
         let trigger = pressure::Cause::WriteBufferManagerLimit;
         self.stats.slow.stalled(&[StallReason { family: None, trigger, stopped: true }], waited_us);
         match ends() {

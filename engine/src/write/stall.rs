@@ -226,7 +226,7 @@ impl Controller {
         queue.hold_back(leader_state, || self.wait_for_unlock(env));
         match self.is_closing() {
             true => Err(Error::shutdown_in_progress("stalled writes")),
-            false => Ok(env.clock.now_nanos().saturating_sub(start) / 1000),
+            false => Ok(env.clock.nanos_since(start) / 1000),
         }
     }
 
@@ -373,7 +373,7 @@ impl Controller {
             return Err(would_stall());
         }
         let start = env.clock.now_nanos();
-        let waited_us = || env.clock.now_nanos().saturating_sub(start) / 1000;
+        let waited_us = || env.clock.nanos_since(start) / 1000;
         let hopeless =
             |inner: &Inner| ends_wait(&inner.holding(), waited_us()).or_else(|| inner.hopeless().cloned());
         let waits = |inner: &Inner| self.is_stopped() && !self.is_closing() && hopeless(inner).is_none();

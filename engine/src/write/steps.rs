@@ -93,7 +93,7 @@ impl Writer {
         let step = Step::begin(Cause::WalSync);
         let start = self.env.clock.now_nanos();
         self.switcher.wals.sync()?;
-        gather.record_sync(self.env.clock.now_nanos().saturating_sub(start));
+        gather.record_sync(self.env.clock.nanos_since(start));
         step.stop();
         self.stats.end(began, HistogramKind::WalFileSyncMicros);
         self.stats.add(Ticker::WalFileSynced, 1);

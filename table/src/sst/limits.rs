@@ -44,7 +44,7 @@ impl ReadLimits {
         }
         let began = self.clock.now_nanos();
         let outcome = access()?;
-        let took = self.clock.now_nanos().saturating_sub(began) / 1000;
+        let took = self.clock.nanos_since(began) / 1000;
         if took > self.timeout_micros {
             return Err(Error::timed_out(format!(
                 "reading {bytes} bytes took {took} us, more than io_timeout allows ({} us)",
