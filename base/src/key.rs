@@ -266,11 +266,23 @@ fn padded(key: &[u8], timestamp_size: usize, byte: u8) -> Vec<u8> {
     out
 }
 
-/// Returns a user key without its timestamp. A key that is shorter than a timestamp, which no writer produces,
-/// becomes the empty key.
+/// Splits a user key into the key without its timestamp, and the timestamp. No writer produces a key that is shorter than a
+/// timestamp, but a file with wrong bytes may hold such a key: the whole key is then the timestamp.
+#[inline]
+pub fn split_timestamp(user_key: &[u8], timestamp_size: usize) -> (&[u8], &[u8]) {
+    user_key.split_at(user_key.len().saturating_sub(timestamp_size))
+}
+
+/// Returns a user key without its timestamp, as [`split_timestamp`] splits the key.
 #[inline]
 pub fn without_timestamp(user_key: &[u8], timestamp_size: usize) -> &[u8] {
-    &user_key[..user_key.len().saturating_sub(timestamp_size)]
+    split_timestamp(user_key, timestamp_size).0
+}
+
+/// Returns the timestamp of a user key, as [`split_timestamp`] splits the key.
+#[inline]
+pub fn timestamp(user_key: &[u8], timestamp_size: usize) -> &[u8] {
+    split_timestamp(user_key, timestamp_size).1
 }
 
 /// Returns the user key of an internal key. Empty if the internal key is shorter than a trailer.

@@ -187,7 +187,7 @@ impl Index {
         if self.heads.is_some() {
             return self.compare_user(order, rest, bound).is_lt();
         }
-        let without_timestamp = &rest[..rest.len().saturating_sub(order.timestamp_size())];
+        let without_timestamp = base::key::without_timestamp(rest, order.timestamp_size());
         order.compare_stripped(without_timestamp, bound).is_lt()
     }
 

@@ -239,7 +239,7 @@ impl FileMetaData {
                 "a boundary key of {} bytes has a timestamp of {timestamp_size} bytes",
                 user.len()
             );
-            let mut out = user[..user.len().saturating_sub(timestamp_size)].to_vec();
+            let mut out = key::without_timestamp(user, timestamp_size).to_vec();
             out.extend_from_slice(&key::trailer(internal).to_le_bytes());
             out
         };

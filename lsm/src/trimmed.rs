@@ -4,7 +4,7 @@
 //! Range tombstones are not handled here: the caller removes the range tombstones that are newer.
 
 use base::iter::InternalIterator;
-use base::key::{InternalOrder, user_key};
+use base::key::{InternalOrder, timestamp, user_key};
 use base::{Pinned, Result};
 
 /// A source without the entries whose timestamp is newer than `newest`.
@@ -33,9 +33,8 @@ impl<I: InternalIterator> Trimmed<I> {
 
     fn is_newer(&self) -> bool {
         let Some(newest) = &self.newest else { return false };
-        let user = user_key(self.input.key());
-        let at = user.len().saturating_sub(newest.len());
-        self.order.user.compare_timestamp(&user[at..], newest).is_gt()
+        let own = timestamp(user_key(self.input.key()), newest.len());
+        self.order.user.compare_timestamp(own, newest).is_gt()
     }
 
     #[cold]

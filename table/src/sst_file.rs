@@ -250,7 +250,7 @@ impl SstFileWriter {
             return Err(Error::invalid_argument("Cannot create sst file with no entries"));
         }
         let strip = if self.strip_timestamp { self.timestamp_size } else { 0 };
-        let shown = |key: &[u8]| key[..key.len().saturating_sub(strip)].to_vec();
+        let shown = |key: &[u8]| base::key::without_timestamp(key, strip).to_vec();
         let mut info = self.info;
         if info.num_entries > 0 {
             info.smallest_key = shown(&info.smallest_key);

@@ -142,12 +142,12 @@ impl Db {
         let overlaps = |file: &TableFile| {
             let (smallest, largest) = (file.smallest_user_key(), file.largest_user_key());
             let size = order.timestamp_size();
-            let without_timestamp = |key: &[u8]| key[..key.len().saturating_sub(size)].to_vec();
-            let (smallest, largest) = (without_timestamp(smallest), without_timestamp(largest));
+            let (smallest, largest) =
+                (base::key::without_timestamp(smallest, size), base::key::without_timestamp(largest, size));
             ranges.is_none_or(|ranges| {
                 ranges.iter().any(|(begin, end)| {
-                    order.compare_stripped(begin, &largest).is_le()
-                        && order.compare_stripped(end, &smallest).is_ge()
+                    order.compare_stripped(begin, largest).is_le()
+                        && order.compare_stripped(end, smallest).is_ge()
                 })
             })
         };

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use base::key::ValueType;
+use base::key::{self, ValueType};
 
 use super::view::View;
 
@@ -49,7 +49,7 @@ pub(super) fn is_deletion(value_type: u8) -> bool {
 
 #[inline]
 pub(super) fn without_timestamp(user_key: &[u8], timestamp_size: usize) -> &[u8] {
-    if timestamp_size == 0 { user_key } else { &user_key[..user_key.len().saturating_sub(timestamp_size)] }
+    if timestamp_size == 0 { user_key } else { key::without_timestamp(user_key, timestamp_size) }
 }
 
 pub(super) fn prefix_of(view: &View, target: &[u8]) -> Option<Vec<u8>> {

@@ -4,7 +4,7 @@
 //! Older sources then skip the key ranges of newer tombstones, and deleted entries cost nothing. Most iterators have no
 //! range tombstone and pay nothing.
 
-use base::key::SequenceNumber;
+use base::key::{self, SequenceNumber};
 use base::stats::HistogramKind;
 use base::{Level, Result};
 use lsm::merging::Merging;
@@ -218,14 +218,17 @@ impl<'a> Gathering<'a> {
     fn outside(&self, smallest: &[u8], largest: &[u8]) -> bool {
         let user = &self.context.family.order().user;
         let size = user.timestamp_size();
-        let without_timestamp = |key: &[u8]| key.len().saturating_sub(size);
+        let (smallest, largest) =
+            (key::without_timestamp(smallest, size), key::without_timestamp(largest, size));
         let options = self.options;
-        options.iterate_upper_bound.as_ref().is_some_and(|upper| {
-            user.compare_stripped(&smallest[..without_timestamp(smallest)], upper).is_ge()
-        }) || options
-            .iterate_lower_bound
+        options
+            .iterate_upper_bound
             .as_ref()
-            .is_some_and(|lower| user.compare_stripped(&largest[..without_timestamp(largest)], lower).is_lt())
+            .is_some_and(|upper| user.compare_stripped(smallest, upper).is_ge())
+            || options
+                .iterate_lower_bound
+                .as_ref()
+                .is_some_and(|lower| user.compare_stripped(largest, lower).is_lt())
     }
 
     fn into_tree(mut self) -> Tree {

@@ -155,14 +155,13 @@ impl<I: InternalIterator> Walk<I> {
         if self.search.timestamp_size == 0 {
             full
         } else {
-            &full[..full.len().saturating_sub(self.search.timestamp_size)]
+            key::without_timestamp(full, self.search.timestamp_size)
         }
     }
 
     /// Returns the timestamp of the shown entry. Empty if the column family has no timestamps.
     pub fn timestamp(&self) -> &[u8] {
-        let full = self.search.full_key();
-        &full[full.len().saturating_sub(self.search.timestamp_size)..]
+        key::timestamp(self.search.full_key(), self.search.timestamp_size)
     }
 
     /// Returns the value type of the entry that is shown. With `iter_start_ts`, this can be a tombstone or a merge

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use base::key::{MAX_SEQUENCE, SequenceNumber, TYPE_FOR_SEEK, append_with_trailer, pack};
+use base::key::{self, MAX_SEQUENCE, SequenceNumber, TYPE_FOR_SEEK, append_with_trailer, pack};
 use base::{Error, Result};
 
 use super::Reads;
@@ -89,6 +89,7 @@ impl Reads {
         let has_files = super_version.version.num_files() > 0;
         let low = super_version.full_history_ts_low.as_deref().filter(|_| has_files);
         let low = low.and_then(<[u8]>::first_chunk::<8>).map(|low| u64::from_le_bytes(*low));
+        // No timestamp is below 0.
         Ok(low.map(|low| low.saturating_sub(1).to_le_bytes().to_vec()))
     }
 
@@ -127,8 +128,7 @@ impl Reads {
 }
 
 fn found(seq: SequenceNumber, user_key: &[u8], timestamp_size: usize) -> NewestWrite {
-    let at = user_key.len().saturating_sub(timestamp_size);
-    NewestWrite { seq, timestamp: user_key[at..].to_vec() }
+    NewestWrite { seq, timestamp: key::timestamp(user_key, timestamp_size).to_vec() }
 }
 
 #[cold]

@@ -64,8 +64,8 @@ impl Newest {
             return ControlFlow::Continue(());
         }
         if self.entry.as_ref().is_none_or(|(newest, _)| *newest < seq) {
-            let at = user_key.len().saturating_sub(wanted.timestamp.len());
-            self.entry = Some((seq, user_key[at..].to_vec()));
+            let timestamp = base::key::timestamp(user_key, wanted.timestamp.len());
+            self.entry = Some((seq, timestamp.to_vec()));
         }
         ControlFlow::Break(())
     }

@@ -132,7 +132,7 @@ impl RecordedSizes {
                 }
                 Change::Remove(size) => {
                     let remove = |key: &[u8], out: &mut Vec<u8>| {
-                        out.extend_from_slice(&key[..key.len().saturating_sub(size)]);
+                        out.extend_from_slice(base::key::without_timestamp(key, size));
                     };
                     append(&mut out, &record.with_keys(&mut keys, remove));
                 }

@@ -2,7 +2,7 @@
 //! iterator reaches it.
 
 use base::iter::InternalIterator;
-use base::key::InternalOrder;
+use base::key::{self, InternalOrder};
 use base::{Error, Level, Pinned, Result};
 use lsm::version::LevelFiles;
 use table::sst::ReadCtx;
@@ -204,8 +204,8 @@ impl LevelIter {
     }
 
     fn is_past(&self, user_key: &[u8], bound: &[u8]) -> bool {
-        let end = user_key.len().saturating_sub(self.order.user.timestamp_size());
-        self.order.user.compare_stripped(&user_key[..end], bound).is_ge()
+        let without_timestamp = key::without_timestamp(user_key, self.order.user.timestamp_size());
+        self.order.user.compare_stripped(without_timestamp, bound).is_ge()
     }
 
     /// Moves to the previous files while the current file is before its first entry without an error.

@@ -74,7 +74,7 @@ impl Rules {
 
     /// Returns the timestamp at the end of a user key.
     pub(super) fn timestamp_of<'k>(&self, user_key: &'k [u8]) -> &'k [u8] {
-        &user_key[user_key.len().saturating_sub(self.timestamp_size)..]
+        base::key::timestamp(user_key, self.timestamp_size)
     }
 
     /// Returns the error of a compaction that was canceled or that the close of the database ends.

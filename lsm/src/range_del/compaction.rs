@@ -382,7 +382,7 @@ impl CompactionTombstones {
     }
 
     fn without_timestamp<'a>(&self, user_key: &'a [u8]) -> &'a [u8] {
-        &user_key[..user_key.len().saturating_sub(self.timestamp_size)]
+        key::without_timestamp(user_key, self.timestamp_size)
     }
 }
 

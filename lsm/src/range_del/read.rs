@@ -114,7 +114,7 @@ impl FragmentCover {
     fn unbounded(&self, position: &[u8]) -> Cover {
         let ts = self.order.user.timestamp_size();
         let user = key::user_key(position);
-        let without_timestamp = &user[..user.len().saturating_sub(ts)];
+        let without_timestamp = key::without_timestamp(user, ts);
         let at = self.tombstones.first_ending_after(without_timestamp);
         let place = |user: &[u8]| before_user_key(user, ts);
         if at < self.tombstones.len() {

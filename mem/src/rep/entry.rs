@@ -91,7 +91,7 @@ impl Entries {
             "a key of {} bytes has a timestamp of {size} bytes",
             user_key.len()
         );
-        &user_key[..user_key.len().saturating_sub(size)]
+        base::key::without_timestamp(user_key, size)
     }
 
     /// Returns the four bytes of a key after the first `skip` bytes, as a number. Among keys with the same

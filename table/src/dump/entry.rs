@@ -27,7 +27,7 @@ fn shown_column(bytes: &[u8], as_hex: bool) -> Vec<u8> {
 /// Returns `'key' seq:7, type:1`. If the order has timestamps, `|timestamp:` follows the key.
 pub fn internal_key_text(key: &Parsed<'_>, order: &Order, as_hex: bool) -> Vec<u8> {
     let size = order.timestamp_size();
-    let (user_key, timestamp) = key.user_key.split_at(key.user_key.len().saturating_sub(size));
+    let (user_key, timestamp) = base::key::split_timestamp(key.user_key, size);
     let mut text = b"'".to_vec();
     text.extend(shown(user_key, as_hex));
     if size > 0 {

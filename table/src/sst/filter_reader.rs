@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use base::key::user_key;
+use base::key::{user_key, without_timestamp};
 use base::order::PrefixExtractor;
 use base::{Kind, Order, Result};
 
@@ -64,7 +64,7 @@ impl FilterReader {
             user_key.len(),
             self.timestamp_size
         );
-        let key = &user_key[..user_key.len().saturating_sub(self.timestamp_size)];
+        let key = without_timestamp(user_key, self.timestamp_size);
         if self.whole_keys {
             return Some(Cow::Borrowed(key));
         }
@@ -102,7 +102,7 @@ impl FilterReader {
             user.len(),
             self.timestamp_size
         );
-        let Some(prefix) = extractor.prefix(&user[..user.len().saturating_sub(self.timestamp_size)]) else {
+        let Some(prefix) = extractor.prefix(without_timestamp(user, self.timestamp_size)) else {
             return Ok(true);
         };
         if ctx.auto_prefix_mode && !stays_within(&**extractor, &source.order.user, &prefix, bound) {

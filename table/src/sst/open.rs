@@ -173,10 +173,10 @@ fn index_handle(footer: &Footer, metaindex: &Metaindex) -> Result<BlockHandle> {
 /// Makes the fragments that readers search. Returns `None` if there is no range tombstone.
 fn fragment(stored: &[(Vec<u8>, Vec<u8>)], order: &InternalOrder) -> Option<Arc<FragmentedTombstones>> {
     let size = order.user.timestamp_size();
-    let without_timestamp = |key: &[u8]| key[..key.len().saturating_sub(size)].to_vec();
+    let without_timestamp = |key: &[u8]| key::without_timestamp(key, size).to_vec();
     let tombstone = |(start, end): &(Vec<u8>, Vec<u8>)| {
         let (start, seq, _) = key::split(start);
-        let timestamp = start[start.len().saturating_sub(size)..].to_vec();
+        let timestamp = key::timestamp(start, size).to_vec();
         Tombstone { start: without_timestamp(start), end: without_timestamp(end), seq, timestamp }
     };
     let fragments = FragmentedTombstones::new(stored.iter().map(tombstone).collect(), order.clone());

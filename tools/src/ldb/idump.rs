@@ -34,7 +34,7 @@ pub(crate) fn idump(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let mut count = 0u64;
     while versions.valid() && max.is_none_or(|max| max == 0 || count < max) {
         let key = parse(versions.key())?;
-        let without_timestamp = &key.user_key[..key.user_key.len().saturating_sub(size)];
+        let without_timestamp = base::key::without_timestamp(key.user_key, size);
         if to.as_ref().is_some_and(|to| order.compare_stripped(without_timestamp, to).is_ge()) {
             break;
         }

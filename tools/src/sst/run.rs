@@ -323,7 +323,7 @@ impl Walk<'_> {
                     continue;
                 }
             };
-            let without_timestamp = &key.user_key[..key.user_key.len().saturating_sub(size)];
+            let without_timestamp = base::key::without_timestamp(key.user_key, size);
             let outside = self.prefix
                 && self.from.is_some_and(|prefix| !without_timestamp.starts_with(prefix))
                 || self.to.is_some_and(|to| order.compare_stripped(without_timestamp, to).is_ge());

@@ -209,8 +209,7 @@ impl<I: InternalIterator> Search<I> {
             }
             if self.timestamp_size > 0 {
                 let user_key = key::user_key(self.source.key());
-                shown_timestamp =
-                    Some(user_key[user_key.len().saturating_sub(self.timestamp_size)..].to_vec());
+                shown_timestamp = Some(key::timestamp(user_key, self.timestamp_size).to_vec());
             }
             self.saved_trailer = pack(seq, value_type);
             newest.take(self, value_type)?;
@@ -220,7 +219,7 @@ impl<I: InternalIterator> Search<I> {
             self.source.status()?;
         }
         if let Some(timestamp) = shown_timestamp {
-            let at = self.saved_key.len().saturating_sub(self.timestamp_size);
+            let at = key::without_timestamp(&self.saved_key, self.timestamp_size).len();
             self.saved_key.truncate(at);
             self.saved_key.extend_from_slice(&timestamp);
         }

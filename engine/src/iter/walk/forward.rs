@@ -241,8 +241,7 @@ impl<I: InternalIterator> Search<I> {
     }
 
     pub(super) fn is_in_time(&self, user_key: &[u8]) -> bool {
-        let at = user_key.len().saturating_sub(self.timestamp_size);
-        let (order, timestamp) = (&self.view.order, &user_key[at..]);
+        let (order, timestamp) = (&self.view.order, key::timestamp(user_key, self.timestamp_size));
         order.compare_timestamp(timestamp, &self.view.timestamp).is_le()
             && self
                 .view
@@ -262,8 +261,8 @@ impl<I: InternalIterator> Search<I> {
     #[cold]
     fn seek_past_saved(&mut self) {
         self.counts.reseeks += 1;
-        let without_timestamp = self.saved_key.len().saturating_sub(self.timestamp_size);
-        seek_key(&mut self.seek_key, &self.saved_key[..without_timestamp], self.timestamp_size, 0, MIN_TS);
+        let without_timestamp = key::without_timestamp(&self.saved_key, self.timestamp_size);
+        seek_key(&mut self.seek_key, without_timestamp, self.timestamp_size, 0, MIN_TS);
         self.source.seek_total(&self.seek_key);
         // The seek finds an entry with sequence number 0 and the oldest timestamp, so skip it too.
         while self.source.valid() && self.same_key(key::user_key(self.source.key()), &self.saved_key) {
@@ -279,8 +278,7 @@ impl<I: InternalIterator> Search<I> {
             self.unseen_here();
         }
         let user_key = key::user_key(self.source.key());
-        let end = user_key.len().saturating_sub(self.timestamp_size);
-        let target = user_key[..end].to_vec();
+        let target = key::without_timestamp(user_key, self.timestamp_size).to_vec();
         seek_key(
             &mut self.seek_key,
             &target,

@@ -160,8 +160,7 @@ impl<I: InternalIterator> Search<I> {
             self.saved_key.len(),
             self.timestamp_size
         );
-        let (key, timestamp) =
-            self.saved_key.split_at(self.saved_key.len().saturating_sub(self.timestamp_size));
+        let (key, timestamp) = key::split_timestamp(&self.saved_key, self.timestamp_size);
         let timestamp = if self.view.start_timestamp.is_some() { timestamp } else { MAX_TS };
         seek_key(&mut self.seek_key, key, self.timestamp_size, u64::MAX, timestamp);
     }

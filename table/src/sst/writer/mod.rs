@@ -23,7 +23,7 @@ mod sample;
 mod sink;
 mod tail;
 
-use base::key::{MAX_SEQUENCE, TRAILER_LEN, append_internal, pack, trailer, user_key};
+use base::key::{MAX_SEQUENCE, TRAILER_LEN, append_internal, pack, trailer, user_key, without_timestamp};
 use base::{Error, Result, SequenceNumber, ValueType};
 use env::writer::FileWriter;
 use format::block::{Block, BlockIter, KeyRewrite};
@@ -381,11 +381,6 @@ const POINTS: u32 = {
 #[inline]
 fn is_point(value_type: u8) -> bool {
     value_type < 32 && POINTS >> value_type & 1 != 0
-}
-
-#[inline]
-fn without_timestamp(user_key: &[u8], timestamp_size: usize) -> &[u8] {
-    &user_key[..user_key.len().saturating_sub(timestamp_size)]
 }
 
 /// The bounds of the added entries. The last point key is in the writer.
