@@ -236,6 +236,7 @@ impl SstReader {
         }
         rows.status().map_err(|error| error.file(&*self.path))?;
         let properties = self.properties();
+        // Properties are untrusted: a wrong count is the corruption that this check reports.
         let expected = properties.num_entries.saturating_sub(properties.num_range_deletions);
         match found == expected {
             true => Ok(()),

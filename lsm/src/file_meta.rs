@@ -28,6 +28,7 @@ pub enum EntryCount {
 impl FileStats {
     /// Returns the lowest and the highest possible number of point entries in the file.
     pub fn num_points(&self) -> RangeInclusive<u64> {
+        // The counts come from properties, which are untrusted.
         let fewest = self.num_entries.saturating_sub(self.num_range_deletions);
         match self.entry_count {
             EntryCount::WithTombstones => fewest..=fewest,

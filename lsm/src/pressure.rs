@@ -279,6 +279,7 @@ fn near_stop(cause: Cause, load: &Load, options: &Options) -> bool {
         }
         Cause::PendingCompactionBytes => {
             let soft = options.soft_pending_compaction_bytes_limit;
+            // The user may set the limits in any order, and a cause may outlast its limit.
             let gap = options.hard_pending_compaction_bytes_limit.saturating_sub(soft);
             gap > 0 && load.pending_compaction_bytes.saturating_sub(soft) > gap / 4 * 3
         }

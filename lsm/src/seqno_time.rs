@@ -126,6 +126,7 @@ impl SeqnoTimes {
         let Some(excess) = self.samples.len().checked_sub(most).filter(|n| *n > 0) else { return };
         let count = self.samples.len();
         let (mut before, mut after): (Vec<usize>, Vec<usize>) =
+            // The first and the last sample are their own neighbours. They are never removed.
             (0..count).map(|i| (i.saturating_sub(1), (i + 1).min(count - 1))).unzip();
         let gap = |a: usize, b: usize| self.samples[b].time - self.samples[a].time;
         let mut heap: BinaryHeap<_> = (1..count - 1).map(|i| Reverse((gap(i - 1, i + 1), i))).collect();
@@ -164,6 +165,7 @@ impl SeqnoTimes {
         if longest == 0 {
             return None;
         }
+        // If the time is longer than the time since 1970, all data is young.
         let from = |seconds: u64| self.seqno_at(now.saturating_sub(seconds)) + 1;
         Some(Cutoffs { preserve_from: from(longest), preclude_from: (preclude > 0).then(|| from(preclude)) })
     }
@@ -171,6 +173,7 @@ impl SeqnoTimes {
     /// Returns the samples that tell the times of the sequence numbers from `smallest` to `largest`.
     #[must_use]
     pub fn of_range(&self, smallest: SequenceNumber, largest: SequenceNumber) -> Self {
+        // The sample before `smallest` tells its time, if there is such a sample.
         let from = self.samples.partition_point(|sample| sample.seqno < smallest).saturating_sub(1);
         let to = self.samples.partition_point(|sample| sample.seqno <= largest);
         SeqnoTimes { samples: self.samples.range(from..to.max(from)).copied().collect() }

@@ -132,6 +132,7 @@ impl<P: Piece> Kept<P> {
     fn add(&mut self, piece: P) -> Vec<P> {
         self.bytes += piece.room();
         self.pieces.push(piece);
+        // There may be room for all pieces. The last dropped piece may be larger than the excess.
         let mut excess = self.bytes.saturating_sub(KEPT_BYTES);
         let beyond = self.pieces.iter().take_while(|piece| {
             let is_beyond = excess > 0;

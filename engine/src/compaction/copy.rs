@@ -167,6 +167,7 @@ fn copy_bytes(
     };
     let mut copy = FileWriter::new(fs.create_new(to, &hints)?, settings.file_options());
     let bytes = job.family.options().compaction_options_fifo.trivial_copy_buffer_size;
+    // The option is any number of the user.
     let mut buffer = vec![0; bytes.clamp(*BUFFER_BYTES.start(), *BUFFER_BYTES.end()) as usize];
     loop {
         job.check_stop(t)?;

@@ -98,6 +98,7 @@ fn memtables_of(family: &Family, property: &dyn Fn(&str) -> Option<u64>) -> Memo
     let waiting =
         pinned.imm.iter().map(|mem| MemoryHolder::leaf("immutable memtable, waits for a flush", used(mem)));
     parts.extend(waiting);
+    // Writes between the two reads of properties can make the second sum the larger one.
     let kept = all.saturating_sub(unflushed);
     if kept > 0 {
         let holder =

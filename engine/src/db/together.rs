@@ -63,6 +63,7 @@ impl Db {
             let own_options = ReadOptions { value_size_soft_limit: left, ..at_snapshot(family, &options) };
             for (at, answer) in own.into_iter().zip(read(family, &own_keys, &own_options)) {
                 let bytes = answer.as_ref().ok().and_then(Option::as_ref).map_or(0, &size);
+                // The limit is soft: the last value may exceed the rest.
                 left = left.saturating_sub(bytes as u64);
                 found[at] = Some(answer);
             }

@@ -108,6 +108,7 @@ fn score(score: f64) -> String {
     if score == 0.0 || !score.is_finite() {
         return "0".to_string();
     }
+    // A large score has no digit after the point, and a double has no more than 17 digits.
     let digits = (5 - score.abs().log10().floor() as i32).clamp(0, 17) as usize;
     let text = format!("{score:.digits$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }

@@ -117,6 +117,7 @@ fn memtable_options(options: &FamilyOptions, db: &DbOptions, order: &Order) -> R
         order: InternalOrder::new(order.clone()),
         rep: rep_of(&options.memtable_factory),
         write_buffer_size,
+        // Like RocksDB, which bounds the ratio of the user silently.
         prefix_bloom_size_ratio: options.memtable_prefix_bloom_size_ratio.clamp(0.0, 0.25),
         whole_key_filtering: options.memtable_whole_key_filtering,
         prefix_extractor: options.prefix_extractor.clone(),

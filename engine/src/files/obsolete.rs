@@ -148,6 +148,7 @@ impl Obsolete {
     /// afterwards.
     pub fn enable(&self, force: bool) -> bool {
         let mut disabled = self.disabled.lock();
+        // As in RocksDB, the user may enable deletions that are enabled.
         *disabled = if force { 0 } else { disabled.saturating_sub(1) };
         *disabled == 0
     }

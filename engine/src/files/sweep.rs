@@ -81,6 +81,7 @@ pub fn sweep(fs: &dyn FileSystem, paths: &Paths, families: &[PathBuf], live: Opt
 /// Returns the paths of all files except the `kept` newest files.
 fn oldest<T: Ord>(mut files: Vec<(T, PathBuf)>, kept: usize) -> impl Iterator<Item = PathBuf> {
     files.arrange();
+    // There may be fewer files than the limit.
     files.truncate(files.len().saturating_sub(kept));
     files.into_iter().map(|(_, path)| path)
 }

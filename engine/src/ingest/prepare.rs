@@ -152,6 +152,7 @@ fn read_all(
     (files, infos): (&[PathBuf], &[Arc<PreparedFileInfo>]),
     options: &IngestExternalFileOptions,
 ) -> Result<Vec<(ExternalFile, Pending)>> {
+    // A negative number of the user counts as one thread. A thread without a file is useless.
     let threads = usize::try_from(options.file_opening_threads).unwrap_or(1).clamp(1, files.len().max(1));
     let pending: Vec<Pending> = files.iter().map(|_| tools.numbers.take_pending()).collect();
     let numbers: Vec<_> = pending.iter().map(|pending| pending.number).collect();

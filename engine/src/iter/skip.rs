@@ -87,6 +87,7 @@ impl RangeSkipper {
 
     /// Returns the number of hidden entries in a row after which the walk looks again.
     pub fn next_look(hidden: u64) -> u64 {
+        // The distance grows with the number, between two bounds.
         hidden + (hidden / 4).clamp(LOOK_FIRST, LOOK_EVERY)
     }
 

@@ -235,6 +235,7 @@ impl FilePurger {
         let now = self.context.tools.env.clock.now_seconds();
         if options.WAL_ttl_seconds > 0 {
             wals.retain(|(_, path)| match fs.modified(path) {
+                // The wall time may go back, and the file is then newer than now.
                 Ok(at) if now.saturating_sub(at) > options.WAL_ttl_seconds => fs.unlink(path).is_err(),
                 _ => true,
             });

@@ -114,6 +114,7 @@ impl Whole {
     /// Adds a link of an SST file to a blob file, or removes a link.
     fn link(&mut self, blob: FileNumber, is_added: bool) {
         let count = self.links.entry(blob).or_default();
+        // A MANIFEST with wrong bytes may remove a link that it did not add.
         *count = if is_added { *count + 1 } else { count.saturating_sub(1) };
         if *count == 0 {
             self.links.remove(&blob);

@@ -91,6 +91,7 @@ impl Opening {
     fn dir_of<'a>(&'a self, descriptor: &'a FamilyDescriptor, path_id: u32) -> Option<&'a PathBuf> {
         let own: Vec<_> = descriptor.options.cf_paths.iter().map(|p| &p.path).collect();
         let dirs = if own.is_empty() { self.paths.tables.iter().collect() } else { own };
+        // As in RocksDB, a path that the options no longer have means the last path.
         dirs.get((path_id as usize).min(dirs.len().saturating_sub(1))).copied()
     }
 

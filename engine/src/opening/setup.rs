@@ -197,6 +197,7 @@ pub fn log_family(events: &Events, request: &RequestedFamily, index: usize) {
 /// Returns how many SST files may be open: `max_open_files` less ten for other files, as in RocksDB. `None` means
 /// no limit.
 pub fn tables_max(max_open_files: i32) -> Option<usize> {
+    // A limit of ten or less leaves one table.
     usize::try_from(max_open_files).ok().map(|n| n.saturating_sub(10).max(1))
 }
 
@@ -210,6 +211,7 @@ pub fn replay_memory_max(o: &DbOptions) -> Option<usize> {
         None => (o.db_write_buffer_size, 0),
     };
     let bounded = o.enforce_write_buffer_manager_during_recovery && budget > 0;
+    // Memtables of other databases may use more than the budget.
     bounded.then(|| (budget - budget / 8).saturating_sub(used).max(LEAST))
 }
 

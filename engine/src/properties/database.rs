@@ -12,6 +12,7 @@ pub(super) fn text(context: &PropertyContext<'_>) -> String {
     let (last_uptime, before) = context.stats.database.begin_interval(uptime, now);
     let interval = uptime - last_uptime;
     let total = |c: C| now[c as usize];
+    // A reset lowers the counters, and a concurrent dump may have begun an interval after `now` was read.
     let since = |c: C| now[c as usize].saturating_sub(before[c as usize]);
     let (seconds, interval_seconds) = (uptime.max(0.001), interval.max(0.001));
     let mut out = format!("\n** DB Stats **\nUptime(secs): {uptime:.1} total, {interval:.1} interval\n");

@@ -48,6 +48,7 @@ pub(super) fn text(context: &PropertyContext<'_>, family: &Family, periodic: boo
     let (last_uptime, last_flushed, last_total, last_stalls) = numbers.last_dump;
     let flushed = numbers.bytes_flushed;
     let recent = total.since(&last_total);
+    // A reset of the statistics lowers the counters below those of the last dump.
     let recent_ingested = numbers.ingested.bytes.saturating_sub(numbers.last_ingested.bytes);
     let recent_flushed = flushed.saturating_sub(last_flushed);
     let write_amp = recent.bytes_written_all() as f64 / (recent_flushed + recent_ingested + 1) as f64;
@@ -71,6 +72,7 @@ pub(super) fn text(context: &PropertyContext<'_>, family: &Family, periodic: boo
     out += &stall_line(&stall_map(&numbers.stalls));
     let stalls = numbers.stalls.delays() + numbers.stalls.stops();
     if stalls > 0 {
+        // A reset of the statistics lowers the counters below those of the last dump.
         out += &format!("interval: {} total count\n", stalls.saturating_sub(last_stalls));
     }
     if periodic {
@@ -83,6 +85,7 @@ pub(super) fn text(context: &PropertyContext<'_>, family: &Family, periodic: boo
 
 /// Returns the `AddFile` lines: files that were ingested since the open and since the last dump.
 fn ingested_lines(all: &Ingested, before: &Ingested) -> String {
+    // A reset of the statistics lowers the counters below those of the last dump.
     let recent = |now: u64, then: u64| now.saturating_sub(then);
     let mut out = format!(
         "AddFile(GB): cumulative {:.3}, interval {:.3}\n",

@@ -122,6 +122,7 @@ fn estimate_num_keys(pinned: &SuperVersion) -> u64 {
         deletes += counts.deletes;
     }
     let in_files = keys_in_files(pinned.version.files().map(|(_, file)| file.stats().copied()));
+    // A tombstone may delete no entry.
     entries.saturating_add(in_files).saturating_sub(deletes.saturating_mul(2))
 }
 
@@ -133,10 +134,12 @@ pub(super) fn keys_in_files(files: impl Iterator<Item = Option<FileStats>>) -> u
         all += 1;
         if let Some(stats) = stats {
             sampled += 1;
+            // The counts come from properties, which are untrusted.
             kept = kept.saturating_add(stats.num_entries.saturating_sub(stats.num_deletions));
             deletes = deletes.saturating_add(stats.num_deletions);
         }
     }
+    // A tombstone may delete no entry.
     let keys = kept.saturating_sub(deletes);
     match sampled {
         0 => 0,
@@ -188,6 +191,7 @@ fn live_data_size(pinned: &SuperVersion) -> u64 {
             }
         }
     }
+    // The MANIFEST names the bytes of garbage, and is untrusted.
     let live = |blob: &Arc<BlobFile>| blob.total_bytes.saturating_sub(blob.garbage_bytes);
     size + version.blobs().values().map(live).sum::<u64>()
 }

@@ -150,6 +150,7 @@ pub(super) fn blob_text(family: &Family) -> String {
 /// Formats a number as C++ streams do: six significant digits, without zeros at the end.
 fn six_digits(number: f64) -> String {
     let whole = number.abs().log10().floor().max(0.0) as usize;
+    // A number with more than six digits has no digit after the point.
     let text = format!("{number:.*}", 5usize.saturating_sub(whole));
     match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.').to_string(),

@@ -59,6 +59,7 @@ struct Whole {
 
 impl Source for Whole {
     fn read_at(&mut self, offset: u64, buf: &mut [u8]) -> Result<usize> {
+        // A read may start after the bytes in the file.
         let in_file =
             usize::try_from(self.written.saturating_sub(offset)).unwrap_or(usize::MAX).min(buf.len());
         let mut n = 0;
@@ -69,6 +70,7 @@ impl Source for Whole {
             }
             n += read;
         }
+        // The read goes on after the bytes in the file, or the buffer is full.
         let rest =
             (&self.unwritten[..]).read_at((offset + n as u64).saturating_sub(self.written), &mut buf[n..])?;
         Ok(n + rest)

@@ -155,6 +155,7 @@ impl InlineBlobs {
             if !error.is_corruption() {
                 return Unread::Fatal(error);
             }
+            // The blob index comes from a WAL, and may name a place before the first record.
             let start = blob.offset.saturating_sub((RECORD_HEADER_LEN + key.len()) as u64);
             match is_unwritten(&*open.file, start, blob.offset + blob.size) {
                 Err(error) => Unread::Fatal(error),

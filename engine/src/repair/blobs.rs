@@ -225,6 +225,7 @@ impl Survey {
         };
         let mut found = problem(Weight::Loss, path, offset, &what);
         found.family = Some(family.name.clone());
+        // The MANIFEST may name fewer bytes than the file has.
         found.bytes = match offset {
             Some(offset) => record.total_blob_bytes.saturating_sub(offset),
             None => record.total_blob_bytes,

@@ -17,6 +17,7 @@ impl Schedule {
     pub fn unpause(&self) -> bool {
         let mut state = self.queues();
         let was_paused = state.paused > 0;
+        // The user may continue a schedule that is not paused.
         state.paused = state.paused.saturating_sub(1);
         self.start_due(&mut state);
         was_paused

@@ -40,6 +40,7 @@ pub fn size_in_file(
     } else if order.compare(&file.smallest, from).is_ge() {
         offset_of(to)
     } else if order.compare(&file.largest, to).is_lt() {
+        // The offset comes from the index of the file, and the size from the MANIFEST.
         Ok(file.size.saturating_sub(offset_of(from)?))
     } else {
         tables.get(parts, level, file)?.approximate_size(from, to, &ctx)
@@ -66,6 +67,7 @@ pub fn covered_bytes(
             partly.extend(files.iter().map(|file| (level, &**file)));
             continue;
         }
+        // A range that begins or ends after all files counts as a part of the last file.
         let begin = files.find_internal(order, from).min(last);
         let end = files.find_internal(order, to).clamp(begin, last);
         let files = files.as_slice();

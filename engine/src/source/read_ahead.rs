@@ -67,6 +67,7 @@ impl BlobsAhead {
             return found.map(Pinned::from_vec);
         }
         let head = (format::blob::RECORD_HEADER_LEN + user_key.len()) as u64;
+        // The blob index comes from a file, and may name a place before the first record.
         let start = blob.offset.saturating_sub(head);
         if head.saturating_add(blob.size) >= self.readahead_bytes as u64 {
             return reader.get(user_key, blob, access).map(Pinned::from_vec);

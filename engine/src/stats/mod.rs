@@ -125,6 +125,7 @@ impl Stats {
 
     /// Returns the seconds since the open, or since the last reset of the counters.
     pub fn uptime_s(&self) -> f64 {
+        // The wall time may go back.
         self.clock.now_micros().saturating_sub(self.database.opened_us()) as f64 / 1e6
     }
 }

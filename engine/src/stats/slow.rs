@@ -113,12 +113,14 @@ struct Ended {
 impl Ended {
     /// Returns the ticks since the start.
     fn until_now(&self) -> u64 {
+        // The counters of two processors may differ a little.
         ticks::now().saturating_sub(self.start)
     }
 
     /// Adds the time since the end to the operation, if it is long. Returns true if the operation is longer now.
     fn extend(&mut self) -> bool {
         let now = self.until_now();
+        // The counters of two processors may differ a little.
         let is_late = now.saturating_sub(self.taken_ticks) > ticks::of_nanos(LATE_NS);
         if is_late {
             self.taken_ticks = now;
@@ -128,6 +130,7 @@ impl Ended {
 
     /// Returns the ticks that no cause explains.
     fn rest(&self) -> u64 {
+        // The counters of two processors may differ a little.
         self.taken_ticks.saturating_sub(steps_taken().iter().sum())
     }
 
@@ -206,6 +209,7 @@ impl OperationSum {
     /// Returns the nanoseconds that no cause explains.
     pub fn unexplained_nanos(&self) -> u64 {
         let explained: u64 = self.causes.iter().map(|(_, nanos)| nanos).sum();
+        // The counters of two processors may differ a little.
         self.nanos.saturating_sub(explained)
     }
 }
@@ -243,6 +247,7 @@ pub struct SlowReport {
 /// Adds the time since the end of an operation to the measurement of the operation, without the ticks that were added before. Returns the
 /// ticks since the end.
 fn add_measurement(ended: &Ended, added: u64) -> u64 {
+    // The counters of two processors may differ a little.
     let measuring = ended.until_now().saturating_sub(ended.taken_ticks);
     if measuring > added {
         add_to_last_operation(Cause::Measurement, measuring - added);
@@ -277,6 +282,7 @@ impl SlowOperations {
         let Some(began) = began else { return };
         let (start, is_sample) = (began.start, began.is_sample);
         end_operation(began);
+        // The counters of two processors may differ a little.
         let taken_ticks = ticks::now().saturating_sub(start);
         if is_sample || taken_ticks > self.kinds[kind.number()].attributed_ticks.load(Ordering::Relaxed) {
             self.look(Ended { kind, start, taken_ticks, is_sample });
@@ -296,6 +302,7 @@ impl SlowOperations {
     fn stepped(&self, kind: OperationKind) {
         let ticks = stepped_ticks();
         if ticks > self.kinds[kind.number()].limit_ticks.load(Ordering::Relaxed) {
+            // The counters of two processors may differ a little.
             let start = ticks::now().saturating_sub(ticks);
             self.look(Ended { kind, start, taken_ticks: ticks, is_sample: false });
         }
@@ -428,6 +435,7 @@ impl SlowOperations {
     /// Returns the slow operations of the last `seconds` seconds with the current second, at most [`KEPT_SECONDS`]
     /// seconds.
     pub fn report(&self, seconds: u64) -> SlowReport {
+        // The report may ask for more seconds than passed since 1970.
         let from = (self.clock.now_micros() / 1_000_000).saturating_sub(seconds);
         let mut sums = [OperationSum::default(); OperationKind::COUNT];
         let mut stalls: Vec<(StallReason, StallSum)> = Vec::new();

@@ -203,6 +203,7 @@ impl Upkeep {
     fn archive_period_us(&self) -> Option<u64> {
         const PERIOD_S_MAX: u64 = 600;
         let ttl_s = self.context.tools.options.load().WAL_ttl_seconds;
+        // At least one second, and at most the longest period of RocksDB.
         (ttl_s > 0).then(|| (ttl_s / 2).clamp(1, PERIOD_S_MAX) * 1_000_000)
     }
 

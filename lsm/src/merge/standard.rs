@@ -126,6 +126,7 @@ impl StringAppend {
 /// Joins all pieces in one buffer of the right size.
 fn join<'a>(pieces: impl Iterator<Item = &'a [u8]> + Clone, delimiter: &[u8], out: &mut Vec<u8>) {
     let bytes: usize = pieces.clone().map(|p| p.len() + delimiter.len()).sum();
+    // There may be no piece.
     out.reserve(bytes.saturating_sub(delimiter.len()));
     for (i, piece) in pieces.enumerate() {
         if i > 0 {

@@ -415,6 +415,7 @@ pub(crate) fn compression_of_level(
     if let Some(bottommost) = options.bottommost_compression.filter(|_| level >= last_filled) {
         return bottommost;
     }
+    // A level above the base level takes the entry of level 0.
     let index = if level == Level::ZERO { 0 } else { (level.index() + 1).saturating_sub(base_level.index()) };
     match options.compression_per_level.len() {
         0 => options.compression,

@@ -171,6 +171,7 @@ fn too_large(picker: &Picker<'_>) -> Option<Task> {
             }
             continue;
         }
+        // The share of a file is an average, and at least one byte.
         size = size.saturating_sub(if whole_data { share } else { file.size });
         files.push(file.clone());
         if size <= limit {

@@ -306,6 +306,7 @@ impl Options {
         } else {
             level.index()
         };
+        // Level 0 has the file size of level 1.
         let steps = index.saturating_sub(1);
         (0..steps.min(64)).fold(self.target_file_size_base, |size, _| {
             size.saturating_mul(u64::from(self.target_file_size_multiplier.max(1)))
@@ -344,6 +345,7 @@ impl Options {
     pub(crate) fn due_before(&self, now: u64, ahead: u64) -> u64 {
         const DAY: u64 = 24 * 60 * 60;
         let period = self.periodic_compaction_seconds;
+        // If the period is longer than the time since 1970, no file is due.
         let due = now.saturating_sub(period);
         if ahead == 0 { due } else { due.max((now + ahead).saturating_sub(period.max(DAY))) }
     }

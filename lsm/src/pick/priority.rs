@@ -104,12 +104,14 @@ impl TtlBoost {
             return TtlBoost { now, start_age: 0, step: 0 };
         }
         let half = ttl / 2;
+        // A TTL below 32 seconds has no range.
         let whole = ((ttl / 32) * 31).saturating_sub(half);
         let range = whole >> (num_filled_levels - level.index() - 1).min(63);
         TtlBoost { now, start_age: half + range, step: (range / 16).max(1) }
     }
 
     fn of(&self, file: &TableFile) -> u64 {
+        // The wall time may go back.
         let age = self.now.saturating_sub(file.oldest_time().unwrap_or(0));
         if self.step == 0 || file.oldest_time().is_none() || age <= self.start_age {
             return 1;

@@ -157,6 +157,7 @@ impl Scores {
                 self.base_level = above;
                 size = (size as f64 / multiplier) as u64;
             }
+            // A level needs a target above 0. The target of the base level is at most the option.
             size.clamp(1, base_max.max(1))
         };
         base::invariant!(
@@ -286,6 +287,7 @@ impl Scores {
             let ttl_counts = options.style == Style::Level && options.ttl > 0 && level < version.last_level();
             if ttl_counts
                 && !self.is_young(level, file)
+                // If the TTL is longer than the time since 1970, no file is due.
                 && file.oldest_time().is_some_and(|t| t < now.saturating_sub(options.ttl))
             {
                 self.ttl_expired.push((level, file.clone()));
@@ -413,6 +415,7 @@ impl Version {
         for (file, stats) in self.files().filter_map(|(_, f)| Some((f, f.stats()?))) {
             values = values.saturating_add(stats.raw_value_size);
             keys = keys.saturating_add(stats.raw_key_size);
+            // The counts come from properties, which are untrusted.
             live = live.saturating_add(stats.num_entries.saturating_sub(stats.num_deletions));
             bytes = bytes.saturating_add(file.size);
         }
@@ -431,6 +434,7 @@ fn young_files(view: &View<'_>, options: &Options, now: u64) -> Option<Young> {
     Some(Young {
         level: view.version.last_level().above()?,
         after: view.young_after.filter(|_| separates)?,
+        // If the time is longer than the time since 1970, all data is young.
         cutoff_time: now.saturating_sub(options.preclude_last_level_data_seconds),
     })
 }

@@ -263,6 +263,7 @@ impl Universal<'_> {
         let stop = self.picker.options.level0_stop_writes_trigger.max(0) as usize;
         let most = (l0_files - 1).min(end - *start - 1);
         let slack = stop - stop.min(end - *start + 1);
+        // The user chooses the widths. A width below the slack leaves no file out.
         let wanted = |width: u32| (width as usize).saturating_sub(slack).min(most);
         let (mut left, mut size) = (0, *newer);
         for count in wanted(o.min_merge_width)..=wanted(o.max_merge_width) {
@@ -493,6 +494,7 @@ impl Universal<'_> {
 
     /// Returns the first path with space for the file and for the files that later compactions will write.
     fn path_of_size(&self, bytes: u64) -> u32 {
+        // A ratio above 100 % of the user expects no later bytes.
         let keep = 100u64.saturating_sub(u64::from(self.picker.options.universal.size_ratio));
         let future = bytes.saturating_mul(keep) / 100;
         let mut sum = 0u64;

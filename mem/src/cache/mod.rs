@@ -320,6 +320,7 @@ impl<V: Send + Sync + 'static> Cache<V> {
     /// the evicted values after it released `ledger`.
     fn spread(&self, taken: &mut Taken<V>) {
         let reserved = self.reserved.load(Ordering::Relaxed);
+        // Without a strict limit, reservations may exceed the capacity.
         let left = self.capacity().saturating_sub(reserved).div_ceil(self.shards.len());
         self.shards().for_each(|s| s.set_limit(left, taken));
     }

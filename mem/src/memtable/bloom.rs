@@ -43,6 +43,7 @@ const PROBE_BITS: u32 = 9;
 impl Bloom {
     /// Makes a filter of about `bytes` bytes, but at least of one block.
     pub(super) fn new(bytes: usize) -> Bloom {
+        // A block is chosen by 32 bits of the hash.
         let count = (bytes / size_of::<Block>()).clamp(1, u32::MAX as usize);
         Bloom { count, blocks: OnceLock::new() }
     }

@@ -287,6 +287,7 @@ impl MemTable {
             Rep::Vector(vector) => {
                 let sorted = vector.sorted(&self.entries);
                 let rank = |target| Vector::partition(&sorted, &self.entries, target, Bound::AtOrAfter);
+                // The user may pass a range that ends before its start.
                 Estimate { count: rank(&to).saturating_sub(rank(&from)) as u64, exact: true }
             }
         };

@@ -302,6 +302,7 @@ impl AnyReader {
             AnyReader::Plain(reader) => {
                 let (from, to) =
                     (reader.approximate_offset_of(start, ctx)?, reader.approximate_offset_of(end, ctx)?);
+                // The user may pass a range that ends before its start.
                 Ok(to.saturating_sub(from))
             }
             AnyReader::Cuckoo(_) => Ok(0),

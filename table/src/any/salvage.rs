@@ -54,6 +54,7 @@ fn flat(
     let lost = |after: Option<Vec<u8>>, offset: u64, reason: String| Loss {
         part: Part::Data,
         offset,
+        // A handle in the file may name a place after the end.
         size: size.saturating_sub(offset),
         after,
         until: None,

@@ -193,6 +193,7 @@ impl BlobReader {
             End::Finished { size, .. } => size,
             End::Unfinished => self.file.size()?,
         };
+        // A blob index comes from a file, and may name a place after the end.
         let left = usize::try_from(size.saturating_sub(offset)).unwrap_or(usize::MAX);
         self.read(offset, len.min(left), limits)
     }

@@ -38,6 +38,7 @@ pub struct BlobScan {
 pub fn scan(file: &Arc<dyn RandomRead>, mut visit: impl FnMut(BlobRecord) -> Result<()>) -> Result<BlobScan> {
     let size = file.size()?;
     let header = Header::decode(&read(file, 0, HEADER_LEN, size)?)?;
+    // A file may be shorter than a footer: see the next line.
     let footer_at = size.saturating_sub(FOOTER_LEN as u64);
     let footer = match footer_at >= HEADER_LEN as u64 {
         true => Footer::decode(&read(file, footer_at, FOOTER_LEN, size)?).ok(),

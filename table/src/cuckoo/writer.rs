@@ -200,6 +200,7 @@ impl CuckooWriter {
         }
         let next = (self.counts.entries + 1) as f64 / table.hash_table_ratio;
         let size = if (self.power as f64) < next { self.power.saturating_mul(2) } else { self.power };
+        // An empty key with an empty value has no byte.
         bucket.saturating_mul(size).saturating_sub(1)
     }
 

@@ -73,6 +73,7 @@ pub fn entry_line(
             }
         }
         ValueType::ValuePreferredSeqno => {
+            // A file with wrong bytes may hold a value without a sequence number.
             let at = value.len().saturating_sub(8);
             line.extend(shown(&value[..at], as_hex));
             line.extend(format!(", {}", get_u64(value, at).unwrap_or_default()).into_bytes());

@@ -297,6 +297,7 @@ impl RowCursor {
 
     #[inline]
     fn varint(&mut self, rows: &Rows, at: &mut u64, ctx: &ReadCtx) -> Result<u32> {
+        // A number has at most five bytes. The file may end before, and the decoder then reports corruption.
         let len = rows.end.saturating_sub(*at).min(5) as usize;
         let range = self.take(rows, *at, len, ctx)?;
         let (value, len) = get_varint32(self.window.get(range)).ok_or_else(|| {

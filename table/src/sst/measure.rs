@@ -32,6 +32,7 @@ impl Reader {
             return Ok(self.source.size);
         }
         let (from, to) = (self.data_offset_of(start, ctx)?, self.data_offset_of(end, ctx)?);
+        // The user may pass a range that ends before its start.
         Ok(self.stretch(to.saturating_sub(from)))
     }
 

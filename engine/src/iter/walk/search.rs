@@ -144,6 +144,7 @@ impl<I: InternalIterator> Search<I> {
         match self.shown_at {
             ShownAt::Source => {
                 let value = self.source.value();
+                // A file with wrong bytes may hold a value without a sequence number.
                 if self.timed { &value[..value.len().saturating_sub(8)] } else { value }
             }
             ShownAt::Saved => self.held.bytes(),

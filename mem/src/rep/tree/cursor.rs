@@ -207,6 +207,7 @@ impl Tree {
                 return place;
             }
             let snap = node.snap();
+            // A concurrent writer may have emptied the node. The check of the state below then repeats the step.
             let next =
                 if snap.next != 0 { snap.next } else { node.item(&snap, snap.len().saturating_sub(1)) };
             if node.unchanged(snap.state) {

@@ -68,6 +68,7 @@ impl Tree {
                 return self.at_leaves(entries, &l, &r, &nodes, total);
             }
             let (items, _) = self.items_in(entries, &nodes);
+            // A range may end before its start, and writers may change a node between the two searches.
             let children = if l.node == r.node {
                 r.position.saturating_sub(l.position + 1)
             } else {
@@ -98,9 +99,11 @@ impl Tree {
     /// Returns the estimate of a search that reached the leaves. `nodes` are the leaves between the two ends.
     fn at_leaves(&self, entries: &Entries, l: &Step, r: &Step, nodes: &[Ref], total: u64) -> Estimate {
         if l.node == r.node {
+            // The range may end before its start.
             return Estimate { count: r.position.saturating_sub(l.position) as u64, exact: true };
         }
         let (items, exact) = self.items_in(entries, nodes);
+        // A concurrent split may shorten a leaf after its search.
         let edges = l.len.saturating_sub(l.position) + r.position;
         Estimate { count: (edges as u64 + items.round() as u64).min(total), exact }
     }
@@ -121,6 +124,7 @@ impl Tree {
             let relation = snap.relation(entries, target.user_key);
             let right = Node::is_left_of(&snap, entries, target, relation);
             let past = if right { 0 } else { node.partition(&snap, entries, target, relation, bound) };
+            // A target before all children goes to the first child.
             let position = if inner { past.saturating_sub(1) } else { past };
             let child = if right || !inner { snap.next } else { node.item(&snap, position) };
             if !node.unchanged(snap.state) {

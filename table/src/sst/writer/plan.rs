@@ -99,6 +99,7 @@ pub(super) fn filter_builder(options: &WriterOptions) -> Option<FilterBuilder> {
 /// Returns the number of bytes at which a filter partition is full: the smallest size that the allowed
 /// deviation permits.
 fn partition_size(table: &BlockBasedTableOptions) -> u64 {
+    // A writer without a database has the options of the user as they are.
     let percent = 100 - table.block_size_deviation.clamp(0, 100) as u64;
     table.metadata_block_size.saturating_mul(percent).div_ceil(100)
 }
