@@ -22,6 +22,8 @@ struct Counts {
     bare: usize,
     /// Parameters and fields that hold a level as a plain number.
     plain_levels: usize,
+    /// Clamps without an assertion or a reason beside them.
+    clamps: usize,
     lines: usize,
 }
 
@@ -44,19 +46,20 @@ pub fn report(root: &Path, as_json: bool) {
         value["files"]["longest"]
     );
     println!(
-        "\n{:<12} {:>10} {:>11} {:>10} {:>12} {:>9} {:>6} {:>6}",
-        "crate", "functions", "assertions", "per fn", "documented", "examples", ".0", "levels"
+        "\n{:<12} {:>10} {:>11} {:>10} {:>12} {:>9} {:>6} {:>6} {:>6}",
+        "crate", "functions", "assertions", "per fn", "documented", "examples", ".0", "levels", "clamps"
     );
     for (name, own) in value["crates"].as_object().into_iter().flatten() {
         let ratio = own["assertions_per_function"].as_f64().unwrap_or(0.0);
         let share = own["documented_percent"].as_f64().unwrap_or(0.0);
         println!(
-            "{name:<12} {:>10} {:>11} {ratio:>10.2} {share:>10.0} % {:>9} {:>6} {:>6}",
+            "{name:<12} {:>10} {:>11} {ratio:>10.2} {share:>10.0} % {:>9} {:>6} {:>6} {:>6}",
             own["functions"].to_string(),
             own["assertions"].to_string(),
             own["doc_examples"].to_string(),
             own["bare_numbers"].to_string(),
-            own["plain_levels"].to_string()
+            own["plain_levels"].to_string(),
+            own["clamps"].to_string()
         );
     }
     let pages = &value["text_tests"];
@@ -97,6 +100,7 @@ fn measure(root: &Path) -> Value {
                 "doc_examples": own.doc_examples,
                 "bare_numbers": own.bare,
                 "plain_levels": own.plain_levels,
+                "clamps": own.clamps,
             }),
         );
     }
@@ -146,6 +150,7 @@ const HOMES: [&str; 2] = ["base", "format"];
 const BORDERS: [&str; 3] = ["c", "jni", "rocksdb"];
 
 fn count(text: &str, name: &str, own: &mut Counts) {
+    own.clamps += clamps(&product_lines(text).collect::<Vec<_>>());
     let (mut has_doc, mut in_example) = (false, false);
     for line in product_lines(text) {
         let code = line.trim_start();
@@ -180,6 +185,21 @@ fn assertions(code: &str) -> usize {
         .iter()
         .map(|word| code.matches(word).count())
         .sum()
+}
+
+/// Counts the lines that move a number into a range, without a check of the number or a comment with the reason. A check stands at
+/// most fifteen lines before, or three lines after. A comment stands at most five lines before.
+fn clamps(lines: &[&str]) -> usize {
+    let is_comment = |line: &str| line.trim_start().starts_with("//");
+    let is_clamp =
+        |line: &str| !is_comment(line) && (line.contains("saturating_sub(") || line.contains(".clamp("));
+    let is_reason = |line: &&str| line.trim_start().starts_with("// ");
+    let explained = |at: usize| {
+        let near = &lines[at.saturating_sub(15)..lines.len().min(at + 4)];
+        near.iter().any(|&line| !is_comment(line) && assertions(line) > 0)
+            || lines[at.saturating_sub(5)..at].iter().any(is_reason)
+    };
+    (0..lines.len()).filter(|&at| is_clamp(lines[at]) && !explained(at)).count()
 }
 
 /// Counts `.0` after a name or a call. `self.0` is not counted: only a method of the type itself can say it.
@@ -263,9 +283,25 @@ mod tests {
             doc_examples: 0,
             bare: 1,
             plain_levels: 0,
+            clamps: 0,
             lines: 8,
         };
         assert_eq!(own, expected);
+    }
+
+    #[test]
+    fn clamps_without_a_check_or_a_reason_are_counted() {
+        let clamp = "    a.saturating_sub(b)";
+        for (lines, count) in [
+            (&["fn f() {", clamp, "}"][..], 1),
+            (&["    // The clock may go back.", clamp][..], 0),
+            (&["    /// Doc.", clamp][..], 1),
+            (&["    invariant!(b <= a, \"x\");", "", clamp][..], 0),
+            (&[clamp, "    invariant!(true, \"x\");"][..], 0),
+            (&["    // a.clamp(1, 2)"][..], 0),
+        ] {
+            assert_eq!(clamps(lines), count, "{lines:?}");
+        }
     }
 
     #[test]
