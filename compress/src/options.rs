@@ -3,36 +3,37 @@
 use base::Result;
 use base::option::{not_a, parse_map};
 
-/// The options of compression: RocksDB's `CompressionOptions`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CompressionOptions {
-    /// zlib only: the size of the window in bits. A negative value asks for a raw stream. Blocks are always raw, so the
-    /// sign has no effect. Sizes outside of 9 to 15 are moved to the nearest end. Default: -14.
-    pub window_bits: i32,
-    /// The effort, in the numbers of each library. [`Self::DEFAULT_LEVEL`], the default, stands for zlib 6, ZSTD 3,
-    /// LZ4 -1 (acceleration 1) and LZ4HC 9. LZ4 and LZ4HC share one scale: values up to 0 are LZ4 with acceleration
-    /// `-level`, and 1 to 12 are LZ4HC. Snappy and BZip2 have no levels.
-    pub level: i32,
-    /// zlib only: 0 default, 1 filtered, 2 Huffman only, 3 run lengths, 4 fixed codes. Default: 0.
-    pub strategy: i32,
-    /// The largest dictionary of an SST file, in bytes. 0 makes no dictionary. Default: 0.
-    pub max_dict_bytes: u32,
-    /// The largest number of sample bytes for the trainer of ZSTD. 0 takes the samples as the dictionary. Default: 0.
-    pub zstd_max_train_bytes: u32,
-    /// The number of threads that compress the blocks of one SST file. Default: 1.
-    pub parallel_threads: u32,
-    /// Only for `bottommost_compression_opts`: true applies these settings to the last level. Default: false.
-    pub enabled: bool,
-    /// The largest number of bytes of data blocks that wait for the dictionary. 0 stands for the target size of the SST
-    /// file. Default: 0.
-    pub max_dict_buffer_bytes: u64,
-    /// ZSTD only: the trainer of ZSTD makes the dictionary. If false, ZSTD only adds statistics to the samples. Default:
-    /// true.
-    pub use_zstd_dict_trainer: bool,
-    /// Stores a block compressed only if each 1024 bytes become at most this many bytes. Range: 1 to 1023. Default: 896.
-    pub max_compressed_bytes_per_kb: i32,
-    /// ZSTD only: frames hold a checksum of their own. Default: false.
-    pub checksum: bool,
+base::options! {
+    /// The options of compression: RocksDB's `CompressionOptions`.
+    #[derive(Copy, Debug, PartialEq, Eq)]
+    CompressionOptions;
+
+    /// zlib only: the size of the window in bits. A negative value asks for a raw stream. Blocks are always raw, so the sign
+    /// has no effect. Sizes outside of 9 to 15 are moved to the nearest end.
+    mutable window_bits: i32 = -14, unit: "bits";
+    /// The effort, in the numbers of each library. 32767, the default, stands for zlib 6, ZSTD 3, LZ4 -1
+    /// (acceleration 1) and LZ4HC 9. LZ4 and LZ4HC share one scale: values up to 0 are LZ4 with acceleration `-level`, and 1
+    /// to 12 are LZ4HC. Snappy and BZip2 have no levels.
+    mutable level: i32 = CompressionOptions::DEFAULT_LEVEL;
+    /// zlib only: 0 default, 1 filtered, 2 Huffman only, 3 run lengths, 4 fixed codes.
+    mutable strategy: i32 = 0;
+    /// The largest dictionary of an SST file, in bytes. 0 makes no dictionary.
+    mutable max_dict_bytes: u32 = 0, unit: "bytes";
+    /// The largest number of sample bytes for the trainer of ZSTD. 0 takes the samples as the dictionary.
+    mutable zstd_max_train_bytes: u32 = 0, unit: "bytes";
+    /// The number of threads that compress the blocks of one SST file.
+    mutable parallel_threads: u32 = 1, unit: "threads";
+    /// Only for `bottommost_compression_opts`: true applies these settings to the last level.
+    mutable enabled: bool = false;
+    /// The largest number of bytes of data blocks that wait for the dictionary. 0 stands for the target size of the SST file.
+    mutable max_dict_buffer_bytes: u64 = 0, unit: "bytes";
+    /// ZSTD only: the trainer of ZSTD makes the dictionary. If false, ZSTD only adds statistics to the samples.
+    mutable use_zstd_dict_trainer: bool = true, since: "7.3";
+    /// Stores a block compressed only if each 1024 bytes become at most this many bytes.
+    mutable max_compressed_bytes_per_kb: i32 = 1024 * 7 / 8, unit: "bytes", range: "1..=1023", since: "8.3";
+    /// ZSTD only: frames hold a checksum of their own.
+    mutable checksum: bool = false, since: "8.6";
+    components
 }
 
 base::option_struct!(
@@ -68,24 +69,6 @@ fn split(text: &str) -> Result<Vec<(String, String)>> {
         fields[5] = "enabled";
     }
     Ok(fields.iter().zip(values).map(|(field, value)| (field.to_string(), value.to_string())).collect())
-}
-
-impl Default for CompressionOptions {
-    fn default() -> Self {
-        CompressionOptions {
-            window_bits: -14,
-            level: Self::DEFAULT_LEVEL,
-            strategy: 0,
-            max_dict_bytes: 0,
-            zstd_max_train_bytes: 0,
-            parallel_threads: 1,
-            enabled: false,
-            max_dict_buffer_bytes: 0,
-            use_zstd_dict_trainer: true,
-            max_compressed_bytes_per_kb: 1024 * 7 / 8,
-            checksum: false,
-        }
-    }
 }
 
 impl CompressionOptions {

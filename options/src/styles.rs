@@ -5,47 +5,33 @@ use base::option::{Release, Value, not_a, parse_map};
 
 use super::enums::{CompactionStopStyle, Temperature};
 
-/// The settings of the universal compaction style: `compaction_options_universal`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CompactionOptionsUniversal {
-    /// A sorted run joins a compaction if it is at most this percentage larger than the runs before. Default: 1.
-    pub size_ratio: u32,
-    /// The smallest number of sorted runs in a compaction. Default: 2.
-    pub min_merge_width: u32,
-    /// The largest number of sorted runs in a compaction. Default: no limit.
-    pub max_merge_width: u32,
-    /// If the newer runs are larger than this percentage of the oldest run, all runs are compacted. Default: 200.
-    pub max_size_amplification_percent: u32,
-    /// The percentage of data that is compressed, oldest data first. -1 compresses all data. Default: -1.
-    pub compression_size_percent: i32,
-    /// The number of sorted runs at rest. -1 stands for `level0_file_num_compaction_trigger`. 0 derives the number from
-    /// the sizes. Default: -1.
-    pub max_read_amp: i32,
-    /// Decides how the size of a compaction is compared with the next sorted run. Default: by total size.
-    pub stop_style: CompactionStopStyle,
-    /// Moves files that overlap no other file to the output level unchanged. Default: false.
-    pub allow_trivial_move: bool,
-    /// Lowers space amplification in several small compactions. Default: false.
-    pub incremental: bool,
-    /// Has no effect: a compaction reserves its files when the compaction is chosen. Default: true.
-    pub reduce_file_locking: bool,
-}
+base::options! {
+    /// The settings of the universal compaction style: `compaction_options_universal`.
+    #[derive(Copy, Debug, PartialEq, Eq)]
+    CompactionOptionsUniversal;
 
-impl Default for CompactionOptionsUniversal {
-    fn default() -> Self {
-        CompactionOptionsUniversal {
-            size_ratio: 1,
-            min_merge_width: 2,
-            max_merge_width: u32::MAX,
-            max_size_amplification_percent: 200,
-            compression_size_percent: -1,
-            max_read_amp: -1,
-            stop_style: CompactionStopStyle::TotalSize,
-            allow_trivial_move: false,
-            incremental: false,
-            reduce_file_locking: true,
-        }
-    }
+    /// A sorted run joins a compaction if it is at most this percentage larger than the runs before.
+    mutable size_ratio: u32 = 1, unit: "percent";
+    /// The smallest number of sorted runs in a compaction.
+    mutable min_merge_width: u32 = 2, unit: "sorted runs";
+    /// The largest number of sorted runs in a compaction. The default sets no limit.
+    mutable max_merge_width: u32 = u32::MAX, unit: "sorted runs";
+    /// If the newer runs are larger than this percentage of the oldest run, all runs are compacted.
+    mutable max_size_amplification_percent: u32 = 200, unit: "percent";
+    /// The percentage of data that is compressed, oldest data first. -1 compresses all data.
+    mutable compression_size_percent: i32 = -1, unit: "percent";
+    /// The number of sorted runs at rest. -1 stands for `level0_file_num_compaction_trigger`. 0 derives the number from the
+    /// sizes.
+    mutable max_read_amp: i32 = -1, unit: "sorted runs", since: "9.4";
+    /// Decides how the size of a compaction is compared with the next sorted run.
+    mutable stop_style: CompactionStopStyle = CompactionStopStyle::TotalSize;
+    /// Moves files that overlap no other file to the output level unchanged.
+    mutable allow_trivial_move: bool = false;
+    /// Lowers space amplification in several small compactions.
+    mutable incremental: bool = false;
+    /// Has no effect: a compaction reserves its files when the compaction is chosen.
+    mutable reduce_file_locking: bool = true, since: "10.4";
+    components
 }
 
 base::option_struct!(
@@ -56,43 +42,29 @@ base::option_struct!(
     ignored
 );
 
-/// The settings of the FIFO compaction style: `compaction_options_fifo`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CompactionOptionsFifo {
-    /// The total size of SST files at which the oldest file is deleted, in bytes. Default: 1 GiB.
-    pub max_table_files_size: u64,
-    /// Merges small files into larger files. Default: false.
-    pub allow_compaction: bool,
-    /// Has no effect, as in RocksDB 11.8: `file_temperature_age_thresholds` replaced the field. Default: 0 seconds.
-    pub age_for_warm: u64,
-    /// The temperatures of files by age, in ascending order of age. Default: none.
-    pub file_temperature_age_thresholds: Vec<FileTemperatureAge>,
-    /// A change of temperature copies the file byte by byte, without a read of its entries. false rewrites the file.
-    /// Default: false.
-    pub allow_trivial_copy_when_change_temperature: bool,
-    /// The size of the buffer of a copy, in bytes, for `allow_trivial_copy_when_change_temperature`. Values below 4096 count
-    /// as 4096, and values above 16 MiB count as 16 MiB. Default: 4096.
-    pub trivial_copy_buffer_size: u64,
-    /// The total size of SST files and blob files at which the oldest file is deleted, in bytes. 0 counts SST files only.
-    /// Default: 0.
-    pub max_data_files_size: u64,
-    /// Chooses the files to merge by the ratio of keys to values. Default: false.
-    pub use_kv_ratio_compaction: bool,
-}
+base::options! {
+    /// The settings of the FIFO compaction style: `compaction_options_fifo`.
+    #[derive(Debug, PartialEq, Eq)]
+    CompactionOptionsFifo;
 
-impl Default for CompactionOptionsFifo {
-    fn default() -> Self {
-        CompactionOptionsFifo {
-            max_table_files_size: 1 << 30,
-            allow_compaction: false,
-            age_for_warm: 0,
-            file_temperature_age_thresholds: Vec::new(),
-            allow_trivial_copy_when_change_temperature: false,
-            trivial_copy_buffer_size: 4096,
-            max_data_files_size: 0,
-            use_kv_ratio_compaction: false,
-        }
-    }
+    /// The total size of SST files at which the oldest file is deleted, in bytes.
+    mutable max_table_files_size: u64 = 1 << 30, unit: "bytes";
+    /// Merges small files into larger files.
+    mutable allow_compaction: bool = false;
+    /// Has no effect, as in RocksDB 11.8: `file_temperature_age_thresholds` replaced the field.
+    mutable age_for_warm: u64 = 0, unit: "seconds";
+    /// The temperatures of files by age, in ascending order of age.
+    mutable file_temperature_age_thresholds: Vec<FileTemperatureAge> = Vec::new(), since: "8.3";
+    /// A change of temperature copies the file byte by byte, without a read of its entries. false rewrites the file.
+    mutable allow_trivial_copy_when_change_temperature: bool = false, since: "10.3";
+    /// The size of the buffer of a copy, in bytes, for `allow_trivial_copy_when_change_temperature`. Values below 4096 count
+    /// as 4096, and values above 16 MiB count as 16 MiB.
+    mutable trivial_copy_buffer_size: u64 = 4096, unit: "bytes", since: "10.3";
+    /// The total size of SST files and blob files at which the oldest file is deleted, in bytes. 0 counts SST files only.
+    mutable max_data_files_size: u64 = 0, unit: "bytes", since: "11.0";
+    /// Chooses the files to merge by the ratio of keys to values.
+    mutable use_kv_ratio_compaction: bool = false, since: "11.0";
+    components
 }
 
 base::option_struct!(

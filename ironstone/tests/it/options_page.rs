@@ -5,19 +5,20 @@ use std::path::Path;
 
 use base::option::{Component, Mutability, Row};
 use engine::options::{
-    CompactRangeOptions, CompactionOptions, DbOptions, FIELD_HINTS, FamilyOptions, FlushOptions,
-    FlushWalOptions, HINTS, ImportColumnFamilyOptions, IngestExternalFileOptions, ReadOptions,
-    SizeApproximationOptions, TABLE_HINTS, WaitForCompactOptions, WriteOptions,
+    CompactRangeOptions, CompactionOptions, CompactionOptionsFifo, CompactionOptionsUniversal,
+    CompressionOptions, DbOptions, FIELD_HINTS, FamilyOptions, FlushOptions, FlushWalOptions, HINTS,
+    ImportColumnFamilyOptions, IngestExternalFileOptions, ReadOptions, SizeApproximationOptions, TABLE_HINTS,
+    WaitForCompactOptions, WriteOptions,
 };
 use ironstone::{
     OptimisticTransactionDbOptions, OptimisticTransactionOptions, TransactionDbOptions,
     TransactionDbWriteOptimizations, TransactionOptions,
 };
-use table::options::{CUCKOO_OPTIONS, OPTIONS, PLAIN_OPTIONS};
+use table::options::{CUCKOO_OPTIONS, MetadataCacheOptions, OPTIONS, PLAIN_OPTIONS};
 
 const HEAD: &str = "# Options
 
-`cargo xtask options` writes this file from the rows of the options. Do not edit the file. The rows are in the crate `options`, in
+`cargo xtask options` writes this file from the rows of the options. Do not edit the file. The rows are in the crates `options` and `compress`, in
 `table::options`, in `engine::options` and in `ironstone::txn`.
 
 - *live*: the option may change while the database is open. *fixed*: the option is set at open.
@@ -46,10 +47,11 @@ fn range_cell<T>(row: &Row<T>) -> String {
     if row.range.is_empty() { String::new() } else { format!("`{}`", cell(row.range)) }
 }
 
+/// Adds the rows of a struct of options. `title` is a heading.
 fn rows<T: Default>(out: &mut String, title: &str, rows: &[Row<T>]) {
     let _ = write!(
         out,
-        "\n## {title}\n\n| option | default | unit | range | | since | effect |\n|---|---|---|---|---|---|---|\n"
+        "\n{title}\n\n| option | default | unit | range | | since | effect |\n|---|---|---|---|---|---|---|\n"
     );
     for row in rows {
         let live = if row.is_mutable() { "live" } else { "fixed" };
@@ -138,11 +140,27 @@ fn hints<T>(out: &mut String, rows: &[Row<T>], names: &[&str]) {
 
 fn text() -> String {
     let mut out = HEAD.to_string();
-    rows(&mut out, "Database", DbOptions::ROWS);
-    rows(&mut out, "Column family", FamilyOptions::ROWS);
-    rows(&mut out, "Block-based table", OPTIONS);
-    rows(&mut out, "Plain table", PLAIN_OPTIONS);
-    rows(&mut out, "Cuckoo table", CUCKOO_OPTIONS);
+    rows(&mut out, "## Database", DbOptions::ROWS);
+    rows(&mut out, "## Column family", FamilyOptions::ROWS);
+    rows(&mut out, "## Block-based table", OPTIONS);
+    rows(&mut out, "## Plain table", PLAIN_OPTIONS);
+    rows(&mut out, "## Cuckoo table", CUCKOO_OPTIONS);
+    out.push_str(
+        "\n## Nested options\n\nThe value of such an option has fields: `{name=value;...}`. Fields that the text does not name keep \
+         their values.\n",
+    );
+    rows(
+        &mut out,
+        "### Compression: `compression_opts`, `bottommost_compression_opts`, `blob_compression_opts`",
+        CompressionOptions::ROWS,
+    );
+    rows(
+        &mut out,
+        "### Universal compaction: `compaction_options_universal`",
+        CompactionOptionsUniversal::ROWS,
+    );
+    rows(&mut out, "### FIFO compaction: `compaction_options_fifo`", CompactionOptionsFifo::ROWS);
+    rows(&mut out, "### Pinned metadata: `metadata_cache_options`", MetadataCacheOptions::ROWS);
     out.push_str(
         "\n## Calls\n\nThe program passes these options with a call. OPTIONS files do not hold them.\n",
     );

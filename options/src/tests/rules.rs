@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use base::option::{Release, Row, Value};
+
 use super::opened;
 use crate::*;
 
@@ -431,6 +433,26 @@ fn changed_hints_of_nested_options_are_named() {
     assert_eq!(text.matches("Has no effect").count(), crate::FIELD_HINTS.len());
 }
 
+/// The text of a nested option has a field in the releases that the row of the field names.
+#[test]
+fn rows_of_nested_options_name_the_releases_of_their_texts() {
+    fn check<T: Value + Default>(rows: &[Row<T>]) {
+        let releases = || rows.iter().map(|row| row.since).chain([Release::OLDEST]);
+        assert!(releases().any(|release| release > Release::OLDEST));
+        for release in releases() {
+            let text = T::default().print_for(release);
+            for row in rows {
+                let is_in_text =
+                    text.contains(&format!("{{{}=", row.name)) || text.contains(&format!(";{}=", row.name));
+                assert_eq!(is_in_text, row.since <= release, "{} in {release}: {text}", row.name);
+            }
+        }
+    }
+    check(crate::CompressionOptions::ROWS);
+    check(crate::CompactionOptionsUniversal::ROWS);
+    check(crate::CompactionOptionsFifo::ROWS);
+}
+
 /// Files with structs of options that are passed to calls, or that configure a component in code.
 const CALLS: [&str; 12] = [
     "engine/src/options/operations.rs",
@@ -476,7 +498,9 @@ fn fields(text: &str) -> Vec<CallField> {
             continue;
         } else if let Some(owner) = &owner {
             let row = line.strip_prefix("    ").filter(|rest| in_rows && rest.contains(": "));
-            let row = row.map(|rest| rest.strip_prefix("call ").unwrap_or(rest));
+            let row = row.map(|rest| {
+                ["call ", "mutable "].iter().find_map(|kind| rest.strip_prefix(kind)).unwrap_or(rest)
+            });
             let field = line.strip_prefix("    pub ").filter(|rest| !in_rows && !rest.starts_with("fn "));
             if let Some(rest) = row.or(field).filter(|rest| !name(rest).is_empty()) {
                 found.push(CallField { owner: owner.clone(), name: name(rest), is_hint });

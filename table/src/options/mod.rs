@@ -108,15 +108,18 @@ base::option_words! {
     }
 }
 
-/// The option `metadata_cache_options`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MetadataCacheOptions {
+base::options! {
+    /// The option `metadata_cache_options`.
+    #[derive(Copy, Debug, PartialEq, Eq)]
+    MetadataCacheOptions;
+
     /// The pinning of the top levels of partitioned indexes and filters.
-    pub top_level_index_pinning: PinningTier,
+    mutable top_level_index_pinning: PinningTier = PinningTier::Fallback, since: "6.15";
     /// The pinning of the partitions.
-    pub partition_pinning: PinningTier,
+    mutable partition_pinning: PinningTier = PinningTier::Fallback, since: "6.15";
     /// The pinning of indexes and filters without partitions.
-    pub unpartitioned_pinning: PinningTier,
+    mutable unpartitioned_pinning: PinningTier = PinningTier::Fallback, since: "6.15";
+    components
 }
 
 /// The rule that charges a kind of memory to the block cache.
