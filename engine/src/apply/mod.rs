@@ -344,6 +344,7 @@ fn run_of_family<'a>(
         family.buffer_grown(buffers);
     }
     done.memtable_full |= pin.parts.is_full(mem).is_some()
+        || family.flush_pace().is_ahead(mem.memory_used())
         || (!pin.history.is_empty() && family.state().history_is_due(mem.memory_used()));
     Ok(rest)
 }

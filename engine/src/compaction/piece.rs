@@ -139,6 +139,7 @@ fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange, done: &mu
             None => None,
         },
         covered: if is_bottommost { None } else { Some(&covered) },
+        progress: None,
     };
     let rows = Clipped::new(Merging::new(order.clone(), sources), order, range.upper.clone());
     let rows = CountBlobs::new(rows, has_blobs);

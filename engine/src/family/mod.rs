@@ -15,6 +15,7 @@ mod conversions;
 mod deleted_places;
 pub mod empty_ranges;
 mod era;
+mod flush_pace;
 mod parts;
 mod resolve;
 mod set;
@@ -29,6 +30,7 @@ pub use deleted_places::{DeletedPlaces, TOMBSTONES_PER_PLACE};
 pub use empty_ranges::EmptyRanges;
 pub(crate) use era::Last;
 pub use era::{Era, EraReader};
+pub use flush_pace::{FlushPace, FlushProgress};
 pub use parts::{Parts, ScanSettings};
 pub use resolve::{pick_options, write_times_kept_s};
 pub use set::FamilySet;
@@ -81,6 +83,7 @@ pub struct Family {
     /// The key ranges in which scans found no key.
     empty_ranges: Arc<EmptyRanges>,
     conversions: Conversions,
+    flush_pace: FlushPace,
     /// Where a job looks for such key ranges.
     deleted_places: DeletedPlaces,
     /// The statistics of its jobs.
@@ -145,6 +148,7 @@ impl Family {
             release_notifier,
             empty_ranges,
             conversions: Conversions::default(),
+            flush_pace: FlushPace::default(),
             deleted_places: DeletedPlaces::default(),
             stats: FamilyStats::default(),
         })
@@ -277,6 +281,12 @@ impl Family {
     /// Returns which iterators may add range tombstones to the active memtable.
     pub(crate) fn conversions(&self) -> &Conversions {
         &self.conversions
+    }
+
+    /// Returns how far writers may fill the active memtable before they pause for a flush.
+    #[inline]
+    pub(crate) fn flush_pace(&self) -> &FlushPace {
+        &self.flush_pace
     }
 
     /// Returns the places where a job looks for empty key ranges.

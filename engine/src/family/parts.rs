@@ -189,7 +189,7 @@ impl Parts {
     /// Returns the size in bytes at which a memtable is full. As in RocksDB, it is full if less than a quarter of
     /// an arena block is left: a larger entry would need another block. A block has an eighth of the write buffer,
     /// and at most 1 MiB.
-    fn full_bytes(&self) -> usize {
+    pub(super) fn full_bytes(&self) -> usize {
         let buffer = self.memtable.write_buffer_size;
         buffer - (buffer / 8).min(1 << 20) / 4
     }

@@ -22,7 +22,7 @@ use self::direct::Direct;
 pub use self::tools::FlushTools;
 use crate::commit::{Atomicity, Change, Committed};
 use crate::event::{Event, FlushFinished, FlushReason, FlushStarted, StallCondition};
-use crate::family::{Family, FlushPick};
+use crate::family::{Family, FlushPick, FlushProgress};
 use crate::output::{
     JobTools, OutputFile, Purpose, compression_text, files_by_level, flush_compression, level_summary,
     live_blob_files, named, remember_deleted_runs, remove_tracked, track_file, write_memtables,
@@ -41,6 +41,8 @@ struct Part {
     /// The blob files that its memtables refer to.
     direct: Direct,
     numbers: LevelNumbers,
+    /// Writers keep the pace of the flush until its commit.
+    progress: Option<FlushProgress>,
     /// `None` without `report_bg_io_stats`.
     io_times: Option<IoTimes>,
 }
@@ -165,6 +167,7 @@ impl Part {
             keeps_keys: false,
             direct: Direct::default(),
             numbers: LevelNumbers::default(),
+            progress: None,
             io_times: None,
         }
     }
@@ -266,6 +269,7 @@ fn write_part(t: &FlushTools<'_>, job: JobId, part: &mut Part, reason: FlushReas
     part.direct = direct;
     part.files = outputs.files;
     part.keeps_keys = outputs.keeps_keys;
+    part.progress = outputs.progress;
     base::invariant!(
         part.files.iter().all(|file| part
             .pick

@@ -13,7 +13,7 @@ use super::stripped::Stripped;
 use super::{
     BlobCollection, CoveredBytes, JobTools, OutputSettings, Outputs, Purpose, SubcompactionRange, Targets,
 };
-use crate::family::{Family, FlushPick, Parts};
+use crate::family::{Family, FlushPick, FlushProgress, Parts};
 use crate::sync::Arc;
 
 /// The blob files that the entries of memtables refer to.
@@ -38,7 +38,7 @@ pub fn flush_compression(parts: &Parts) -> u8 {
 pub fn write_memtables(
     tools: &JobTools,
     job: JobId,
-    family: &Family,
+    family: &Arc<Family>,
     pick: &FlushPick,
     purpose: Purpose,
     covered: &CoveredBytes<'_>,
@@ -88,26 +88,29 @@ pub fn write_memtables(
     let mut sources: Vec<MemIter> = pick.memtables.iter().rev().map(|s| s.mem.iter()).collect();
     let verify = tools.options.load().flush_verify_memtable_count;
     let expected = verify.then(|| pick.memtables.iter().map(|s| s.mem.counts().entries).sum());
+    // No writer runs during a recovery.
+    let progress = (purpose == Purpose::Flush).then(|| FlushProgress::begin(family, pick));
     let merged = |sources| Merging::new(order.clone(), sources);
     let written = if strip {
         let rows = Stripped::new(merged(sources), timestamp_size, fragmented_lists);
         let rows = CompactionIter::new(rows, AnythingBelow, tombstones, config);
-        write_all_into(rows, (&settings, covered), expected, blobs)
+        write_all_into(rows, (&settings, covered, progress.as_ref()), expected, blobs)
     } else {
         match (sources.len(), sources.pop()) {
             (1, Some(only)) => {
                 let rows = CompactionIter::new(only, AnythingBelow, tombstones, config);
-                write_all_into(rows, (&settings, covered), expected, blobs)
+                write_all_into(rows, (&settings, covered, progress.as_ref()), expected, blobs)
             }
             (_, last) => {
                 sources.extend(last);
                 let rows = CompactionIter::new(merged(sources), AnythingBelow, tombstones, config);
-                write_all_into(rows, (&settings, covered), expected, blobs)
+                write_all_into(rows, (&settings, covered, progress.as_ref()), expected, blobs)
             }
         }
     };
     let mut written = written?;
     written.input_bytes += tombstone_bytes;
+    written.progress = progress;
     Ok(written)
 }
 
@@ -162,7 +165,7 @@ fn add_stripped(
 
 fn write_all_into<I: base::iter::InternalIterator>(
     mut rows: CompactionIter<I, AnythingBelow>,
-    (settings, covered): (&OutputSettings, &CoveredBytes<'_>),
+    (settings, covered, progress): (&OutputSettings, &CoveredBytes<'_>, Option<&FlushProgress>),
     expected: Option<u64>,
     blobs: Option<MemtableBlobs>,
 ) -> Result<Outputs> {
@@ -173,7 +176,7 @@ fn write_all_into<I: base::iter::InternalIterator>(
     }
     let written = super::write_all(
         &mut rows,
-        Targets::one_file(settings, covered),
+        Targets { progress, ..Targets::one_file(settings, covered) },
         collection,
         &SubcompactionRange::default(),
         &mut |_, _| false,

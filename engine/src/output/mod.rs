@@ -50,6 +50,7 @@ use blobs::BlobOutput;
 use file::{OUT_OF_ORDER, OpenFile};
 
 use crate::errors::caught;
+use crate::family::FlushProgress;
 
 /// The range of user keys of a subcompaction, from `lower` (inclusive) to `upper` (exclusive). The bounds
 /// carry the newest timestamp, so one range has every entry of a key. `None` means no bound.
@@ -72,6 +73,8 @@ pub struct Outputs {
     /// References of the written entries to blob files.
     pub blob_flow: BlobFlow,
     pub relocated: Relocated,
+    /// The pace of the writers during a flush. It ends with the drop.
+    pub progress: Option<FlushProgress>,
 }
 
 /// Where a run writes its entries.
@@ -89,12 +92,15 @@ pub struct Targets<'a> {
     pub young: Option<(SequenceNumber, Target<'a>)>,
     /// Estimates the bytes that a range tombstone of the output deletes. `None`: the output is on the bottommost level.
     pub covered: Option<&'a CoveredBytes<'a>>,
+    /// Gets the number of read entries. `None`: no writer keeps the pace of the job.
+    pub progress: Option<&'a FlushProgress>,
 }
 
 impl<'a> Targets<'a> {
     /// Returns targets without a second output: the run writes every entry to the same output.
     pub fn one_file(settings: &'a OutputSettings, covered: &'a CoveredBytes<'a>) -> Self {
-        Targets { rest: Target { settings, cutter: None }, young: None, covered: Some(covered) }
+        let rest = Target { settings, cutter: None };
+        Targets { rest, young: None, covered: Some(covered), progress: None }
     }
 }
 
@@ -114,12 +120,21 @@ pub fn write_all<I: InternalIterator, B: Below>(
 ) -> Result<Outputs> {
     let settings = targets.rest.settings;
     let blobs = BlobOutput::new(settings, collection);
-    let covered = targets.covered;
+    let (covered, progress) = (targets.covered, targets.progress);
     let split = targets.young.as_ref().map_or(MAX_SEQUENCE, |(split, _)| *split);
     let targets = std::iter::once(targets.rest).chain(targets.young.map(|(_, young)| young));
     let sinks = targets.map(Sink::new).collect();
-    let mut run =
-        Run { settings, range, split, sinks, covered, done: Outputs::default(), is_announced: false, blobs };
+    let mut run = Run {
+        settings,
+        range,
+        split,
+        sinks,
+        covered,
+        progress,
+        done: Outputs::default(),
+        is_announced: false,
+        blobs,
+    };
     let what = if settings.is_flush { "a flush" } else { "a compaction" };
     // After a panic, for example of the comparator of the application, the files of this call must go too.
     let written = caught(what, || run.rows(rows, drop_obsolete).and_then(|()| run.sync_dirs()));
@@ -161,6 +176,7 @@ struct Run<'a> {
     /// One or two sinks.
     sinks: Vec<Sink<'a>>,
     covered: Option<&'a CoveredBytes<'a>>,
+    progress: Option<&'a FlushProgress>,
     done: Outputs,
     /// True if the listeners were notified of a file.
     is_announced: bool,
@@ -217,6 +233,8 @@ impl<'a> Sink<'a> {
 /// The properties of the job in the list of threads are updated after this many entries. RocksDB:
 /// `kRecordStatsEvery`.
 const ROWS_BETWEEN_NOTES: u64 = 1024;
+/// The limit of the active memtable is set again after this many entries of a flush.
+const ROWS_BETWEEN_PACES: u64 = 64;
 
 impl Run<'_> {
     fn rows<I: InternalIterator, B: Below>(
@@ -269,6 +287,11 @@ impl Run<'_> {
                 }
             }
             self.done.num_records += 1;
+            if let Some(progress) = self.progress
+                && self.done.num_records.is_multiple_of(ROWS_BETWEEN_PACES)
+            {
+                progress.record(rows.stats.num_itered);
+            }
             if self.done.num_records.is_multiple_of(ROWS_BETWEEN_NOTES) {
                 note_io();
             }

@@ -26,6 +26,15 @@ pub trait FlushRequests: Send + Sync {
     fn look_for_empty_ranges(&self);
 }
 
+/// The length of one sleep in a pause for a flush.
+const PAUSE_STEP_US: u64 = 500;
+/// A write group of this many bytes pauses for at most [`PAUSE_US`]; a larger group pauses longer.
+const PACED_BYTES_PER_PAUSE: u64 = 16 << 10;
+/// The longest pause of a small write group.
+const PAUSE_US: u64 = 5_000;
+/// The longest pause of any write group.
+const PAUSE_US_MAX: u64 = 50_000;
+
 impl Writer {
     /// Makes room for a group of `bytes`, or waits for room.
     ///
@@ -43,7 +52,7 @@ impl Writer {
         }
         let time = PerfTimer::start(PerfCounter::WriteSchedulingFlushesCompactionsTime);
         if self.memtable_full.load(Ordering::Relaxed) {
-            self.switch_full(leader_state)?;
+            self.switch_full(leader_state, bytes, flags)?;
         }
         if self.switcher.wals.total_bytes() > self.wal_bytes_max.load(Ordering::Relaxed) {
             self.relieve_wals(leader_state)?;
@@ -77,7 +86,11 @@ impl Writer {
 
     #[cold]
     fn count_stall(&self, micros: u64) {
-        self.stats.slow.stalled(&self.controller.reasons_of_wait(), micros);
+        self.record_stall(&self.controller.reasons_of_wait(), micros);
+    }
+
+    fn record_stall(&self, reasons: &[StallReason], micros: u64) {
+        self.stats.slow.stalled(reasons, micros);
         if perf_timing(PerfLevel::EnableWait) {
             perf_add(PerfCounter::WriteDelayTime, micros * 1000);
         }
@@ -87,7 +100,7 @@ impl Writer {
     }
 
     #[cold]
-    fn switch_full(&self, leader_state: &mut LeaderState) -> Result<()> {
+    fn switch_full(&self, leader_state: &mut LeaderState, bytes: u64, flags: Flags) -> Result<()> {
         self.memtable_full.store(false, Ordering::Relaxed);
         self.switcher.trim_histories(false);
         let mut reason = None;
@@ -103,7 +116,12 @@ impl Writer {
                 why.is_some()
             })
             .collect();
-        let Some(reason) = reason else { return Ok(()) };
+        let Some(reason) = reason else {
+            if !flags.no_slowdown {
+                keep_pace(self, bytes);
+            }
+            return Ok(());
+        };
         let victims = if self.settings.atomic_flush { self.switcher.with_data() } else { full };
         self.switch(leader_state, &victims, reason)
     }
@@ -212,6 +230,26 @@ impl Writer {
             }
         })
     }
+}
+
+/// Pauses while the active memtable of a column family is ahead of the flush that the writers would have to wait for. The pause
+/// is short, also if the flush does not advance: the rest of the active memtable takes the writes.
+fn keep_pace(writer: &Writer, bytes: u64) {
+    let families = writer.switcher.families.all();
+    let ahead =
+        || families.iter().find(|family| family.flush_pace().is_ahead(family.pin().mem.memory_used()));
+    let Some(first) = ahead() else { return };
+    let start = writer.env.clock.now_nanos();
+    let waited_us = || writer.env.clock.now_nanos().saturating_sub(start) / 1000;
+    let step = Step::begin_closed(Cause::Stall);
+    let pause_us = (bytes / PACED_BYTES_PER_PAUSE + 1).saturating_mul(PAUSE_US).min(PAUSE_US_MAX);
+    while waited_us() < pause_us && ahead().is_some() && !writer.controller.is_closing() {
+        writer.env.clock.sleep_micros(PAUSE_STEP_US);
+    }
+    step.stop();
+    let trigger = pressure::Cause::MemtableLimit;
+    let reason = StallReason { family: Some(first.id()), trigger, stopped: false };
+    writer.record_stall(&[reason], waited_us());
 }
 
 /// Returns the error about missing space that ends the wait of a stalled writer after one second. If space

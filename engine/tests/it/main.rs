@@ -20,6 +20,7 @@ mod durable;
 mod features;
 mod file_events;
 mod flush_listeners;
+mod flush_pace;
 mod flushes;
 mod foreign;
 mod golden;
