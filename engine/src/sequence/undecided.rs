@@ -84,6 +84,11 @@ impl OwnRanges {
         self.sections.is_empty()
     }
 
+    /// Returns the first sequence number of the oldest section; 0 if there are no sections.
+    pub fn first(&self) -> SequenceNumber {
+        self.sections.first().map_or(SequenceNumber::ZERO, |(first, _)| *first)
+    }
+
     /// Returns the last sequence number of the newest section; 0 if there are no sections.
     pub fn last(&self) -> SequenceNumber {
         self.sections.last().map_or(SequenceNumber::ZERO, |(_, last)| *last)

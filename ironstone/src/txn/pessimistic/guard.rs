@@ -7,14 +7,17 @@ use base::{Error, FamilyId, Result};
 use engine::batch::WriteBatch;
 use engine::db::{Db as EngineDb, WriteGuard};
 use engine::options::WriteOptions;
-use env::sync::Arc;
+use env::sync::{Arc, Weak};
 use format::batch::Record;
 
 use super::super::locks::{LockManager, LockMode, Owner, Patience};
+use super::registry::Registry;
 
 /// Locks the keys of each write for the time of the write.
 pub(super) struct KeyGuard {
     pub locks: Arc<LockManager>,
+    /// Weak, because the database owns the guard, and the registry may have a handle of the database.
+    pub registry: Weak<Registry>,
     pub timeout_ms: i64,
     pub skip_concurrency_control: bool,
 }
@@ -24,6 +27,9 @@ impl WriteGuard for KeyGuard {
         check_timestamps(db, batch)?;
         if self.skip_concurrency_control {
             return db.write_unguarded(batch, options, None);
+        }
+        if let Some(registry) = self.registry.upgrade() {
+            registry.roll_back_abandoned();
         }
         let keys = keys_of(batch)?;
         let patience = Patience {

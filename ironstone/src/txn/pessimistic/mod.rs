@@ -8,8 +8,8 @@ mod guard;
 mod registry;
 mod writing;
 
-pub(super) use registry::Registry;
 pub use registry::TimestampedSnapshot;
+pub(super) use registry::{Abandoned, Registry};
 
 use std::ops::Deref;
 use std::path::Path;
@@ -132,14 +132,16 @@ impl TransactionDb {
             db.engine().env().clock.clone(),
             db.engine().stats().clone(),
         ));
+        let registry: Arc<Registry> = Arc::default();
         db.engine().set_write_guard(Arc::new(KeyGuard {
             locks: locks.clone(),
+            registry: Arc::downgrade(&registry),
             timeout_ms: options.default_lock_timeout,
             skip_concurrency_control: options.skip_concurrency_control,
         }));
         let recovered = db.engine().take_recovered();
         let base = Db::new(engine::db::unguarded(db.engine()))?;
-        let db = TransactionDb { db, base, registry: Arc::default(), locks, options: Arc::new(options) };
+        let db = TransactionDb { db, base, registry, locks, options: Arc::new(options) };
         recovered.into_iter().try_for_each(|section| db.restore(section))?;
         Ok(db)
     }
@@ -216,6 +218,7 @@ impl TransactionDb {
     }
 
     fn make(&self, write_options: &WriteOptions, options: &TransactionOptions) -> Transaction {
+        self.registry.roll_back_abandoned();
         let clock = self.db.engine().env().clock.clone();
         let expiration_us = match u64::try_from(options.expiration) {
             Ok(milliseconds) => clock.now_micros().saturating_add(milliseconds.saturating_mul(1000)),

@@ -5,16 +5,21 @@ use std::ops::Deref;
 
 use base::{Error, Result, SequenceNumber};
 use engine::sequence::Snapshot as Held;
-use env::sync::{Arc, Mutex, Weak};
+use env::sync::{Arc, AtomicBool, Mutex, Ordering, Weak};
 
-use super::super::locks::{TransactionId, TransactionState};
-use super::super::transaction::Shared;
+use super::super::locks::{LockManager, Owner, TransactionId, TransactionState};
+use super::super::tracker::Tracker;
+use super::super::transaction::{Shared, UndecidedSections};
 use crate::{Db, Snapshot};
 
 /// The named transactions and the timestamped snapshots of a database.
 #[derive(Default)]
 pub(in crate::txn) struct Registry {
     names: Mutex<BTreeMap<Vec<u8>, Named>>,
+    /// The dropped transactions whose rollback failed, oldest first.
+    abandoned: Mutex<Vec<Abandoned>>,
+    /// True if `abandoned` has transactions.
+    has_abandoned: AtomicBool,
     pub snapshots: TimestampedSnapshots,
 }
 
@@ -26,7 +31,47 @@ struct Named {
     _recovered: Option<Arc<Shared>>,
 }
 
+/// A dropped transaction whose rollback failed. Its name stays registered and its keys stay locked until a rollback succeeds. If the
+/// database is closed before, the next open rolls the transaction back.
+pub(in crate::txn) struct Abandoned {
+    pub undecided: UndecidedSections,
+    pub owner: Arc<Owner>,
+    pub locks: Arc<LockManager>,
+    pub tracked: Tracker,
+}
+
 impl Registry {
+    /// Keeps a dropped transaction whose rollback failed, for [`Registry::roll_back_abandoned`].
+    pub fn keep_abandoned(&self, abandoned: Abandoned) {
+        self.abandoned.lock().push(abandoned);
+        self.has_abandoned.store(true, Ordering::Release);
+    }
+
+    /// Rolls back the dropped transactions whose rollback failed, and releases their locks. A transaction whose rollback fails again
+    /// is kept. Costs one load if there is none.
+    #[inline]
+    pub fn roll_back_abandoned(&self) {
+        if self.has_abandoned.load(Ordering::Acquire) {
+            self.try_abandoned();
+        }
+    }
+
+    #[cold]
+    fn try_abandoned(&self) {
+        let mut kept = std::mem::take(&mut *self.abandoned.lock());
+        kept.retain(|abandoned| {
+            let rolled_back = abandoned.undecided.roll_back().is_ok();
+            if rolled_back {
+                abandoned.locks.unlock_all(&abandoned.owner, &abandoned.tracked);
+                self.unregister(abandoned.undecided.name(), abandoned.owner.id());
+            }
+            !rolled_back
+        });
+        let mut list = self.abandoned.lock();
+        list.append(&mut kept);
+        self.has_abandoned.store(!list.is_empty(), Ordering::Release);
+    }
+
     /// Registers the name of a transaction. The registry does not keep the transaction alive.
     ///
     /// # Errors

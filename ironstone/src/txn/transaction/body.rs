@@ -12,7 +12,7 @@ use super::super::indexed::{Core, Indexing};
 use super::super::locks::{LockManager, Owner};
 use super::super::optimistic::shared::OptimisticShared;
 use super::super::options::{LargeCommit, RollbackDeletionType, TxnDbWritePolicy};
-use super::super::pessimistic::Registry;
+use super::super::pessimistic::{Abandoned, Registry};
 use super::super::tracker::Tracker;
 use super::sections::Sections;
 use crate::Snapshot;
@@ -233,7 +233,13 @@ impl Drop for Shared {
     fn drop(&mut self) {
         let Control::Pessimistic(pessimistic) = &self.control else { return };
         let body = self.body.get_mut();
-        body.sections.abandon(&body.name, &body.write_options, pessimistic.owner.state());
+        let undecided = body.sections.abandon(&body.name, &body.write_options, pessimistic.owner.state());
+        if let (Some(undecided), Some(registry)) = (undecided, pessimistic.registry.upgrade()) {
+            pessimistic.owner.never_expires();
+            let (owner, locks) = (pessimistic.owner.clone(), pessimistic.locks.clone());
+            let tracked = std::mem::take(&mut body.tracked);
+            return registry.keep_abandoned(Abandoned { undecided, owner, locks, tracked });
+        }
         pessimistic.locks.unlock_all(&pessimistic.owner, &body.tracked);
         if !body.name.is_empty()
             && let Some(registry) = pessimistic.registry.upgrade()

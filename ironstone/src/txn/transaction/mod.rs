@@ -15,7 +15,7 @@ mod write;
 
 pub use body::TransactionNotifier;
 pub(super) use body::{Body, Control, Pessimistic, Settings, Shared};
-pub(super) use sections::Sections;
+pub(super) use sections::{Sections, UndecidedSections};
 pub use track::Validation;
 pub use write::TrackedWrite;
 

@@ -17,6 +17,7 @@ use engine::batch::WriteBatch;
 use engine::db::{SectionOwner, SectionWriter};
 use engine::options::WriteOptions;
 use engine::prepared::{Section, SectionKind};
+use engine::read::Reach;
 use engine::sequence::{Decision, OwnRanges};
 use engine::source::resolve::Found;
 use env::sync::Arc;
@@ -171,20 +172,28 @@ impl Sections {
         SectionWriter::new(db.engine()).roll_back(self.owner(name), &undo, options).map(|_| ())
     }
 
-    /// Ends a transaction whose last handle is dropped in `state`. If the rollback fails, readers still do not see
-    /// the sections, and the next open rolls them back.
-    pub fn abandon(&mut self, name: &[u8], options: &WriteOptions, state: TransactionState) {
+    /// Ends a transaction whose last handle is dropped in `state`. Returns the sections if the rollback failed: readers still do not
+    /// see the entries, and the keys must stay locked. The next open would otherwise restore the old value of a key over the value
+    /// that another transaction wrote.
+    pub fn abandon(
+        &mut self,
+        name: &[u8],
+        options: &WriteOptions,
+        state: TransactionState,
+    ) -> Option<UndecidedSections> {
         use TransactionState::{LocksStolen, Started};
-        if let Some(db) = self.abandoned_in.take()
-            && matches!(state, Started | LocksStolen)
-            && !self.own.is_empty()
-        {
-            let _ = self.roll_back(&db, name, options);
+        let db = self.abandoned_in.take()?;
+        if !matches!(state, Started | LocksStolen) || self.own.is_empty() {
+            return None;
         }
+        let sections = std::mem::take(self);
+        let undecided = UndecidedSections { sections, db, name: name.to_vec(), options: *options };
+        if undecided.roll_back().is_ok() { None } else { Some(undecided) }
     }
 
     /// Returns the old values of all keys that the sections from number `sections` on have written: the values before
-    /// these sections. The keys are locked, so no other transaction has changed them.
+    /// these sections. Skips a key that another transaction has written after these sections: the lock of the key was released
+    /// with a save point, and the sections have the old value of the key already.
     ///
     /// # Errors
     /// Errors of reading the values.
@@ -195,6 +204,9 @@ impl Sections {
         let mut undo = WriteBatch::new();
         for ((id, key), _) in self.keys.iter().filter(|(_, newest)| **newest >= sections) {
             let Some(family) = families.iter().find(|family| family.id() == *id) else { continue };
+            if self.is_written_later(db, family, key)? {
+                continue;
+            }
             match db.engine().reads().find(family.inner(), key, &options)? {
                 Some(Found::Value(value)) => undo.put_in(*id, key, &value),
                 Some(Found::Entity(entity)) => undo.put_encoded_entity_in(*id, key, &entity),
@@ -205,7 +217,36 @@ impl Sections {
         Ok(undo)
     }
 
+    /// Returns true if the newest entry of a key of the sections is from another writer.
+    fn is_written_later(&self, db: &Db, family: &Family, key: &[u8]) -> Result<bool> {
+        let newest = db.engine().reads().newest_write(family.inner(), key, self.own.first(), Reach::Files)?;
+        Ok(newest.is_some_and(|newest| newest.seq > self.own.first() && !self.own.contains(newest.seq)))
+    }
+
     fn deletes_once(&self, family: &Family, key: &[u8]) -> bool {
         self.deletion.as_ref().is_some_and(|deletion| deletion.is_single(family, key))
+    }
+}
+
+/// The sections of a dropped transaction whose rollback failed.
+pub(in crate::txn) struct UndecidedSections {
+    sections: Sections,
+    db: Db,
+    name: Vec<u8>,
+    options: WriteOptions,
+}
+
+impl UndecidedSections {
+    /// Rolls the sections back.
+    ///
+    /// # Errors
+    /// The errors of [`Sections::roll_back`].
+    pub fn roll_back(&self) -> Result<()> {
+        self.sections.roll_back(&self.db, &self.name, &self.options)
+    }
+
+    /// Returns the name of the transaction.
+    pub fn name(&self) -> &[u8] {
+        &self.name
     }
 }

@@ -14,8 +14,8 @@ use env::clock::ManualClock;
 use env::hook::{Call, Hook, Hooked, Op, Verdict};
 use env::memory::{MemoryFs, Survivors};
 use ironstone::{
-    FamilyDescriptor, Options, Result, Transaction, TransactionDb, TransactionDbOptions, TxnDbWritePolicy,
-    WriteOptions,
+    FamilyDescriptor, Options, Result, Transaction, TransactionDb, TransactionDbOptions, TransactionOptions,
+    TxnDbWritePolicy, WriteOptions,
 };
 
 /// Fails the syncs of WALs, or the creation of SST files, while it is on. ENOSPC: a resume can clear the error.
@@ -349,4 +349,46 @@ fn transaction_stays_prepared_if_an_older_memtable_is_flushed_by_the_resume() {
             drop(transaction);
         }
     }
+}
+
+/// A dropped transaction has a section, and its rollback fails with the WAL. A recovery writes the values before the section again,
+/// over a newer section of another transaction. So no other writer may lock its keys, and no transaction may take its name, before a
+/// rollback succeeds.
+#[test]
+fn keys_of_a_dropped_transaction_stay_locked_until_its_rollback_succeeds() {
+    let world = CopiedDisk::new(TxnDbWritePolicy::WriteUnprepared, "");
+    let db = world.open();
+    db.put(b"k", b"old").unwrap();
+    let other = begin_in_sections(&db);
+    other.set_lock_timeout(0);
+    let dropped = begin_in_sections(&db);
+    dropped.set_name(b"x").unwrap();
+    dropped.put(b"k", b"dropped").unwrap();
+    dropped.put(b"l", b"dropped").unwrap();
+    world.broken.syncs.store(true, Ordering::SeqCst);
+    dropped.prepare().unwrap_err();
+    drop(dropped);
+    assert_eq!(other.put(b"k", b"other").unwrap_err().kind(), ironstone::Kind::TimedOut);
+    db.begin().set_name(b"x").unwrap_err();
+
+    world.broken.syncs.store(false, Ordering::SeqCst);
+    db.resume().unwrap();
+    let prepared = begin_in_sections(&db);
+    prepared.set_name(b"x").unwrap();
+    prepared.put(b"k", b"new").unwrap();
+    prepared.put(b"l", b"new").unwrap();
+    prepared.prepare().unwrap();
+    for survivors in [Survivors::Synced, Survivors::Everything] {
+        let recovered = world.crashed(survivors).open();
+        recovered.transaction_by_name(b"x").unwrap().commit().unwrap();
+        for key in [b"k", b"l"] {
+            assert_eq!(recovered.get(key).unwrap().as_deref(), Some(&b"new"[..]), "{survivors:?}");
+        }
+    }
+}
+
+/// Begins a transaction with synced writes, in which each write moves the previous write into the database.
+fn begin_in_sections(db: &TransactionDb) -> Transaction {
+    let options = TransactionOptions { write_batch_flush_threshold: 1, ..TransactionOptions::default() };
+    db.begin_with(&WriteOptions { sync: true, ..WriteOptions::default() }, &options).unwrap()
 }

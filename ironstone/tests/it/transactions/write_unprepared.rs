@@ -277,3 +277,36 @@ fn prepared_transaction_still_has_its_save_points() {
     transaction.commit().unwrap();
     assert_eq!(rows(db.iter().unwrap()).len(), 2);
 }
+
+/// A rollback to a save point releases the lock of a key that is in a section. A recovery, or a rollback after it, must not write the
+/// old value of the key over the section of another transaction.
+#[test]
+fn rollback_after_recovery_keeps_what_others_wrote_after_a_save_point() {
+    for prepares in [false, true] {
+        let scratch = tempfile::tempdir().unwrap();
+        let db = open(scratch.path());
+        db.put(b"k", b"old").unwrap();
+        let (transaction, other) = (named(&db, "x"), named(&db, "y"));
+        transaction.put(b"own", b"x").unwrap();
+        transaction.set_save_point();
+        transaction.put(b"k", b"x").unwrap();
+        transaction.put(b"l", b"x").unwrap();
+        transaction.rollback_to_save_point().unwrap();
+        other.put(b"k", b"other").unwrap();
+        other.put(b"l", b"other").unwrap();
+        other.prepare().unwrap();
+        if prepares {
+            transaction.prepare().unwrap();
+        }
+        let copy = crash(scratch.path());
+        let recovered = open(copy.path());
+        assert_eq!(recovered.transaction_by_name(b"x").is_some(), prepares);
+        recovered.transaction_by_name(b"x").iter().for_each(|found| found.rollback().unwrap());
+        recovered.transaction_by_name(b"y").unwrap().commit().unwrap();
+        assert_eq!(
+            rows(recovered.iter().unwrap()),
+            [("k".into(), "other".into()), ("l".into(), "other".into())],
+            "{prepares}"
+        );
+    }
+}
