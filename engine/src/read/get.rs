@@ -269,11 +269,18 @@ impl Reads {
         self.walk_tables(super_version, sought, answer)
     }
 
-    /// Returns true if every entry of the SST file is newer than `timestamp`. RocksDB: `TimestampMayMatch`.
-    fn is_newer(&self, super_version: &SuperVersion, file: &TableFile, timestamp: &[u8]) -> bool {
+    /// Returns true if every entry of the SST file is newer than `timestamp`. Counts the look-ups of `keys` keys. RocksDB:
+    /// `TimestampMayMatch`, which only a look-up of one key calls.
+    pub(super) fn is_newer(
+        &self,
+        super_version: &SuperVersion,
+        file: &TableFile,
+        timestamp: &[u8],
+        keys: u64,
+    ) -> bool {
         let Some(is_newer) = compare_oldest(super_version, file, timestamp) else { return false };
-        self.stats.add(Ticker::TimestampFilterTableChecked, 1);
-        self.stats.add(Ticker::TimestampFilterTableFiltered, u64::from(is_newer));
+        self.stats.add(Ticker::TimestampFilterTableChecked, keys);
+        self.stats.add(Ticker::TimestampFilterTableFiltered, if is_newer { keys } else { 0 });
         is_newer
     }
 
@@ -334,7 +341,7 @@ impl Reads {
                 cover(fragments, (key, seq), options, answer, row.as_mut());
             }
             if let Some(timestamp) = timestamp
-                && self.is_newer(super_version, file, timestamp)
+                && self.is_newer(super_version, file, timestamp, 1)
             {
                 continue;
             }

@@ -481,6 +481,11 @@ impl Table<'_> {
                 }
             }
         }
+        if let Some(timestamp) = self.options.timestamp.as_deref()
+            && self.reads.is_newer(self.super_version, file, timestamp, within.len() as u64)
+        {
+            return None;
+        }
         // A range tombstone of this file may delete the key, and this file may still have a newer entry of the key.
         let list = within.into_owned();
         let keys: Vec<&[u8]> = list.iter().map(|&i| slots.seek_key(i)).collect();

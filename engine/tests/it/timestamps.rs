@@ -96,6 +96,14 @@ fn a_get_skips_files_whose_entries_are_newer_than_its_timestamp() {
     let get = |key: &str, time| db.get(&family, key.as_bytes(), &at(time)).unwrap().map(|v| v.to_vec());
     assert_eq!((get("3", 1), counts()), (None, [2, 2]));
     assert_eq!((get("3", 25), counts()), (Some(b"value3".to_vec()), [4, 3]));
+    let multi_get = |time| {
+        let found = db.multi_get(&family, &[b"1", b"3"], &at(time)).into_iter();
+        found.map(|value| value.unwrap().map(|v| v.to_vec())).collect::<Vec<_>>()
+    };
+    // The key "3" is within the ranges of both files, and the key "1" is within the range of the older file.
+    assert_eq!((multi_get(1), counts()), (vec![None, None], [7, 6]));
+    let values = vec![Some(b"value1".to_vec()), Some(b"value3".to_vec())];
+    assert_eq!((multi_get(25), counts()), (values, [10, 7]));
     // A range deletion acts at its own timestamp, also in a file whose keys are newer.
     let end = 15u64.to_le_bytes();
     write(&db, |batch| batch.delete_range_at(family.id(), b"1", b"2", &end)).unwrap();
@@ -104,6 +112,8 @@ fn a_get_skips_files_whose_entries_are_newer_than_its_timestamp() {
     assert_eq!(get("1", 12), Some(b"value1".to_vec()));
     assert_eq!(get("1", 16), None);
     assert_eq!(get("1", 50), Some(b"new".to_vec()));
+    assert_eq!(multi_get(16), [None, None]);
+    assert_eq!(multi_get(50), [Some(b"new".to_vec()), Some(b"value3".to_vec())]);
 }
 
 #[test]
