@@ -47,7 +47,7 @@ impl Campaign {
 /// Returns the campaigns, the longest first, so that the last campaign runs alone for a short time only.
 pub fn campaigns(settings: &Settings) -> Vec<Campaign> {
     let [compared, transactions, turns] = comparisons(settings);
-    let [crashes, calls, states] = simulations(settings);
+    let [crashes, calls, states, prepared, random, refusals] = simulations(settings);
     let Settings { seed, seconds, .. } = settings;
     let damaged = Campaign::new(
         "damaged files",
@@ -77,7 +77,20 @@ pub fn campaigns(settings: &Settings) -> Vec<Campaign> {
         "inputs",
         &["failures"],
     );
-    vec![compared, transactions, crashes, calls, states, damaged, turns, killed, inputs]
+    vec![
+        compared,
+        transactions,
+        crashes,
+        calls,
+        states,
+        damaged,
+        turns,
+        killed,
+        prepared,
+        random,
+        refusals,
+        inputs,
+    ]
 }
 
 /// Returns the campaigns that compare with RocksDB: operations, transactions, and databases that both engines open in turn.
@@ -126,11 +139,16 @@ fn comparisons(settings: &Settings) -> [Campaign; 3] {
     campaigns.map(|campaign| campaign.compared(&library))
 }
 
-/// Returns the campaigns of `simulate`: crashes and faults, calls, and every crash of the scenes.
-fn simulations(settings: &Settings) -> [Campaign; 3] {
+/// Returns the campaigns of `simulate`: crashes and faults, calls, every crash of the scenes, prepared transactions, random operations,
+/// and refused operations.
+fn simulations(settings: &Settings) -> [Campaign; 6] {
     let Settings { seed, seconds, commit, cycles, states, .. } = settings;
     let simulate = format!("--seed {seed} --seconds {seconds} --commit {commit}");
     let runs = (cycles / 500).max(1);
+    let run_mode = |name, mode, runs: u64| {
+        let arguments = format!("--{mode} {simulate} --cycles {runs}");
+        Campaign::new(name, "simulate", &arguments, (runs, "runs"), "runs", &["failures"])
+    };
     [
         Campaign::new(
             "simulated crashes and faults",
@@ -140,14 +158,7 @@ fn simulations(settings: &Settings) -> [Campaign; 3] {
             "cycles",
             &["failures"],
         ),
-        Campaign::new(
-            "calls compared with models",
-            "simulate",
-            &format!("--calls {simulate} --cycles {runs}"),
-            (runs, "runs"),
-            "runs",
-            &["failures"],
-        ),
+        run_mode("calls compared with models", "calls", runs),
         Campaign::new(
             "every crash and failing call",
             "simulate",
@@ -156,5 +167,8 @@ fn simulations(settings: &Settings) -> [Campaign; 3] {
             "states",
             &["lost", "refused", "wrong", "panics", "hangs", "broken"],
         ),
+        run_mode("prepared transactions in crashes", "prepared", 5 * runs),
+        run_mode("random operations", "random", runs),
+        run_mode("refused operations", "refusals", runs / 2 + 1),
     ]
 }
