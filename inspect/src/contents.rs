@@ -52,6 +52,7 @@ pub fn read(env: &Env, dir: &Path, db: &mut Database) -> Result<Contents> {
         known.text.starts_with(LOST_EDITS) || !found.iter().any(is_replaced)
     });
     db.problems.extend(found);
+    db.contents_read = true;
     Ok(Contents { files: report.num_files, bytes: report.num_bytes, entries: report.num_rows })
 }
 

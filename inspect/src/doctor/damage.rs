@@ -35,10 +35,11 @@ pub(super) fn rules(db: &Database) -> Vec<Finding> {
             let place = problem.offset.map_or(String::new(), |offset| format!(" at byte {offset}"));
             finding = finding.evidence(format!("{}{place}: {}", problem.file, problem.text));
         }
-        let finding = finding.cost("Reads of the damaged parts fail, or the database does not open.").action(
-            "Copy the directory. Then run `ironstone doctor --deep` to see every fault, and restore a backup or run `ldb repair`.",
-        );
-        out.push(finding);
+        if damage.len() > EVIDENCE_MAX {
+            finding = finding.evidence(format!("and {} more places", damage.len() - EVIDENCE_MAX));
+        }
+        let cost = "Reads of the damaged parts fail, or the database does not open.";
+        out.push(finding.cost(cost).action(if db.contents_read { RESTORE } else { READ_AND_RESTORE }));
     }
     let doubts: Vec<_> =
         db.problems.iter().filter(|p| p.weight == Weight::Warning && p.text.contains("cf_paths")).collect();
@@ -67,7 +68,7 @@ pub(super) fn rules(db: &Database) -> Vec<Finding> {
             "A background error can stop writers. The last error was at {}.",
             words::date(last.micros)
         );
-        out.push(finding.cost(cost).action(remedy(&last.text)));
+        out.push(finding.cost(cost).action(remedy(db, &last.text)));
     }
     out
 }
@@ -124,13 +125,23 @@ const REMEDIES: [(&str, &str); 5] = [
         "Read-only file system",
         "Find out why the system mounted the disk for reading only: often the disk has a fault.",
     ),
-    (
-        "Corruption",
-        "Copy the directory. Then run `ironstone doctor --deep` to see every fault, and restore a backup or run `ldb repair`.",
-    ),
+    ("Corruption", READ_AND_RESTORE),
 ];
 
-fn remedy(error: &str) -> &'static str {
+/// The changes for damage: before a read of every byte, after such a read, and after such a read without a fault.
+const READ_AND_RESTORE: &str = "Copy the directory. Then run `ironstone doctor --deep` to see every fault, and restore a backup or run `ldb repair`.";
+const RESTORE: &str = "Copy the directory. Then restore a backup, or run `ldb repair` on the copy.";
+const SOUND: &str = "The files have no fault now: this run read every byte. Look for a fault of the disk or of the memory in the log of the system. Then resume or reopen the database.";
+
+/// Returns the change for an error in the info log.
+fn remedy(db: &Database, error: &str) -> &'static str {
     let known = REMEDIES.iter().find(|(part, _)| error.contains(part));
-    known.map_or("Remove the cause of the last error, and resume or reopen the database.", |(_, text)| text)
+    let text = known
+        .map_or("Remove the cause of the last error, and resume or reopen the database.", |(_, text)| text);
+    let is_damaged = db.problems.iter().any(|problem| problem.weight == Weight::Damage);
+    match (text == READ_AND_RESTORE && db.contents_read, is_damaged) {
+        (true, true) => RESTORE,
+        (true, false) => SOUND,
+        (false, _) => text,
+    }
 }

@@ -1,5 +1,7 @@
 //! Rules about filters, blocks, open files and tombstones.
 
+use base::Level;
+
 use super::finding::{Finding, Severity};
 use super::{Facts, SMALL_BYTES, db_number};
 use crate::model::Database;
@@ -103,7 +105,7 @@ fn no_last_filter(facts: &Facts<'_>) -> Option<Finding> {
     let last = facts.family.levels().last().map(|sum| sum.level)?;
     let files = facts.family.level(last).filter_map(|file| file.stats.as_ref());
     let plain = files.filter(|stats| stats.filter_bytes == 0).count() as u64;
-    if plain == 0 || last == 0 {
+    if plain == 0 || last == Level::ZERO {
         return None;
     }
     let title = "The last level has no filters, and many lookups find nothing".to_string();
@@ -112,7 +114,7 @@ fn no_last_filter(facts: &Facts<'_>) -> Option<Finding> {
             .finding("no-last-filter", Severity::Warning, title)
             .evidence("optimize_filters_for_hits=true")
             .evidence(missed)
-            .evidence(format!("without a filter in level {last}: {}", words::of(plain, "file")))
+            .evidence(format!("without a filter in level {}: {}", last.get(), words::of(plain, "file")))
             .cost("A lookup of a missing key reads a block of the last level. A filter avoids 99 % of these reads.")
             .reopen("optimize_filters_for_hits=false"),
     )
@@ -224,7 +226,7 @@ fn block_size(facts: &Facts<'_>) -> Option<Finding> {
 
 fn many_runs(facts: &Facts<'_>) -> Option<Finding> {
     let trigger = facts.number("level0_file_num_compaction_trigger")?;
-    let files = facts.family.level(0).count();
+    let files = facts.family.level(Level::ZERO).count();
     if !facts.is_leveled() || facts.is_on("disable_auto_compactions") {
         return None;
     }

@@ -127,7 +127,7 @@ fn no_compression(facts: &Facts<'_>) -> Option<Finding> {
     Some(
         facts
             .finding("no-compression", Severity::Advice, "The last level is not compressed".to_string())
-            .evidence(format!("{} of {} in level {last}", words::bytes(plain), words::bytes(all)))
+            .evidence(format!("{} of {} in level {}", words::bytes(plain), words::bytes(all), last.get()))
             .evidence(format!("compression={}", facts.text("compression").unwrap_or_default()))
             .cost("Compressible data uses two to five times the space, and each read loads more bytes.")
             .live("bottommost_compression=kZSTD"),

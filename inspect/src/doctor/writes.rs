@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use base::Level;
+
 use super::finding::{Finding, Severity};
 use super::{Facts, SMALL_BYTES, db_number};
 use crate::model::{Database, FileKind, StallKind};
@@ -164,7 +166,7 @@ fn small_write_buffer(facts: &Facts<'_>) -> Option<Finding> {
 const FILES_WAITING: f64 = 4.0;
 
 fn compaction_off(facts: &Facts<'_>) -> Option<Finding> {
-    let files = facts.family.level(0).count() as f64;
+    let files = facts.family.level(Level::ZERO).count() as f64;
     let trigger = facts.number("level0_file_num_compaction_trigger")?;
     let is_manual = facts.has_style("None");
     let is_off = facts.is_on("disable_auto_compactions") || is_manual;
@@ -198,7 +200,7 @@ fn no_limits(facts: &Facts<'_>) -> Option<Finding> {
     if !facts.is_leveled() && !facts.is_universal() || stop < 1000.0 && !is_without_bytes {
         return None;
     }
-    let files = facts.family.level(0).count() as u64;
+    let files = facts.family.level(Level::ZERO).count() as u64;
     Some(
         facts
             .finding("no-stall-limits", Severity::Advice, "Writers never wait for compactions".to_string())
@@ -257,7 +259,7 @@ fn changed(rows: &[(&str, f64, f64)]) -> String {
 }
 
 fn full_level_0(facts: &Facts<'_>) -> Option<Finding> {
-    let files = facts.family.level(0).count() as f64;
+    let files = facts.family.level(Level::ZERO).count() as f64;
     let slowdown = facts.number("level0_slowdown_writes_trigger")?;
     if slowdown <= 0.0 || files < slowdown {
         return None;
@@ -284,7 +286,8 @@ fn level_base(facts: &Facts<'_>) -> Option<Finding> {
     let level_0 =
         facts.number("write_buffer_size")? * facts.number("min_write_buffer_number_to_merge")? * trigger;
     let base = facts.number("max_bytes_for_level_base")?;
-    let below: u64 = facts.family.levels().iter().filter(|sum| sum.level > 0).map(|sum| sum.bytes).sum();
+    let below: u64 =
+        facts.family.levels().iter().filter(|sum| sum.level > Level::ZERO).map(|sum| sum.bytes).sum();
     let is_small = base * 4.0 < level_0 && below as f64 > base;
     // With a small write buffer, level 0 is small too. The rule about the write buffer then has the change for both.
     let has_small_buffer = facts.number("write_buffer_size")? < SMALL_BUFFER;
@@ -314,7 +317,7 @@ fn level_base(facts: &Facts<'_>) -> Option<Finding> {
 
 fn multiplier(facts: &Facts<'_>) -> Option<Finding> {
     let factor = facts.number("max_bytes_for_level_multiplier")?;
-    let levels = facts.family.levels().iter().filter(|sum| sum.level > 0).count();
+    let levels = facts.family.levels().iter().filter(|sum| sum.level > Level::ZERO).count();
     if !facts.is_leveled() || levels == 0 || (4.0..=20.0).contains(&factor) {
         return None;
     }

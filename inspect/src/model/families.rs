@@ -1,6 +1,9 @@
 //! Column families, their levels and their SST files.
 
+use base::Level;
 use serde::{Deserialize, Serialize};
+
+use super::level_number;
 
 /// The number of units on the key axis.
 pub const AXIS: u32 = 1_000_000;
@@ -34,7 +37,8 @@ pub struct BlobFile {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SstFile {
     pub number: u64,
-    pub level: u32,
+    #[serde(with = "level_number")]
+    pub level: Level,
     /// The bytes that the MANIFEST records.
     pub size: u64,
     /// The places of the first and of the last user key on the key axis, from 0 to [`AXIS`]. The distance of two places is
@@ -91,7 +95,8 @@ pub struct TableStats {
 /// The sums over the files of one level.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LevelSum {
-    pub level: u32,
+    #[serde(with = "level_number")]
+    pub level: Level,
     pub files: usize,
     pub bytes: u64,
     /// The entries and the tombstones. If the properties of some files were not read, estimates from the sizes of the files.
@@ -141,13 +146,13 @@ impl Family {
     }
 
     /// Returns the files of one level.
-    pub fn level(&self, level: u32) -> impl Iterator<Item = &SstFile> {
+    pub fn level(&self, level: Level) -> impl Iterator<Item = &SstFile> {
         self.files.iter().filter(move |file| file.level == level)
     }
 
     /// Returns the sums of each level that has files.
     pub fn levels(&self) -> Vec<LevelSum> {
-        let mut sums: std::collections::BTreeMap<u32, (LevelSum, Counted)> =
+        let mut sums: std::collections::BTreeMap<Level, (LevelSum, Counted)> =
             std::collections::BTreeMap::new();
         for file in &self.files {
             let (sum, counted) = sums.entry(file.level).or_default();
@@ -171,7 +176,7 @@ impl Family {
     /// Returns the sorted runs that a point lookup may visit: each file of level 0, and each other level with files.
     pub fn sorted_runs(&self) -> usize {
         let levels = self.levels();
-        levels.iter().map(|sum| if sum.level == 0 { sum.files } else { 1 }).sum()
+        levels.iter().map(|sum| if sum.level == Level::ZERO { sum.files } else { 1 }).sum()
     }
 
     /// Returns all bytes divided by the bytes of the last level. Returns `None` without files.
@@ -199,10 +204,10 @@ impl Family {
 mod tests {
     use super::*;
 
-    fn file(level: u32, size: u64, entries: Option<u64>) -> SstFile {
+    fn file(level: u8, size: u64, entries: Option<u64>) -> SstFile {
         let stats =
             entries.map(|entries| TableStats { entries, deletions: entries / 10, ..TableStats::default() });
-        SstFile { level, size, present: true, stats, ..SstFile::default() }
+        SstFile { level: Level::new(level), size, present: true, stats, ..SstFile::default() }
     }
 
     #[test]

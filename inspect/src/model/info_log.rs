@@ -7,11 +7,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use base::Result;
+use base::{Level, Result};
 use env::{Env, ReadHints};
 use serde::{Deserialize, Serialize};
 
 use super::Database;
+use super::level_number;
 use super::log_stats::{LogStats, Reader as StatsReader};
 use super::option_rows::LogOptions;
 use super::problems::{Weight, plain, problem};
@@ -102,7 +103,8 @@ pub struct JobEvent {
     pub family: String,
     pub reason: String,
     /// The level of the output.
-    pub level: u64,
+    #[serde(with = "level_number")]
+    pub level: Level,
     pub input_bytes: u64,
     pub output_bytes: u64,
     /// Sorted runs of the column family after the job: files of level 0, and other levels with files.
@@ -437,14 +439,14 @@ impl Parser {
             }
             // A process that closes or opens the database has no job of an earlier time.
             "shutdown_begin" | "db_shutdown_begin" | "recovery_started" => self.open.clear(),
-            "flush_finished" => self.finished(JobKind::Flush, job, micros, 0, None, runs(&event)),
+            "flush_finished" => self.finished(JobKind::Flush, job, micros, Level::ZERO, None, runs(&event)),
             "compaction_finished" => {
                 let bytes = number("total_output_size");
                 self.finished(
                     JobKind::Compaction,
                     job,
                     micros,
-                    number("output_level"),
+                    Level::from_index(number("output_level") as usize),
                     Some(bytes),
                     runs(&event),
                 );
@@ -480,7 +482,7 @@ impl Parser {
         kind: JobKind,
         job: u64,
         end_micros: u64,
-        level: u64,
+        level: Level,
         bytes: Option<u64>,
         sorted_runs: Option<u64>,
     ) {

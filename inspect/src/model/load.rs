@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use base::map::HashMap;
-use base::{Error, Order, Result};
+use base::{Error, Level, Order, Result};
 use engine::manifest::{FamilyRecord, Recovered, read_current, recover, recover_leniently};
 use env::Env;
 use format::edit::NewFile;
@@ -243,7 +243,7 @@ fn fill(record: &FamilyRecord, order: &Order, family: &mut Family) {
         let (smallest, largest) = (user(&file.smallest), user(&file.largest));
         family.files.push(SstFile {
             number: file.number.get(),
-            level: u32::from(file.level.get()),
+            level: file.level,
             size: file.file_size,
             span: (rank(&smallest), rank(&largest)),
             smallest: Some(shown(&smallest)),
@@ -264,7 +264,7 @@ fn fill(record: &FamilyRecord, order: &Order, family: &mut Family) {
     }
     family.files.sort_by(|a, b| {
         let newest_first = (b.epoch, b.largest_seq, b.number).cmp(&(a.epoch, a.largest_seq, a.number));
-        let in_level = if a.level == 0 { newest_first } else { a.span.cmp(&b.span) };
+        let in_level = if a.level == Level::ZERO { newest_first } else { a.span.cmp(&b.span) };
         a.level.cmp(&b.level).then(in_level)
     });
     spread(&mut family.files, bounds.len());

@@ -2,12 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use base::Level;
 use serde::{Deserialize, Serialize};
+
+use super::level_number;
 
 /// One level of a column family in a dump of statistics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoggedLevel {
-    pub level: u32,
+    #[serde(with = "level_number")]
+    pub level: Level,
     pub files: u64,
     /// The bytes of the files. The info log rounds them.
     pub bytes: u64,
@@ -161,7 +165,7 @@ impl Reader {
 /// Reads `L3 161/0 31.70 MB ...`: the level, its files, and its bytes.
 fn level_row(line: &str) -> Option<LoggedLevel> {
     let mut words = line.split_whitespace();
-    let level = words.next()?.strip_prefix('L')?.parse().ok()?;
+    let level = Level::new(words.next()?.strip_prefix('L')?.parse().ok()?);
     let files = words.next()?.split_once('/')?.0.parse().ok()?;
     let size: f64 = words.next()?.parse().ok()?;
     let unit = match words.next()? {
@@ -248,8 +252,8 @@ mod tests {
             levels: [(
                 "users".to_string(),
                 vec![
-                    LoggedLevel { level: 0, files: 4, bytes: 637_440 },
-                    LoggedLevel { level: 6, files: 161, bytes: 63 << 29 },
+                    LoggedLevel { level: Level::ZERO, files: 4, bytes: 637_440 },
+                    LoggedLevel { level: Level::new(6), files: 161, bytes: 63 << 29 },
                 ],
             )]
             .into(),

@@ -12,6 +12,7 @@ mod families;
 mod files;
 mod identity;
 mod info_log;
+mod level_number;
 pub mod live;
 mod load;
 mod log_stats;
@@ -65,6 +66,9 @@ pub struct Database {
     pub problems: Vec<Problem>,
     /// The number of SST files whose properties were read.
     pub tables_read: usize,
+    /// True after a read of every byte: `ironstone doctor --deep`.
+    #[serde(default)]
+    pub contents_read: bool,
 }
 
 /// The counters of the MANIFEST.
@@ -111,6 +115,7 @@ impl Database {
             files: Vec::new(),
             problems: Vec::new(),
             tables_read: 0,
+            contents_read: false,
         }
     }
 

@@ -15,7 +15,7 @@ struct Attack {
     request: &'static str,
 }
 
-const ATTACKS: [Attack; 40] = [
+const ATTACKS: [Attack; 60] = [
     Attack { name: "no cookie", request: "GET / HTTP/1.1\r\nHost: {host}\r\n\r\n" },
     Attack { name: "wrong token", request: "GET /?token=00 HTTP/1.1\r\nHost: {host}\r\n\r\n" },
     Attack { name: "empty token", request: "GET /?token= HTTP/1.1\r\nHost: {host}\r\n\r\n" },
@@ -154,6 +154,86 @@ const ATTACKS: [Attack; 40] = [
     Attack {
         name: "line break in the search text",
         request: "GET /wal?find=a%0d%0aSet-Cookie:x HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "host with a user before it",
+        request: "GET / HTTP/1.1\r\nHost: evil.example@{host}\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "rebinding: loopback without the port",
+        request: "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "rebinding: the address of all interfaces",
+        request: "GET / HTTP/1.1\r\nHost: 0.0.0.0:{port}\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "rebinding: name with a dot at its end",
+        request: "GET / HTTP/1.1\r\nHost: localhost.:{port}\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "rebinding: loopback as a number",
+        request: "GET / HTTP/1.1\r\nHost: 2130706433:{port}\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "two origins",
+        request: "GET / HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\nOrigin: https://evil.example\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "empty origin",
+        request: "GET / HTTP/1.1\r\nHost: {host}\r\nOrigin: \r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "origin of another scheme",
+        request: "GET / HTTP/1.1\r\nHost: {host}\r\nOrigin: https://{host}\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "two fetch sites",
+        request: "GET / HTTP/1.1\r\nHost: {host}\r\nSec-Fetch-Site: same-origin\r\nSec-Fetch-Site: cross-site\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "loaded as an object",
+        request: "GET / HTTP/1.1\r\nHost: {host}\r\nSec-Fetch-Site: same-origin\r\nSec-Fetch-Dest: object\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "loaded by a worker",
+        request: "GET / HTTP/1.1\r\nHost: {host}\r\nSec-Fetch-Site: same-origin\r\nSec-Fetch-Dest: serviceworker\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "fragment in the target",
+        request: "GET /#top HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "proxy to another host",
+        request: "CONNECT evil.example:443 HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "trace of the cookie",
+        request: "TRACE / HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "cookie of another port",
+        request: "GET / HTTP/1.1\r\nHost: {host}\r\nCookie: ironstone_1={cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "token with another parameter",
+        request: "GET /?token={token}&number=1 HTTP/1.1\r\nHost: {host}\r\n\r\n",
+    },
+    Attack {
+        name: "signed number",
+        request: "GET /file?number=-1 HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "encoded number",
+        request: "GET /file?number=%31 HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "text that is not UTF-8",
+        request: "GET /wal?number=1&find=%ff%fe HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "half of an encoded byte",
+        request: "GET /wal?number=1&find=a%4 HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n",
     },
 ];
 

@@ -3,7 +3,7 @@
 use env::Env;
 use ironstone_inspect::contents;
 use ironstone_inspect::doctor::examine;
-use ironstone_inspect::model::{Budget, Weight, load};
+use ironstone_inspect::model::{Budget, Database, LogLine, Weight, load};
 
 use crate::client::golden;
 
@@ -71,6 +71,28 @@ fn damage_of_the_golden_databases_is_found_where_its_bytes_show_it() {
         let here = here.unwrap_or_else(|| panic!("{name}: {:?}", db.problems));
         assert!(offset.is_none() || here.offset == offset, "{name}: {here:?}");
         assert!(!findings.is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn change_for_damage_names_deep_only_before_a_read_of_every_byte() {
+    let change = |db: &Database, rule: &str| {
+        let found = examine(db).into_iter().find(|finding| finding.rule == rule);
+        found.unwrap_or_else(|| panic!("no finding of {rule}")).change_sentence()
+    };
+    let error = LogLine { micros: 1, text: "Corruption: block checksum mismatch".to_string() };
+    for (name, is_damaged) in [("corrupt/sst-cut", true), ("levels", false)] {
+        let dir = golden(name);
+        let mut db = load(&Env::posix(), &dir, &Budget::COMMAND).unwrap();
+        db.log.errors.push(error.clone());
+        assert!(change(&db, "errors-in-log").contains("doctor --deep"));
+        contents::read(&Env::posix(), &dir, &mut db).unwrap();
+        let after = change(&db, "errors-in-log");
+        assert!(!after.contains("--deep"), "{after}");
+        assert_eq!(after.contains("restore a backup"), is_damaged, "{after}");
+        if is_damaged {
+            assert_eq!(change(&db, "damaged-files"), after);
+        }
     }
 }
 

@@ -9,6 +9,7 @@ mod curve;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use base::Level;
 use maud::{Markup, html};
 
 pub use axis::axis;
@@ -34,16 +35,16 @@ pub const FILES_DRAWN_MAX: usize = 400;
 const CELLS: u32 = 200;
 
 /// Returns true if a level with this number of files is drawn as cells.
-fn is_in_cells(level: u32, files: usize) -> bool {
-    files > FILES_DRAWN_MAX && level > 0
+fn is_in_cells(level: Level, files: usize) -> bool {
+    files > FILES_DRAWN_MAX && level > Level::ZERO
 }
 
 /// Draws one level of a column family. `compacting` has the numbers of the files that a running compaction reads.
-pub fn level(family: &Family, level: u32, now: u64, compacting: &BTreeSet<u64>) -> Markup {
+pub fn level(family: &Family, level: Level, now: u64, compacting: &BTreeSet<u64>) -> Markup {
     let files: Vec<&SstFile> = family.level(level).collect();
-    let lanes = if level == 0 { files.len().clamp(1, LANES_MAX) } else { 1 };
+    let lanes = if level == Level::ZERO { files.len().clamp(1, LANES_MAX) } else { 1 };
     let height = lanes as f64 * LANE;
-    let label = format!("Level {level}: {} by key range", words::of(files.len() as u64, "file"));
+    let label = format!("Level {}: {} by key range", level.get(), words::of(files.len() as u64, "file"));
     html! {
         svg class="level" viewBox={ "0 0 1000 " (height) } preserveAspectRatio="none" role="group" aria-label=(label)
             height=(height) {
@@ -52,7 +53,7 @@ pub fn level(family: &Family, level: u32, now: u64, compacting: &BTreeSet<u64>) 
                 (cells(&files))
             } @else {
                 @for (at, file) in files.iter().take(FILES_DRAWN_MAX).enumerate() {
-                    (one(file, if level == 0 { at.min(LANES_MAX - 1) } else { 0 }, now, compacting.contains(&file.number)))
+                    (one(file, if level == Level::ZERO { at.min(LANES_MAX - 1) } else { 0 }, now, compacting.contains(&file.number)))
                 }
             }
         }
@@ -139,7 +140,7 @@ fn age_class(created: u64, now: u64) -> &'static str {
 
 /// Returns the classes of the drawing of a column family with their names, in the order of [`LEGEND`].
 pub fn legend(family: &Family, now: u64, compacting: &BTreeSet<u64>) -> Vec<(&'static str, &'static str)> {
-    let mut files: BTreeMap<u32, usize> = BTreeMap::new();
+    let mut files: BTreeMap<Level, usize> = BTreeMap::new();
     family.files.iter().for_each(|file| *files.entry(file.level).or_default() += 1);
     let class = |file: &SstFile| match is_in_cells(file.level, files[&file.level]) {
         true => "cell",
@@ -236,7 +237,8 @@ mod tests {
 
     #[test]
     fn legend_names_what_is_drawn() {
-        let file = |level| SstFile { level, present: true, created: 1000, ..SstFile::default() };
+        let file =
+            |level| SstFile { level: Level::new(level), present: true, created: 1000, ..SstFile::default() };
         let family = |small: usize, large: usize| {
             let files =
                 std::iter::repeat_n(file(1), small).chain(std::iter::repeat_n(file(2), large)).collect();

@@ -83,15 +83,60 @@ fn reasons(log: &InfoLog) -> Markup {
             thead { tr { th scope="col" { "Job" } th scope="col" { "Reason" } th scope="col" class="num" { "Times" } } }
             tbody {
                 @for (reason, times) in &log.flush_reasons {
-                    tr { th scope="row" { "flush" } td { (reason) } (number(words::count(*times))) }
+                    tr { th scope="row" { "flush" } (why(reason)) (number(words::count(*times))) }
                 }
                 @for (reason, times) in &log.compaction_reasons {
-                    tr { th scope="row" { "compaction" } td { (reason) } (number(words::count(*times))) }
+                    tr { th scope="row" { "compaction" } (why(reason)) (number(words::count(*times))) }
                 }
             }
         } }
     }
 }
+
+/// Returns a cell with a reason in plain words, and RocksDB's word.
+fn why(reason: &str) -> Markup {
+    let known = REASONS.iter().find(|(word, _)| *word == reason);
+    html! {
+        td { @match known {
+            Some((word, text)) => { (text) " " span class="muted" { "(" (word) ")" } },
+            None => (reason),
+        } }
+    }
+}
+
+/// RocksDB's words for the reasons of flushes and compactions, in plain words.
+const REASONS: [(&str, &str); 30] = [
+    ("Get Live Files", "a backup or a checkpoint needs all data in files"),
+    ("Shut down", "the database was closed"),
+    ("External File Ingestion", "an ingested file overlaps data in memory"),
+    ("Manual Compaction", "the program compacts keys that are in memory"),
+    ("Write Buffer Manager", "all memtables together reached their memory limit"),
+    ("Write Buffer Full", "a memtable was full"),
+    ("Manual Flush", "the program asked for the flush"),
+    ("Error Recovery", "the database recovered from an error"),
+    ("WAL Full", "the write-ahead logs reached their limit"),
+    ("Memtable Max Range Deletions", "a memtable has many range tombstones"),
+    ("LevelL0FilesNum", "level 0 has many files"),
+    ("LevelMaxLevelSize", "a level is larger than its target"),
+    ("UniversalSizeAmplification", "old entries use too much space"),
+    ("UniversalSizeRatio", "sorted runs have similar sizes"),
+    ("UniversalSortedRunNum", "there are many sorted runs"),
+    ("FIFOMaxSize", "the files reached their size limit: the oldest are deleted"),
+    ("FIFOReduceNumFiles", "there are many small files"),
+    ("FIFOTtl", "files are older than the limit: they are deleted"),
+    ("ManualCompaction", "the program asked for the compaction"),
+    ("FilesMarkedForCompaction", "files are marked, for example because of many tombstones"),
+    ("BottommostFiles", "a snapshot ended that kept old entries in the last level"),
+    ("Ttl", "files have old data, which moves to the next level"),
+    ("ExternalSstIngestion", "a file was ingested"),
+    ("PeriodicCompaction", "files were not rewritten for a long time"),
+    ("ChangeTemperature", "old files move to slower storage"),
+    ("ForcedBlobGC", "blob files have much garbage"),
+    ("RoundRobinTtl", "files have old data, which moves to the next level"),
+    ("RefitLevel", "the files of a level move to another level"),
+    ("ReadTriggered", "reads of a file often found nothing"),
+    ("Flush", "a flush"),
+];
 
 fn stalls(log: &InfoLog) -> Markup {
     let mut sums = std::collections::BTreeMap::new();
@@ -153,6 +198,32 @@ fn messages(title: &str, lines: &[LogLine], older: u64) -> Markup {
                 }
             }
             @if lines.len() > 50 || older > 0 { p { "and " (words::count(lines.len().saturating_sub(50) as u64 + older)) " older" } }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::event::FlushReason;
+    use lsm::pick::Reason;
+
+    use super::*;
+
+    #[test]
+    fn reasons_have_plain_words_and_the_word_of_rocksdb() {
+        let of = |reason: &str| why(reason).into_string();
+        assert_eq!(
+            of("LevelL0FilesNum"),
+            "<td>level 0 has many files <span class=\"muted\">(LevelL0FilesNum)</span></td>"
+        );
+        assert_eq!(of("a<b"), "<td>a&lt;b</td>");
+        for reason in
+            [Reason::UniversalSizeRatio, Reason::FifoTtl, Reason::ForcedBlobGc, Reason::ReadTriggered]
+        {
+            assert!(of(reason.word()).contains("muted"), "{}", reason.word());
+        }
+        for reason in [FlushReason::WriteBufferFull, FlushReason::WalFull, FlushReason::ManualFlush] {
+            assert!(of(reason.word()).contains("muted"), "{}", reason.word());
         }
     }
 }

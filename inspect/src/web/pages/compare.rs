@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use base::Level;
 use maud::{Markup, html};
 
 use super::View;
@@ -41,7 +42,7 @@ pub(super) fn render(view: &View<'_>) -> (String, Markup) {
     let after = chosen("after", times.last().copied());
     let body = html! {
         p { "The page compares two times of this database, or this database with another directory or bundle (the flag "
-            code { "--with PATH" } ")." }
+            code class="whole" { "--with PATH" } ")." }
         form method="get" action="/compare" {
             (choice(&sides, "before", "Before", before))
             " " (choice(&sides, "after", "After", after))
@@ -80,10 +81,12 @@ fn sides(view: &View<'_>) -> Result<Vec<Side>, String> {
 
 fn choice(sides: &[Side], name: &str, label: &str, chosen: Option<&Side>) -> Markup {
     html! {
-        label for=(name) { (label) " " }
-        select id=(name) name=(name) {
-            @for side in sides {
-                option value=(side.id) selected[chosen.is_some_and(|chosen| chosen.id == side.id)] { (side.title) }
+        span class="together" {
+            label for=(name) { (label) " " }
+            select id=(name) name=(name) {
+                @for side in sides {
+                    option value=(side.id) selected[chosen.is_some_and(|chosen| chosen.id == side.id)] { (side.title) }
+                }
             }
         }
     }
@@ -102,7 +105,7 @@ fn differences(before: &Side, after: &Side) -> Markup {
 }
 
 /// A column family and a level; `None` for the whole column family.
-type FamilyLevel = (String, Option<u32>);
+type FamilyLevel = (String, Option<Level>);
 
 fn places(db: &Database) -> BTreeMap<FamilyLevel, (u64, u64)> {
     let mut out = BTreeMap::new();
@@ -136,7 +139,7 @@ fn sizes(before: &Database, after: &Database) -> Markup {
                     @let (new_bytes, new_files) = new.get(*place).copied().unwrap_or_default();
                     tr {
                         th scope="row" { (family) }
-                        td { @match level { Some(level) => { "L" (level) }, None => "all" } }
+                        td { @match level { Some(level) => (level), None => "all" } }
                         (number(words::bytes(old_bytes)))
                         (number(words::bytes(new_bytes)))
                         (number(difference(old_bytes, new_bytes)))

@@ -18,7 +18,7 @@ pub(super) fn files(view: &View<'_>) -> (String, Markup) {
         view.db.families.iter().filter(|f| family.is_none_or(|id| u64::from(f.id) == *id)).flat_map(|f| {
             f.files
                 .iter()
-                .filter(|file| level.is_none_or(|l| u64::from(file.level) == *l))
+                .filter(|file| level.is_none_or(|l| u64::from(file.level.get()) == *l))
                 .map(move |file| (f, file))
         });
     let rows: Vec<_> = all.clone().skip(from).take(PAGE).collect();
@@ -49,7 +49,7 @@ pub(super) fn files(view: &View<'_>) -> (String, Markup) {
                         tr {
                             th scope="row" { a href={ "/file?number=" (file.number) } { (file.number) } @if file.elsewhere { " (in another directory)" } @else if !file.present { " (damaged)" } }
                             td { (family.name) }
-                            (number(file.level.to_string()))
+                            (number(file.level.get().to_string()))
                             (number(words::bytes(file.size)))
                             td { (words::ago(file.created, view.db.taken_at)) }
                             @match &file.stats {
@@ -88,7 +88,7 @@ pub(super) fn file(view: &View<'_>) -> (String, Markup) {
         return ("File".to_string(), absent("The MANIFEST does not name this SST file."));
     };
     let body = html! {
-        p { "Level " (file.level) " of column family " q { (family.name) } ". "
+        p { "Level " (file.level.get()) " of column family " q { (family.name) } ". "
             a href={ "/tree?family=" (family.id) } { "Show the tree" } "." }
         dl class="facts" {
             (fact("Size", html! { (words::bytes(file.size)) }, ""))

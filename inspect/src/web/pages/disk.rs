@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use base::Level;
 use maud::{Markup, html};
 
 use super::View;
@@ -15,7 +16,7 @@ use crate::words;
 const ROWS_MAX: usize = 300;
 
 /// Column family, level, age, and temperature.
-type Key<'a> = (&'a str, u32, &'static str, u8);
+type Key<'a> = (&'a str, Level, &'static str, u8);
 
 pub(super) fn render(view: &View<'_>) -> (String, Markup) {
     let db = view.db;
@@ -27,7 +28,7 @@ pub(super) fn render(view: &View<'_>) -> (String, Markup) {
         p { "The age is the age of the oldest data in a file, through all compactions. The temperature says on which storage a "
             "file belongs; " q { "unknown" } " is the default." }
         @if shares.is_empty() { (absent("No SST file is known.")) } @else {
-            div class="scroll" tabindex="0" { table {
+            div class="scroll" tabindex="0" { table class="wrapped shares" {
                 thead { tr {
                     th scope="col" { "Column family" }
                     th scope="col" { "Level" }
@@ -41,7 +42,7 @@ pub(super) fn render(view: &View<'_>) -> (String, Markup) {
                     @for ((family, level, age, temperature), (files, bytes)) in shares.iter().take(ROWS_MAX) {
                         tr {
                             th scope="row" { (family) }
-                            td { "L" (level) }
+                            td { (level) }
                             td { (age) }
                             td { (heat(*temperature)) }
                             (number(words::count(*files)))
@@ -104,7 +105,7 @@ fn live_and_dead(db: &Database) -> Markup {
     html! {
         p { "The directory has " (words::of(db.files.len() as u64, "file")) " with " strong { (words::bytes(whole)) } "." }
         @if !db.files.is_empty() {
-            div class="scroll" tabindex="0" { table {
+            div class="scroll" tabindex="0" { table class="wrapped kinds" {
                 thead { tr {
                     th scope="col" { "Kind of file" }
                     th scope="col" class="num" { "Files" }

@@ -161,7 +161,7 @@ pub(super) fn tombstones(view: &View<'_>) -> (String, Markup) {
                         tr {
                             th scope="row" { a href={ "/file?number=" (file.number) } { (file.number) } }
                             td { (family.name) }
-                            (number(file.level.to_string()))
+                            (number(file.level.get().to_string()))
                             (number(words::count(*deletions)))
                             (number(words::percent(*deletions, *entries)))
                             td { (chart::bar(*deletions, *entries)) }

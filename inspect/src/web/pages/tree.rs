@@ -1,5 +1,6 @@
 //! The LSM tree by level and key range.
 
+use base::Level;
 use maud::{Markup, html};
 
 use super::View;
@@ -50,9 +51,9 @@ pub(super) fn drawing(view: &View<'_>, family: &Family) -> Markup {
         div class="levels" {
             @for sum in &family.levels() {
                 div class="name" {
-                    strong { "L" (sum.level) } " " (words::bytes(sum.bytes))
+                    strong { (sum.level) } " " (words::bytes(sum.bytes))
                     span class="muted" { " " (words::of(sum.files as u64, "file")) }
-                    @if sum.level == 0 && sum.files > chart::FILES_DRAWN_MAX {
+                    @if sum.level == Level::ZERO && sum.files > chart::FILES_DRAWN_MAX {
                         span class="muted" { ", the newest " (chart::FILES_DRAWN_MAX) " are drawn" }
                     }
                 }
@@ -89,7 +90,7 @@ fn one(view: &View<'_>, family: &Family) -> Markup {
                 tbody {
                     @for sum in &levels {
                         tr {
-                            th scope="row" { a href={ "/files?family=" (family.id) "&level=" (sum.level) } { "L" (sum.level) } }
+                            th scope="row" { a href={ "/files?family=" (family.id) "&level=" (sum.level.get()) } { (sum.level) } }
                             (number(words::bytes(sum.bytes)))
                             td { (chart::bar(sum.bytes, whole)) }
                             (number(words::count(sum.files as u64)))
