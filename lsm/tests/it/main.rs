@@ -7,6 +7,7 @@ mod compaction_iter;
 mod merging;
 mod operators;
 mod tree;
+mod volume;
 
 /// Returns the page with this name.
 fn page(name: &str) -> std::path::PathBuf {
