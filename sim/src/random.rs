@@ -139,6 +139,7 @@ impl Run {
         self.sample.text.push_str(&rare);
         options.db.row_cache = sample::rare::row_cache(seed);
         options.db.memory_budget = sample::rare::memory_budget(seed);
+        options.db.write_buffer_manager = sample::rare::write_buffer_manager(seed, &options.family);
         options.db.env = self.env.clone();
         self.options = options.clone();
         self.db = Some(Db::open(&self.path, options).map_err(told("open"))?);

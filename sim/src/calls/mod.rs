@@ -17,12 +17,16 @@
 //!           forms         opens with the fewest arguments, figures of memory and disk
 //!           filtered      compaction filters with each decision
 //!           delegated     compactions of a worker that may fail
+//!           ingested      ingestions with all options, of files of `SstFileWriter` and of other databases
+//!           capped        transactions with limits, without locks, and with early writes
+//!           inherited     databases that RocksDB wrote, with all of its formats
 //!           repaired      databases that lose files or bytes, and are repaired
 //! ```
 //! A world runs on a disk in memory without faults, and in one thread, except `waits`. Not here: crashes (`crash`, `prepared`, `crate::copies`).
 
 mod aging;
 mod batches;
+mod capped;
 mod control;
 mod copies;
 mod dated;
@@ -31,6 +35,8 @@ mod entities;
 mod filtered;
 mod forms;
 mod indexed;
+mod ingested;
+mod inherited;
 mod observed;
 mod overlay;
 mod repaired;
@@ -51,7 +57,7 @@ use crate::random::Ran;
 use crate::sample::{self, Fixed, Timestamps};
 
 /// The number of worlds. The transactions without timestamps have three of them.
-const WORLDS: u64 = 18;
+const WORLDS: u64 = 21;
 
 /// The column families of each world.
 const FAMILIES: [&str; 2] = ["default", "second"];
@@ -100,7 +106,10 @@ fn run(seed: u64, len: usize) -> Result<Ran, String> {
         14 => Box::new(forms::Forms::new(&setting).map_err(|w| failed(0, w))?),
         15 => Box::new(filtered::Filtered::new(seed, &setting).map_err(|w| failed(0, w))?),
         16 => Box::new(delegated::Delegated::new(seed, &setting).map_err(|w| failed(0, w))?),
-        _ => Box::new(repaired::Repaired::new(seed, &setting).map_err(|w| failed(0, w))?),
+        17 => Box::new(repaired::Repaired::new(seed, &setting).map_err(|w| failed(0, w))?),
+        18 => Box::new(ingested::Ingested::new(&setting).map_err(|w| failed(0, w))?),
+        19 => Box::new(capped::Capped::new(seed, &setting, chance).map_err(|w| failed(0, w))?),
+        _ => Box::new(inherited::Inherited::new(&setting, chance).map_err(|w| failed(0, w))?),
     };
     for at in 1..=len {
         world.step(chance).map_err(|words| failed(at, words))?;

@@ -3,13 +3,14 @@
 //!
 //! The model keeps the value of each key after each change, with the timestamp of the change. The timestamps of a key never fall.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use format::wide::{self, Column};
 use ironstone::{
     Db, Family, FamilyDescriptor, FlushOptions, IngestExternalFileOptions, Kind, Options, ReadOptions,
-    Snapshot, SstFileWriter, WriteBatch, WriteBatchWithIndex, WriteOptions,
+    Snapshot, SstFileWriter, ValueType, WriteBatch, WriteBatchWithIndex, WriteOptions,
 };
 use testkit::chance::Chance;
 
@@ -287,6 +288,57 @@ impl Stamped {
         walk(&what("iter_with"), &mut iter, &history.rows(at), chance)
     }
 
+    /// Shows each entry with a timestamp from `from` to `to`. Entries that a later deletion deletes may be missing.
+    fn read_entries(&self, chance: &mut Chance) -> Result<(), String> {
+        let at = chance.below(2) as usize;
+        let from = self.lows[at] + chance.below(self.now + 2 - self.lows[at]);
+        let to = from + chance.below(self.now + 2 - from);
+        let options =
+            ReadOptions { iter_start_ts: Some(stamp(from).to_vec()), ..reading(to, ReadOptions::default()) };
+        let mut iter = self.families[at].iter_with(options).map_err(told("iter_with"))?;
+        let (forward, mut shown) = (chance.percent(60), Vec::new());
+        if forward {
+            iter.seek_to_first()
+        } else {
+            iter.seek_to_last()
+        }
+        while iter.valid() {
+            let time = iter.timestamp().iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
+            let value = (iter.value_type() == Some(ValueType::Value)).then(|| iter.value().to_vec());
+            shown.push((iter.key().to_vec(), Reverse(time), value));
+            if forward { iter.next() } else { iter.prev() }
+        }
+        iter.status().map_err(told("entries"))?;
+        if !forward {
+            shown.reverse();
+        }
+        let what = |rule: &str| format!("entries from {from} to {to}, forward {forward}: {rule}");
+        let in_order = shown.is_sorted_by(|a, b| (&a.0, a.1) <= (&b.0, b.1));
+        same(&what("in order"), &in_order, &true)?;
+        let history = &self.state[at];
+        let is_known =
+            |key: &[u8], time: u64| (from..=to).contains(&time) && history.times(key).contains(&time);
+        let unknown = shown.iter().find(|(key, Reverse(time), _)| !is_known(key, *time));
+        same(&what("an entry that no write made"), &unknown, &None)?;
+        for (key, versions) in &history.keys {
+            let seen: Vec<_> = versions.iter().filter(|(time, _)| (from..=to).contains(time)).collect();
+            for (at, (time, value)) in seen.iter().enumerate() {
+                let (Some(value), later) = (value, &seen[at + 1..]) else { continue };
+                if later.iter().any(|(next, value)| next == time || value.is_none()) {
+                    continue;
+                }
+                let found = shown.iter().find(|(shown, Reverse(at), _)| shown == key && at == time);
+                let Some((_, _, found)) = found else {
+                    return Err(what(&format!("{key:02x?} at {time} is missing")));
+                };
+                if let Some(found) = found {
+                    same(&what("value"), found, value)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Raises the low mark of the history, and reads below it.
     fn raise(&mut self, chance: &mut Chance) -> Result<(), String> {
         let at = chance.below(2) as usize;
@@ -395,7 +447,8 @@ impl World for Stamped {
     fn step(&mut self, chance: &mut Chance) -> Result<(), String> {
         match chance.below(100) {
             0..55 => self.write(chance),
-            55..72 => self.read(chance),
+            55..68 => self.read(chance),
+            68..72 => self.read_entries(chance),
             72..77 => self.raise(chance),
             77..80 => self.ingest(chance),
             80..84 => {

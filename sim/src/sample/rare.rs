@@ -14,12 +14,13 @@
 //! | `allow_ingest_behind`, `cf_allow_ingest_behind`, `disallow_memtable_writes` | change what a database holds; a world of [`crate::calls`] has them |
 //! | `persist_user_defined_timestamps` | belongs to the whole life of a database: [`super::Timestamps`] |
 //! | `compat` | lowers formats; a world of [`crate::calls`] writes them, and the tests of `releases` open such databases with the named release |
+//! | `write_buffer_manager` | an object without a text; [`write_buffer_manager`] draws it |
 //! | `memory_budget_bytes` | [`memory_budget`] draws the same limit as an object; a world of [`crate::calls`] has the text |
 //! | `huge_page_tlb_size`, `user_key_len`, `full_scan_mode` | options of plain tables without a text, or that refuse keys or seeks; a world of [`crate::calls`] has them |
 
 use std::sync::Arc;
 
-use ironstone::{BlockCache, CacheOptions, MemoryBudget};
+use ironstone::{BlockCache, CacheOptions, FamilyOptions, Ledger, MemoryBudget, WriteBufferManager};
 use testkit::chance::Chance;
 
 use super::{Fixed, Row, Timestamps, rows};
@@ -219,6 +220,19 @@ pub fn memory_budget(seed: u64) -> Option<Arc<MemoryBudget>> {
     let bytes = chance.pick(&[1, 16 << 10, 1 << 20]);
     let cache = chance.percent(25).then(|| BlockCache::new(CacheOptions::lru(8 << 10)).ok()).flatten()?;
     Some(MemoryBudget::new(*bytes, cache))
+}
+
+/// Returns the write buffer manager of an open that a seed draws. Its limit is a few memtables, and it may stop writes until a
+/// flush ends. `None` for five opens of six, and for memtables whose filters alone can exceed the limit: such writes wait for ever.
+pub fn write_buffer_manager(seed: u64, family: &FamilyOptions) -> Option<Arc<WriteBufferManager>> {
+    let chance = &mut Chance::new(seed ^ 0x7762_6d67);
+    if chance.below(6) > 0 || family.memtable_prefix_bloom_size_ratio > 0.0 {
+        return None;
+    }
+    let limit = *chance.pick(&[100_000, 200_000, 1_000_000]);
+    let cache = chance.percent(30).then(|| BlockCache::new(CacheOptions::lru(8 << 10)).ok()).flatten();
+    let ledger = cache.map(|cache| -> Arc<dyn Ledger> { cache });
+    Some(Arc::new(WriteBufferManager::new(limit, ledger, chance.percent(70))))
 }
 
 fn some(rows: &[Row], chance: &mut Chance) -> String {
