@@ -271,7 +271,8 @@ impl Capped {
         let mut batch = WriteBatch::new();
         batch.delete_range(&begin, &end);
         let how = TransactionDbWriteOptimizations {
-            skip_concurrency_control: chance.percent(70),
+            // A database without locks takes range deletions without this option too.
+            skip_concurrency_control: self.transactions.skip_concurrency_control || chance.percent(70),
             skip_duplicate_key_check: chance.percent(70),
         };
         let is_committed = self.policy() == TxnDbWritePolicy::WriteCommitted;

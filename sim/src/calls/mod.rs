@@ -18,6 +18,7 @@
 //!           filtered      compaction filters with each decision
 //!           delegated     compactions of a worker that may fail
 //!           ingested      ingestions with all options, of files of `SstFileWriter` and of other databases
+//!           limited       calls that are limited, charged, canceled or redirected by their options
 //!           capped        transactions with limits, without locks, and with early writes
 //!           inherited     databases that RocksDB wrote, with all of its formats
 //!           repaired      databases that lose files or bytes, and are repaired
@@ -37,6 +38,7 @@ mod forms;
 mod indexed;
 mod ingested;
 mod inherited;
+mod limited;
 mod observed;
 mod overlay;
 mod repaired;
@@ -57,7 +59,7 @@ use crate::random::Ran;
 use crate::sample::{self, Fixed, Timestamps};
 
 /// The number of worlds. The transactions without timestamps have three of them.
-const WORLDS: u64 = 21;
+const WORLDS: u64 = 22;
 
 /// The column families of each world.
 const FAMILIES: [&str; 2] = ["default", "second"];
@@ -108,7 +110,8 @@ fn run(seed: u64, len: usize) -> Result<Ran, String> {
         16 => Box::new(delegated::Delegated::new(seed, &setting).map_err(|w| failed(0, w))?),
         17 => Box::new(repaired::Repaired::new(seed, &setting).map_err(|w| failed(0, w))?),
         18 => Box::new(ingested::Ingested::new(&setting).map_err(|w| failed(0, w))?),
-        19 => Box::new(capped::Capped::new(seed, &setting, chance).map_err(|w| failed(0, w))?),
+        19 => Box::new(limited::Limited::new(seed, &setting).map_err(|w| failed(0, w))?),
+        20 => Box::new(capped::Capped::new(seed, &setting, chance).map_err(|w| failed(0, w))?),
         _ => Box::new(inherited::Inherited::new(&setting, chance).map_err(|w| failed(0, w))?),
     };
     for at in 1..=len {
