@@ -92,7 +92,7 @@ c_api! {
             wal_size_for_flush: options.wal_size_for_flush,
             atomic_flush: options.atomic_flush,
         };
-        let files = db.db()?.live_files_storage_info(&options)?.files;
+        let files = db.db()?.files().live_files_storage_info(&options)?.files;
         Ok(Owned(rocksdb_livefiles_storage_info_t { files: files.into_iter().map(StoredFile::new).collect() }))
     }
 

@@ -242,7 +242,7 @@ c_api! {
             families.push(Arc::clone(&*db.family(handle)?));
         }
         let (open, read) = (db.get()?, &*options.get()?);
-        let created = open.db.iterators(&families, read)?;
+        let created = open.db.together().iterators(&families, read)?;
         for ((place, iter), family) in places.iter_mut().zip(created).zip(&families) {
             let kind = Kind::over(&open, iter);
             let again = Again::of(db, family, read);

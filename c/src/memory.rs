@@ -52,7 +52,7 @@ c_api! {
     fn rocksdb_approximate_memory_usage_create(
         consumers: at rocksdb_memory_consumers_t, err
     ) -> Owned<rocksdb_memory_usage_t> {
-        let sum = |name: &str| consumers.dbs.iter().filter_map(|db| db.aggregated_int_property(name)).sum();
+        let sum = |name: &str| consumers.dbs.iter().filter_map(|db| db.properties().sum(name)).sum();
         Ok(Owned(rocksdb_memory_usage_t {
             mem_table_total: sum("rocksdb.size-all-mem-tables"),
             mem_table_unflushed: sum("rocksdb.cur-size-all-mem-tables"),

@@ -43,7 +43,7 @@ fn ingest(
 ) -> Result<()> {
     use crate::abi::HasRejected;
     options.rejected().check()?;
-    db.db()?.ingest(vec![IngestRequest::new(family.clone(), files, options.options.clone())])
+    db.db()?.files().ingest(vec![IngestRequest::new(family.clone(), files, options.options.clone())])
 }
 
 /// Converts an array of C strings to paths.

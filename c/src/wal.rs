@@ -47,13 +47,13 @@ facts! {
 c_api! {
     /// Returns the WAL files, oldest first.
     fn rocksdb_get_sorted_wal_files(db: at rocksdb_t, err) -> Owned<rocksdb_wal_files_t> {
-        let files = db.db()?.wal_files()?;
+        let files = db.db()?.wals().files()?;
         Ok(Owned(rocksdb_wal_files_t { files: files.into_iter().map(rocksdb_wal_file_t::new).collect() }))
     }
 
     /// Returns the active WAL file.
     fn rocksdb_get_current_wal_file(db: at rocksdb_t, err) -> Owned<rocksdb_wal_file_t> {
-        Ok(Owned(rocksdb_wal_file_t::new(db.db()?.current_wal_file()?)))
+        Ok(Owned(rocksdb_wal_file_t::new(db.db()?.wals().current()?)))
     }
 
     fn rocksdb_wal_files_count(files: in rocksdb_wal_files_t) -> usize {
@@ -82,7 +82,7 @@ c_api! {
         db: at rocksdb_t, seq_number: u64, options: inmaybe rocksdb_wal_readoptions_t, err
     ) -> Owned<rocksdb_wal_iterator_t> {
         let _ = options;
-        let updates = db.db()?.updates_since(SequenceNumber::new(seq_number))?;
+        let updates = db.db()?.wals().updates_since(SequenceNumber::new(seq_number))?;
         Ok(Owned(rocksdb_wal_iterator_t { cursor: UpdateCursor::new(updates) }))
     }
 

@@ -84,7 +84,7 @@ pub fn directory(data: &[u8]) {
             }
             let _ = (iter.status(), db.get(&family, b"a", &ReadOptions::default()));
         }
-        let _ = (db.verify_checksum(), db.close());
+        let _ = (db.files().verify_checksum(), db.close());
     }
     assert_eq!(env.executor.panics(), (0, None));
 }

@@ -176,7 +176,7 @@ impl Checkpoint {
         let fs = engine.env().fs.clone();
         fs.create_dir(staging)?;
         let _kept = KeepFiles::new(engine);
-        let live = engine.live_files_storage_info(&LiveFilesStorageInfoOptions {
+        let live = engine.files().live_files_storage_info(&LiveFilesStorageInfoOptions {
             wal_size_for_flush: options.log_size_for_flush,
             ..LiveFilesStorageInfoOptions::default()
         })?;
@@ -230,6 +230,6 @@ impl Db {
         &self,
         options: &LiveFilesStorageInfoOptions,
     ) -> Result<Vec<LiveFileStorageInfo>> {
-        Ok(self.engine().live_files_storage_info(options)?.files)
+        Ok(self.engine().files().live_files_storage_info(options)?.files)
     }
 }

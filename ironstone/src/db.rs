@@ -127,7 +127,7 @@ impl Db {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn sync_wal(&self) -> Result<()> {
-        self.db.sync_wal()
+        self.db.wals().sync()
     }
 
     /// Writes the buffered WAL records to the file (`manual_wal_flush`). With `sync`, also syncs the WAL.
@@ -145,7 +145,7 @@ impl Db {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn flush_wal(&self, sync: bool) -> Result<()> {
-        self.db.flush_wal(sync)
+        self.db.wals().flush(sync)
     }
 
     /// Tries to clear a background error, for example after space was freed on a full disk. Flushes each column family
@@ -160,7 +160,7 @@ impl Db {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn resume(&self) -> Result<()> {
-        self.db.resume()
+        self.db.background().resume()
     }
 
     /// Returns the background error of the highest severity, or `None`. The property `ironstone.write-error` has the
@@ -172,7 +172,7 @@ impl Db {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn background_error(&self) -> Option<base::Error> {
-        self.db.background_error()
+        self.db.background().error()
     }
 
     /// Changes options of the open database. Each change is the name and the text of an option.
@@ -188,7 +188,7 @@ impl Db {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn set_db_options(&self, changes: &[(&str, &str)]) -> Result<()> {
-        self.db.set_db_options(changes)
+        self.db.admin().set_db_options(changes)
     }
 
     /// Returns the current options of the database. [`Family::options`] returns those of a column family.
@@ -215,7 +215,7 @@ impl Db {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn verify_checksum(&self) -> Result<()> {
-        self.db.verify_checksum()
+        self.db.files().verify_checksum()
     }
 
     /// Reads every SST file and every blob file, and compares its bytes with the file checksum in the MANIFEST. Files have
@@ -235,7 +235,7 @@ impl Db {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn verify_file_checksums(&self) -> Result<()> {
-        self.db.verify_file_checksums()
+        self.db.files().verify_file_checksums()
     }
 
     /// Returns the history of the statistics from second `start` up to second `end`. Each element is a second and the
@@ -249,7 +249,7 @@ impl Db {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn stats_history(&self, start: u64, end: u64) -> engine::db::StatsHistory {
-        self.db.stats_history(start, end)
+        self.db.properties().stats_history(start, end)
     }
 
     /// Returns a numeric property summed over all column families. A block cache of several column families counts once.
@@ -262,7 +262,7 @@ impl Db {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn aggregated_int_property(&self, name: &str) -> Option<u64> {
-        self.db.aggregated_int_property(name)
+        self.db.properties().sum(name)
     }
 
     /// Resets the counters of `rocksdb.stats` to 0. Does not change the statistics object of the options.
@@ -273,7 +273,7 @@ impl Db {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn reset_stats(&self) {
-        self.db.reset_stats();
+        self.db.properties().reset_stats();
     }
 
     /// Returns the directory of the database.

@@ -179,7 +179,8 @@ impl Db {
         exports: &[&ExportImportFilesMetaData],
     ) -> Result<Family> {
         let requests: Vec<_> = exports.iter().map(|export| request_of(export)).collect();
-        let family = self.engine().create_family_with_import(descriptor, &requests, options.move_files)?;
+        let family =
+            self.engine().admin().create_family_with_import(descriptor, &requests, options.move_files)?;
         Ok(Family::new(self.engine().clone(), family))
     }
 }

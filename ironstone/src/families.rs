@@ -60,7 +60,7 @@ impl Db {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn create_family(&self, descriptor: FamilyDescriptor) -> Result<Family> {
-        let family = self.engine().create_family(descriptor)?;
+        let family = self.engine().admin().create_family(descriptor)?;
         Ok(Family::new(self.engine().clone(), family))
     }
 
@@ -79,7 +79,7 @@ impl Db {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn drop_family(&self, family: &Family) -> Result<()> {
-        self.engine().drop_family(family.inner())
+        self.engine().admin().drop_family(family.inner())
     }
 
     /// Flushes these column families. With `atomic_flush` or `force_atomic_flush`, one MANIFEST record adds the SST
@@ -116,7 +116,7 @@ impl Db {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn create_families(&self, descriptors: Vec<FamilyDescriptor>) -> Result<Vec<Family>> {
-        let made = self.engine().create_families(descriptors)?;
+        let made = self.engine().admin().create_families(descriptors)?;
         Ok(made.into_iter().map(|family| Family::new(self.engine().clone(), family)).collect())
     }
 
@@ -156,7 +156,7 @@ impl Db {
         options: &ReadOptions,
     ) -> Vec<Result<Option<Pinned>>> {
         let keys: Vec<_> = keys.iter().map(|(family, key)| (family.inner(), *key)).collect();
-        self.engine().multi_get_families(&keys, options)
+        self.engine().together().multi_get(&keys, options)
     }
 
     /// Returns one iterator for each column family. All iterators show one sequence number. RocksDB: `NewIterators`.
@@ -177,6 +177,6 @@ impl Db {
     /// ```
     pub fn iterators(&self, families: &[Family], options: &ReadOptions) -> Result<Vec<Iter>> {
         let families: Vec<_> = families.iter().map(|family| family.inner().clone()).collect();
-        self.engine().iterators(&families, options)
+        self.engine().together().iterators(&families, options)
     }
 }

@@ -92,7 +92,7 @@ impl Family {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn set_options(&self, changes: &[(&str, &str)]) -> Result<()> {
-        self.db.set_options(&self.inner, changes)
+        self.db.admin().set_options(&self.inner, changes)
     }
 }
 

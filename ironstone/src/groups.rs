@@ -118,7 +118,7 @@ impl Db {
     ) -> Vec<Result<Option<WideColumns>>> {
         let keys: Vec<_> = keys.iter().map(|(family, key)| (family.inner(), *key)).collect();
         let columns = |found: Result<Option<Found>>| found?.map(WideColumns::new).transpose();
-        self.engine().multi_find_families(&keys, options).into_iter().map(columns).collect()
+        self.engine().together().multi_find(&keys, options).into_iter().map(columns).collect()
     }
 
     /// Returns an iterator over the keys of several column families. The columns of a key are those of all column

@@ -195,7 +195,7 @@ impl Family {
         options: &IngestExternalFileOptions,
     ) -> Result<()> {
         let arg = IngestExternalFileArg::new(self, files, options);
-        self.db.ingest(vec![arg.into()])
+        self.db.files().ingest(vec![arg.into()])
     }
 
     /// Returns what an ingestion needs to know of a live SST file of the database: see
@@ -258,7 +258,7 @@ impl Db {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn ingest_external_files_with(&self, args: Vec<IngestExternalFileArg>) -> Result<()> {
-        self.engine().ingest(args.into_iter().map(Into::into).collect())
+        self.engine().files().ingest(args.into_iter().map(Into::into).collect())
     }
 
     /// Checks external SST files and copies the files into the database, in the first of two phases. RocksDB's
@@ -282,6 +282,6 @@ impl Db {
     /// ```
     pub fn prepare_file_ingestion(&self, args: Vec<IngestExternalFileArg>) -> Result<FileIngestionHandle> {
         let args = args.into_iter().map(Into::into).collect();
-        Ok(FileIngestionHandle { prepared: self.engine().prepare_ingestion(args)? })
+        Ok(FileIngestionHandle { prepared: self.engine().files().prepare_ingestion(args)? })
     }
 }

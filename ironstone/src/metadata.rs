@@ -187,7 +187,7 @@ impl Family {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn table_properties(&self) -> Result<BTreeMap<PathBuf, Arc<Properties>>> {
-        self.db.table_properties(&self.inner, None)
+        self.db.files().table_properties(&self.inner, None)
     }
 
     /// Returns the table properties of the SST files that overlap one of the ranges `[begin, end]`, by path. RocksDB:
@@ -208,7 +208,7 @@ impl Family {
         &self,
         ranges: &[(&[u8], &[u8])],
     ) -> Result<BTreeMap<PathBuf, Arc<Properties>>> {
-        self.db.table_properties(&self.inner, Some(ranges))
+        self.db.files().table_properties(&self.inner, Some(ranges))
     }
 }
 

@@ -105,7 +105,7 @@ impl Db {
         }
         let db = Db::open_with_families(path, options, families)?;
         for family in db.families().iter().filter(|family| family.timestamp_size() > 0) {
-            db.engine().trim_history(&family.inner, trim_ts)?;
+            db.engine().compactions().trim_history(&family.inner, trim_ts)?;
         }
         Ok(db)
     }

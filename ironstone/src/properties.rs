@@ -18,7 +18,7 @@ impl Family {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn property(&self, name: &str) -> Option<String> {
-        self.db.property(&self.inner, name)
+        self.db.properties().text(&self.inner, name)
     }
 
     /// Returns a property as a number, or `None` if there is no property of this name or the property is not a
@@ -31,7 +31,7 @@ impl Family {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn int_property(&self, name: &str) -> Option<u64> {
-        self.db.int_property(&self.inner, name)
+        self.db.properties().number(&self.inner, name)
     }
 
     /// Returns a property as a map (`rocksdb.cfstats`, `rocksdb.dbstats` and others), or `None` if there is no
@@ -43,7 +43,7 @@ impl Family {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn property_map(&self, name: &str) -> Option<BTreeMap<String, String>> {
-        self.db.property_map(&self.inner, name)
+        self.db.properties().map(&self.inner, name)
     }
 
     /// Returns about how many bytes of SST files hold the keys in `[begin, end)`.

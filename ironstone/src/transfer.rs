@@ -318,13 +318,13 @@ pub(crate) struct KeepFiles(engine::db::Db);
 
 impl KeepFiles {
     pub(crate) fn new(db: &engine::db::Db) -> Self {
-        db.disable_file_deletions();
+        db.files().disable_deletions();
         KeepFiles(db.clone())
     }
 }
 
 impl Drop for KeepFiles {
     fn drop(&mut self) {
-        self.0.enable_file_deletions();
+        self.0.files().enable_deletions();
     }
 }

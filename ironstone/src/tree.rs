@@ -62,7 +62,7 @@ impl Family {
         end: Option<&[u8]>,
         options: &CompactRangeOptions,
     ) -> Result<()> {
-        self.db.compact_range(&self.inner, begin, end, options)
+        self.db.compactions().compact_range(&self.inner, begin, end, options)
     }
 
     /// Compacts these SST files, and the SST files that must go with them, to `output_level`. Runs on the calling
@@ -90,7 +90,7 @@ impl Family {
         output_path_id: Option<u32>,
         options: &CompactionOptions,
     ) -> Result<Vec<PathBuf>> {
-        self.db.compact_files(&self.inner, files, output_level, output_path_id, options)
+        self.db.compactions().compact_files(&self.inner, files, output_level, output_path_id, options)
     }
 
     /// Deletes the SST files below level 0 whose keys all lie in one of the ranges. The only cost is one MANIFEST
@@ -117,7 +117,7 @@ impl Family {
         ranges: &[(Option<&[u8]>, Option<&[u8]>)],
         include_end: bool,
     ) -> Result<()> {
-        self.db.delete_files_in_ranges(&self.inner, ranges, include_end)
+        self.db.files().delete_files_in_ranges(&self.inner, ranges, include_end)
     }
 
     /// Marks the SST files that overlap `[begin, end]`. A background compaction compacts the marked files soon.
@@ -132,7 +132,7 @@ impl Family {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn suggest_compact_range(&self, begin: Option<&[u8]>, end: Option<&[u8]>) -> Result<()> {
-        self.db.suggest_compact_range(&self.inner, begin, end)
+        self.db.compactions().suggest_compact_range(&self.inner, begin, end)
     }
 
     /// Moves all SST files of level 0 to `target_level`. The files do not change.
@@ -150,7 +150,7 @@ impl Family {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn promote_l0(&self, target_level: Level) -> Result<()> {
-        self.db.promote_l0(&self.inner, target_level)
+        self.db.compactions().promote_l0(&self.inner, target_level)
     }
 
     /// Raises the low mark of timestamps. Compaction may then remove history below `low`, and reads below `low`
@@ -170,7 +170,7 @@ impl Family {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn increase_full_history_ts_low(&self, low: &[u8]) -> Result<()> {
-        self.db.increase_full_history_ts_low(&self.inner, low)
+        self.db.compactions().increase_full_history_ts_low(&self.inner, low)
     }
 
     /// Returns the low mark of timestamps, or `None` if no mark was set.
@@ -181,6 +181,6 @@ impl Family {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn full_history_ts_low(&self) -> Option<Vec<u8>> {
-        self.db.full_history_ts_low(&self.inner)
+        self.db.compactions().full_history_ts_low(&self.inner)
     }
 }

@@ -20,7 +20,7 @@ impl Db {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn wal_files(&self) -> Result<Vec<WalFile>> {
-        self.engine().wal_files()
+        self.engine().wals().files()
     }
 
     /// Returns the WAL file that takes new write batches. RocksDB: `GetCurrentWalFile`.
@@ -34,7 +34,7 @@ impl Db {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn current_wal_file(&self) -> Result<WalFile> {
-        self.engine().current_wal_file()
+        self.engine().wals().current()
     }
 
     /// Returns the write batches of the WAL from sequence number `seq` on, for replication. RocksDB: `GetUpdatesSince`.
@@ -60,7 +60,7 @@ impl Db {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn updates_since(&self, seq: SequenceNumber) -> Result<Updates> {
-        self.engine().updates_since(seq)
+        self.engine().wals().updates_since(seq)
     }
 
     /// Makes all later writes, flushes and ingestions wait until [`Db::unlock_wal`], so that the WAL files do not change.
@@ -82,7 +82,7 @@ impl Db {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn lock_wal(&self) -> Result<()> {
-        self.engine().lock_wal()
+        self.engine().wals().lock()
     }
 
     /// Undoes one call of [`Db::lock_wal`] on this thread. RocksDB: `UnlockWAL`.
@@ -96,6 +96,6 @@ impl Db {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn unlock_wal(&self) -> Result<()> {
-        self.engine().unlock_wal()
+        self.engine().wals().unlock()
     }
 }

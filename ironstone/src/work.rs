@@ -22,7 +22,7 @@ impl Db {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn disable_manual_compaction(&self) -> Result<()> {
-        self.engine().disable_manual_compaction()
+        self.engine().compactions().disable_manual()
     }
 
     /// Undoes one call of [`Db::disable_manual_compaction`]. If no call is outstanding, the next call has no effect, as in
@@ -40,7 +40,7 @@ impl Db {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn enable_manual_compaction(&self) -> Result<()> {
-        self.engine().enable_manual_compaction()
+        self.engine().compactions().enable_manual()
     }
 
     /// Cancels all running compactions, manual and automatic, and starts no compaction until
@@ -62,7 +62,7 @@ impl Db {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn abort_all_compactions(&self) -> Result<()> {
-        self.engine().abort_all_compactions()
+        self.engine().compactions().abort_all()
     }
 
     /// Undoes one call of [`Db::abort_all_compactions`].
@@ -76,7 +76,7 @@ impl Db {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn resume_all_compactions(&self) -> Result<()> {
-        self.engine().resume_all_compactions()
+        self.engine().compactions().resume_all()
     }
 
     /// Sets `disable_auto_compactions` to false for these column families.
@@ -95,7 +95,7 @@ impl Db {
     /// ```
     pub fn enable_auto_compaction(&self, families: &[Family]) -> Result<()> {
         let change = [("disable_auto_compactions", "false")];
-        families.iter().try_for_each(|family| self.db.set_options(family.inner(), &change))
+        families.iter().try_for_each(|family| self.db.admin().set_options(family.inner(), &change))
     }
 
     /// Pauses flushes and compactions. Returns when no background job runs. A write that needs the end of a flush or
@@ -111,7 +111,7 @@ impl Db {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn pause_background_work(&self) -> Result<()> {
-        self.engine().pause_background_work()
+        self.engine().background().pause()
     }
 
     /// Undoes one call of [`Db::pause_background_work`].
@@ -125,7 +125,7 @@ impl Db {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn continue_background_work(&self) -> Result<()> {
-        self.engine().continue_background_work()
+        self.engine().background().unpause()
     }
 
     /// Stops all background work permanently. The database stays open. The call first flushes entries that are in no WAL,
@@ -150,7 +150,7 @@ impl Db {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn cancel_all_background_work(&self, wait: bool) -> Result<()> {
-        self.engine().cancel_all_background_work(wait)
+        self.engine().background().cancel_all(wait)
     }
 
     /// Waits until no flush and no compaction runs or is due.
@@ -164,7 +164,7 @@ impl Db {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn wait_for_compact(&self) -> Result<()> {
-        self.engine().wait_for_compact()
+        self.engine().background().wait_for_compact()
     }
 
     /// Waits until no flush and no compaction runs or is due, with options.
@@ -182,7 +182,7 @@ impl Db {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn wait_for_compact_with(&self, options: &WaitForCompactOptions) -> Result<()> {
-        self.engine().wait_for_compact_with(options)
+        self.engine().background().wait_for_compact_with(options)
     }
 
     /// Keeps obsolete files: no file is deleted until [`Db::enable_file_deletions`]. Calls are counted: each call needs
@@ -196,7 +196,7 @@ impl Db {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn disable_file_deletions(&self) {
-        self.engine().disable_file_deletions();
+        self.engine().files().disable_deletions();
     }
 
     /// Undoes one call of [`Db::disable_file_deletions`]. After the last one, obsolete files are deleted.
@@ -208,6 +208,6 @@ impl Db {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn enable_file_deletions(&self) {
-        self.engine().enable_file_deletions();
+        self.engine().files().enable_deletions();
     }
 }

@@ -415,7 +415,7 @@ impl Run {
         look::all(self.db(), &self.state, self.fixed.reverse, None)
             .map_err(|e| format!("at the end: {e}"))?;
         self.db().verify_checksum().map_err(told("verify_checksum"))?;
-        if let Some(error) = self.db().engine().background_error() {
+        if let Some(error) = self.db().engine().background().error() {
             return Err(format!("background error: {error}"));
         }
         let (panics, first) = self.env.executor.panics();

@@ -73,7 +73,7 @@ impl Listener for Dropper {
         let db = self.db.lock().clone();
         let (Some(db), true) = (db, self.chance.lock().percent(30)) else { return };
         if let Some(family) = db.family(&family.name).filter(|family| family.name() != "default") {
-            self.dropped.fetch_add(u64::from(db.drop_family(&family).is_ok()), Ordering::Relaxed);
+            self.dropped.fetch_add(u64::from(db.admin().drop_family(&family).is_ok()), Ordering::Relaxed);
         }
     }
 }
@@ -99,13 +99,13 @@ fn dropped(seed: u64, chance: &mut Chance, len: usize) -> Result<u64, String> {
         let family = chance.pick(&families).clone();
         match chance.below(10) {
             0 if families.len() < 6 => {
-                let made = db.create_family(FamilyDescriptor::new(format!("f{n}"), own.clone()));
+                let made = db.admin().create_family(FamilyDescriptor::new(format!("f{n}"), own.clone()));
                 made.map_err(words("create_family"))?;
             }
             1 => drop(
                 db.flush(&[family], &FlushOptions { wait: chance.percent(50), ..FlushOptions::default() }),
             ),
-            2 => drop(db.compact_range(&family, None, None, &CompactRangeOptions::default())),
+            2 => drop(db.compactions().compact_range(&family, None, None, &CompactRangeOptions::default())),
             _ => {
                 let key = chance.below(1000).to_be_bytes();
                 // A flush that this write waits for may drop the column family.
@@ -114,7 +114,7 @@ fn dropped(seed: u64, chance: &mut Chance, len: usize) -> Result<u64, String> {
         }
     }
     *listener.db.lock() = None;
-    db.wait_for_compact().map_err(words("wait_for_compact"))?;
+    db.background().wait_for_compact().map_err(words("wait_for_compact"))?;
     let live = db.families().iter().flat_map(tables_of).collect::<BTreeSet<_>>();
     db.close().map_err(words("close"))?;
     let names = env.fs.list(Path::new("/db")).map_err(words("list"))?;
@@ -246,9 +246,9 @@ fn adopt(db: &Db, name: &str, options: FamilyOptions) -> Result<(), String> {
     let comparator_name = family.order().user.name().to_string();
     let request = ImportRequest { comparator_name, files: files.collect() };
     let is_empty = request.files.is_empty();
-    match db.create_family_with_import(FamilyDescriptor::new("adopted", options), &[request], false) {
+    match db.admin().create_family_with_import(FamilyDescriptor::new("adopted", options), &[request], false) {
         Ok(_) if is_foreign => Err(format!("{name} imports into the directory of another database")),
-        Ok(family) => db.drop_family(&family).map_err(words("drop_family")),
+        Ok(family) => db.admin().drop_family(&family).map_err(words("drop_family")),
         Err(_) if is_foreign || is_empty => Ok(()),
         Err(error) => Err(format!("import into {name}: {error}")),
     }
@@ -303,7 +303,8 @@ fn threads(seed: u64, chance: &mut Chance, len: usize) -> Result<u64, String> {
         match chance.below(20) {
             0 => db.flush(&[family.clone()], &FlushOptions::default()).map_err(words("flush"))?,
             1 => drop(
-                db.compact_range(&family, None, None, &CompactRangeOptions::default())
+                db.compactions()
+                    .compact_range(&family, None, None, &CompactRangeOptions::default())
                     .map_err(words("compact_range"))?,
             ),
             _ => {

@@ -93,7 +93,7 @@ c_api! {
 
     /// Drops a column family. Its handles can still be used for reads.
     fn rocksdb_drop_column_family(db: at rocksdb_t, handle: at rocksdb_column_family_handle_t, err) {
-        db.db()?.drop_family(&*db.family(handle)?)
+        db.db()?.admin().drop_family(&*db.family(handle)?)
     }
 
     /// Returns a handle of the default column family. The caller destroys the handle. The handle does not keep the database in memory.
@@ -126,7 +126,7 @@ c_api! {
         // SAFETY: rule 11 of the header: two aligned arrays of `count` strings that end with NUL. No thread changes them during the call.
         let changes = unsafe { pairs(count, keys, values)? };
         not_empty(&changes)?;
-        db.db()?.set_options(&*db.default_family()?, &borrowed(&changes))
+        db.db()?.admin().set_options(&*db.default_family()?, &borrowed(&changes))
     }
 
     /// Changes options of a column family, by name. After an error nothing is changed.
@@ -137,7 +137,7 @@ c_api! {
         // SAFETY: rule 11 of the header: two aligned arrays of `count` strings that end with NUL. No thread changes them during the call.
         let changes = unsafe { pairs(count, keys, values)? };
         not_empty(&changes)?;
-        db.db()?.set_options(&*db.family(handle)?, &borrowed(&changes))
+        db.db()?.admin().set_options(&*db.family(handle)?, &borrowed(&changes))
     }
 
     /// Changes options of the database, by name. After an error nothing is changed.
@@ -147,6 +147,6 @@ c_api! {
         // SAFETY: rule 11 of the header: two aligned arrays of `count` strings that end with NUL. No thread changes them during the call.
         let changes = unsafe { pairs(count, keys, values)? };
         not_empty(&changes)?;
-        db.db()?.set_db_options(&borrowed(&changes))
+        db.db()?.admin().set_db_options(&borrowed(&changes))
     }
 }

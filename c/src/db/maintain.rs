@@ -27,7 +27,7 @@ fn delete_files(
     start: Option<&[u8]>,
     limit: Option<&[u8]>,
 ) -> Result<()> {
-    db.db()?.delete_files_in_ranges(family, &[(start, limit)], true)
+    db.db()?.files().delete_files_in_ranges(family, &[(start, limit)], true)
 }
 
 /// The arguments of `rocksdb_compact_files`.
@@ -52,7 +52,8 @@ impl Files<'_> {
             .map(Level::from_index)
             .map_err(|_| Error::invalid_argument("Output level cannot be negative."))?;
         let path_id = u32::try_from(self.output_path_id).ok();
-        let done = db.db()?.compact_files_reported(self.family, &numbers, level, path_id, &options)?;
+        let done =
+            db.db()?.compactions().compact_files_reported(self.family, &numbers, level, path_id, &options)?;
         // SAFETY: null, or a live handle. The library made the handle, so the handle is aligned and initialized. No other argument is
         // the same handle (rule 1 of the header), and no other thread uses the handle during the call (rule 6).
         if let (Some(info), Some(report)) = (unsafe { info.as_mut() }, &done.report) {
@@ -125,24 +126,24 @@ c_api! {
 
     /// Writes buffered WAL records to the WAL file. With `sync`, also syncs the file, so that the records are durable.
     fn rocksdb_flush_wal(db: at rocksdb_t, sync: flag, err) {
-        db.db()?.flush_wal(sync)
+        db.db()?.wals().flush(sync)
     }
 
     /// Writes the WAL to the file. If `options` is null, the defaults hold: no sync.
     fn rocksdb_flush_wal_with_options(db: at rocksdb_t, options: inmaybe rocksdb_flushwaloptions_t, err) {
         let options = options.cloned().unwrap_or_default();
         options.rejected().check()?;
-        db.db()?.flush_wal(options.options.sync)
+        db.db()?.wals().flush(options.options.sync)
     }
 
     /// Pauses flushes and compactions and waits for running jobs. Calls are counted: jobs start again after
     /// `rocksdb_continue_background_work` was called as often as this function.
     fn rocksdb_pause_background_work(db: at rocksdb_t, err) {
-        db.db()?.pause_background_work()
+        db.db()?.background().pause()
     }
 
     fn rocksdb_continue_background_work(db: at rocksdb_t, err) {
-        db.db()?.continue_background_work()
+        db.db()?.background().unpause()
     }
 
     /// Stops the deletion of obsolete files. Calls are counted: deletion starts again after `rocksdb_enable_file_deletions` was
@@ -150,20 +151,20 @@ c_api! {
     fn rocksdb_disable_file_deletions(db: at rocksdb_t, err) {
         let db = db.db()?;
         engine::db::check_writable(&db)?;
-        db.disable_file_deletions();
+        db.files().disable_deletions();
         Ok(())
     }
 
     fn rocksdb_enable_file_deletions(db: at rocksdb_t, err) {
         let db = db.db()?;
         engine::db::check_writable(&db)?;
-        db.enable_file_deletions();
+        db.files().enable_deletions();
         Ok(())
     }
 
     /// Reads all blocks of all SST files and verifies their checksums.
     fn rocksdb_verify_checksum(db: at rocksdb_t, err) {
-        db.db()?.verify_checksum()
+        db.db()?.files().verify_checksum()
     }
 
     /// Works like `rocksdb_verify_checksum`. The options `readahead_size`, `deadline`, `io_timeout` and
@@ -175,7 +176,7 @@ c_api! {
 
     /// Compares the checksums of whole files with the checksums in the MANIFEST.
     fn rocksdb_verify_file_checksums(db: at rocksdb_t, err) {
-        db.db()?.verify_file_checksums()
+        db.db()?.files().verify_file_checksums()
     }
 
     /// Works like `rocksdb_verify_file_checksums`, with the options of `rocksdb_verify_checksum_with_options`. Null:
@@ -187,21 +188,21 @@ c_api! {
 
     /// Compacts the keys from `start_key` to `limit_key`. A null key means no bound. Errors are written to the info log.
     fn rocksdb_compact_range(db: at rocksdb_t, start_key: bound, limit_key: bound) {
-        db.db()?.compact_range(&*db.default_family()?, start_key, limit_key, &CompactRangeOptions::default())?;
+        db.db()?.compactions().compact_range(&*db.default_family()?, start_key, limit_key, &CompactRangeOptions::default())?;
     }
 
     fn rocksdb_compact_range_cf(
         db: at rocksdb_t, column_family: at rocksdb_column_family_handle_t, start_key: bound, limit_key: bound
     ) {
         let family = &db.family(column_family)?;
-        db.db()?.compact_range(family, start_key, limit_key, &CompactRangeOptions::default())?;
+        db.db()?.compactions().compact_range(family, start_key, limit_key, &CompactRangeOptions::default())?;
     }
 
     fn rocksdb_compact_range_opt(
         db: at rocksdb_t, options: at rocksdb_compactoptions_t, start_key: bound, limit_key: bound
     ) {
         options.rejected.check()?;
-        db.db()?.compact_range(&*db.default_family()?, start_key, limit_key, &options.options)?;
+        db.db()?.compactions().compact_range(&*db.default_family()?, start_key, limit_key, &options.options)?;
     }
 
     fn rocksdb_compact_range_cf_opt(
@@ -209,18 +210,18 @@ c_api! {
         start_key: bound, limit_key: bound
     ) {
         options.rejected.check()?;
-        db.db()?.compact_range(&*db.family(column_family)?, start_key, limit_key, &options.options)?;
+        db.db()?.compactions().compact_range(&*db.family(column_family)?, start_key, limit_key, &options.options)?;
     }
 
     /// Marks the SST files of a range for a compaction in the background.
     fn rocksdb_suggest_compact_range(db: at rocksdb_t, start_key: bound, limit_key: bound, err) {
-        db.db()?.suggest_compact_range(&*db.default_family()?, start_key, limit_key)
+        db.db()?.compactions().suggest_compact_range(&*db.default_family()?, start_key, limit_key)
     }
 
     fn rocksdb_suggest_compact_range_cf(
         db: at rocksdb_t, column_family: at rocksdb_column_family_handle_t, start_key: bound, limit_key: bound, err
     ) {
-        db.db()?.suggest_compact_range(&*db.family(column_family)?, start_key, limit_key)
+        db.db()?.compactions().suggest_compact_range(&*db.family(column_family)?, start_key, limit_key)
     }
 
     /// Compacts SST files to a level. Returns the paths of the output files; free the list with
@@ -279,32 +280,32 @@ c_api! {
 
     /// Cancels manual compactions and rejects new ones until `rocksdb_enable_manual_compaction`.
     fn rocksdb_disable_manual_compaction(db: at rocksdb_t) {
-        db.db()?.disable_manual_compaction()?;
+        db.db()?.compactions().disable_manual()?;
     }
 
     fn rocksdb_enable_manual_compaction(db: at rocksdb_t) {
-        db.db()?.enable_manual_compaction()?;
+        db.db()?.compactions().enable_manual()?;
     }
 
     /// Stops all running compactions. No compaction starts until `rocksdb_resume_all_compactions` is called.
     fn rocksdb_abort_all_compactions(db: at rocksdb_t) {
-        db.db()?.abort_all_compactions()?;
+        db.db()?.compactions().abort_all()?;
     }
 
     fn rocksdb_resume_all_compactions(db: at rocksdb_t) {
-        db.db()?.resume_all_compactions()?;
+        db.db()?.compactions().resume_all()?;
     }
 
     /// Stops background work before the database is closed. Later flushes and compactions fail. Later writes fail if they must
     /// wait for a flush or a compaction. If `wait` is not 0, the call waits for running jobs.
     fn rocksdb_cancel_all_background_work(db: at rocksdb_t, wait: flag) {
-        db.db()?.cancel_all_background_work(wait)?;
+        db.db()?.background().cancel_all(wait)?;
     }
 
     /// Waits until no flush and no compaction is running or pending.
     fn rocksdb_wait_for_compact(db: at rocksdb_t, options: at rocksdb_wait_for_compact_options_t, err) {
         options.rejected.check()?;
         let options: &WaitForCompactOptions = &options.options;
-        db.db()?.wait_for_compact_with(options)
+        db.db()?.background().wait_for_compact_with(options)
     }
 }

@@ -48,7 +48,7 @@ fn given(options: Option<&rocksdb_size_approximation_options_t>) -> SizeApproxim
 }
 
 fn int_property(db: &rocksdb_t, family: &Arc<Family>, name: &str, value: &Out<u64>) -> Result<Success> {
-    let found = db.db()?.int_property(family, name);
+    let found = db.db()?.properties().number(family, name);
     if let Some(found) = found {
         value.set(found);
     }
@@ -58,14 +58,14 @@ fn int_property(db: &rocksdb_t, family: &Arc<Family>, name: &str, value: &Out<u6
 c_api! {
     /// Returns a property as text, or null for an unknown name. The caller frees the text.
     fn rocksdb_property_value(db: at rocksdb_t, propname: text) -> Option<Buffer> {
-        let value = db.db()?.property(&*db.default_family()?, propname);
+        let value = db.db()?.properties().text(&*db.default_family()?, propname);
         value.map(|value| Buffer::string(value.as_bytes()))
     }
 
     fn rocksdb_property_value_cf(
         db: at rocksdb_t, column_family: at rocksdb_column_family_handle_t, propname: text
     ) -> Option<Buffer> {
-        let value = db.db()?.property(&*db.family(column_family)?, propname);
+        let value = db.db()?.properties().text(&*db.family(column_family)?, propname);
         value.map(|value| Buffer::string(value.as_bytes()))
     }
 
@@ -139,7 +139,7 @@ c_api! {
     fn rocksdb_increase_full_history_ts_low(
         db: at rocksdb_t, column_family: at rocksdb_column_family_handle_t, ts_low: bytes, err
     ) {
-        db.db()?.increase_full_history_ts_low(&*db.family(column_family)?, ts_low)
+        db.db()?.compactions().increase_full_history_ts_low(&*db.family(column_family)?, ts_low)
     }
 
     /// Returns `full_history_ts_low` of a column family: the oldest timestamp that reads may use. The caller frees the timestamp.
@@ -151,7 +151,7 @@ c_api! {
         if family.order().user.timestamp_size() == 0 {
             return Err(Error::invalid_argument("Timestamp is not enabled in this column family"));
         }
-        let low = db.db()?.full_history_ts_low(family).unwrap_or_default();
+        let low = db.db()?.compactions().full_history_ts_low(family).unwrap_or_default();
         ts_lowlen.set(low.len());
         Ok(Buffer::bytes(&low))
     }

@@ -22,7 +22,7 @@ impl Open {
     /// Creates a column family. In a database with a time to live, the values of the column family do not expire, as in RocksDB.
     pub(super) fn create_family(&self, options: &rocksdb_options_t, name: &str) -> Result<Arc<Family>> {
         match &self.ttl {
-            None => self.db.create_family(options.descriptor(name)?),
+            None => self.db.admin().create_family(options.descriptor(name)?),
             Some(ttl) => self.create_family_with_ttl(ttl, options, name, 0),
         }
     }

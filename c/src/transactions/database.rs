@@ -115,7 +115,7 @@ c_api! {
 
     /// Returns a property as text, or null for an unknown name. The caller frees the text.
     fn rocksdb_transactiondb_property_value(db: at rocksdb_transactiondb_t, propname: text) -> Option<Buffer> {
-        let value = db.engine()?.property(&db.base.get()?.default, propname);
+        let value = db.engine()?.properties().text(&db.base.get()?.default, propname);
         value.map(|value| Buffer::string(value.as_bytes()))
     }
 
@@ -124,7 +124,7 @@ c_api! {
     fn rocksdb_transactiondb_property_int(
         db: at rocksdb_transactiondb_t, propname: text, out_val: out u64
     ) -> Success {
-        let value = db.engine()?.int_property(&db.base.get()?.default, propname);
+        let value = db.engine()?.properties().number(&db.base.get()?.default, propname);
         if let Some(value) = value {
             out_val.set(value);
         }
@@ -272,7 +272,7 @@ c_api! {
     }
 
     fn rocksdb_transactiondb_flush_wal(txn_db: at rocksdb_transactiondb_t, sync: flag, err) {
-        txn_db.engine()?.flush_wal(sync)
+        txn_db.engine()?.wals().flush(sync)
     }
 
     /// Writes the WAL to the file. If `options` is null, the defaults hold: no sync.
@@ -281,7 +281,7 @@ c_api! {
     ) {
         let options = options.cloned().unwrap_or_default();
         options.rejected().check()?;
-        txn_db.engine()?.flush_wal(options.options.sync)
+        txn_db.engine()?.wals().flush(options.options.sync)
     }
 
     fn rocksdb_transactiondb_flush(

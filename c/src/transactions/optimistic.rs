@@ -141,7 +141,7 @@ c_api! {
     fn rocksdb_optimistictransactiondb_property_value(
         db: at rocksdb_optimistictransactiondb_t, propname: text
     ) -> Option<Buffer> {
-        let value = db.base.db()?.property(&db.base.get()?.default, propname);
+        let value = db.base.db()?.properties().text(&db.base.get()?.default, propname);
         value.map(|value| Buffer::string(value.as_bytes()))
     }
 
@@ -150,7 +150,7 @@ c_api! {
     fn rocksdb_optimistictransactiondb_property_int(
         db: at rocksdb_optimistictransactiondb_t, propname: text, out_val: out u64
     ) -> Success {
-        let value = db.base.db()?.int_property(&db.base.get()?.default, propname);
+        let value = db.base.db()?.properties().number(&db.base.get()?.default, propname);
         if let Some(value) = value {
             out_val.set(value);
         }

@@ -29,7 +29,7 @@ use crate::sync::{Arc, AtomicBool, Condvar, Mutex, Ordering};
 use crate::wal::WalSet;
 
 /// The line of the info log at which background work ends: at a close, and before it at each call that cancels the work.
-const CANCELING: &str = "Shutdown: canceling all background work";
+pub(super) const CANCELING: &str = "Shutdown: canceling all background work";
 
 impl Db {
     /// Closes the database now, although other handles exist. Without this call, the drop of the last handle closes the
@@ -49,42 +49,6 @@ impl Db {
     pub fn close(&self) -> Result<()> {
         self.inner.close()
     }
-
-    /// Ends all background work for good; the database stays open. Flushes first if entries are in no WAL, unless
-    /// `avoid_flush_during_shutdown` is set. With `wait`, returns when no job runs, also if another thread canceled the work.
-    /// Without `wait`, running jobs end after the call; a close waits for them.
-    ///
-    /// Afterwards flushes and compactions return ShutdownInProgress. Writes go to the WAL and the memtable. A write that
-    /// would wait for the end of a flush or a compaction returns ShutdownInProgress. If the write buffer manager stops the
-    /// write, RocksDB waits instead until another database frees memory, without end if there is none. Entries that are
-    /// written without WAL afterwards are lost at the close, and the close returns ShutdownInProgress. RocksDB:
-    /// `CancelAllBackgroundWork`.
-    ///
-    /// # Errors
-    /// The error of the flush; the work ends also then. Aborted, without an effect, if a listener or another callback
-    /// calls this function in a background job of this database. A database that is open for reading has no background work,
-    /// and returns OK.
-    pub fn cancel_all_background_work(&self, wait: bool) -> Result<()> {
-        let Some(writing) = self.inner.work()? else { return Ok(()) };
-        if writing.schedule.pool().runs_here() {
-            return Err(Error::aborted(
-                "background work was canceled in a background job of the database (by a listener or another callback). \
-                 Cancel the work on another thread",
-            ));
-        }
-        let Inner { tools, families, errors, .. } = &*self.inner;
-        tools.events.info(format_args!("{CANCELING}"));
-        let canceled = writing.schedule.queues().closing;
-        let outcome = match canceled {
-            true => Ok(()),
-            false => flush_unlogged(writing, tools, families, errors),
-        };
-        match wait {
-            true => writing.jobs.close(),
-            false => writing.jobs.begin_close(),
-        }
-        outcome
-    }
 }
 
 /// Ends the stalls and the pauses. If some entries may have no WAL record, flushes the column families that have entries in
@@ -95,7 +59,7 @@ impl Db {
 /// The error of the flush. The error that keeps the flush of a column family from running, if this column family may hold
 /// entries without a WAL record: a background error, or ShutdownInProgress if the background work was canceled. The close
 /// loses these entries. RocksDB loses them too, and its close returns OK.
-fn flush_unlogged(
+pub(super) fn flush_unlogged(
     writing: &Writing,
     tools: &JobTools,
     families: &FamilySet,

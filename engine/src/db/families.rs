@@ -40,7 +40,13 @@ pub fn list_families(env: &Env, path: &Path) -> Result<Vec<String>> {
     Ok(recovered.families.into_values().map(|f| f.name).collect())
 }
 
-impl Db {
+/// Changes of the column families and of the options of a database: see [`Db::admin`].
+#[derive(Clone, Copy)]
+pub struct Admin<'a> {
+    pub(super) db: &'a Db,
+}
+
+impl Admin<'_> {
     /// Creates a column family.
     ///
     /// # Errors
@@ -53,11 +59,11 @@ impl Db {
     /// Creates several column families in order, with one append to the MANIFEST and one OPTIONS file.
     ///
     /// # Errors
-    /// The error of [`Db::create_family`] for the first column family that cannot be created; the column families
+    /// The error of [`Admin::create_family`] for the first column family that cannot be created; the column families
     /// before it are created. After an error of the MANIFEST, this open has none of them.
     pub fn create_families(&self, descriptors: Vec<FamilyDescriptor>) -> Result<Vec<Arc<Family>>> {
-        self.writing()?;
-        let changes = self.inner.changes.lock();
+        self.db.inner.writing()?;
+        let changes = self.db.inner.changes.lock();
         let (requests, outcome) = self.request_families(&descriptors);
         if requests.is_empty() {
             return outcome.map(|()| Vec::new());
@@ -65,7 +71,7 @@ impl Db {
         let made = self.add_families(&requests)?;
         drop(changes);
         for family in &made {
-            self.inner.tools.events.info(format_args!(
+            self.db.inner.tools.events.info(format_args!(
                 "Created column family [{}] (ID {})",
                 family.name(),
                 family.id()
@@ -76,7 +82,7 @@ impl Db {
     }
 
     /// Checks new column families, and creates their directories. Stops at the first column family that cannot be created,
-    /// and returns the column families before it with the error of [`Db::create_family`].
+    /// and returns the column families before it with the error of [`Admin::create_family`].
     pub(super) fn request_families(
         &self,
         descriptors: &[FamilyDescriptor],
@@ -104,7 +110,7 @@ impl Db {
         before: usize,
     ) -> Result<RequestedFamily> {
         check_new_name(&descriptor.name)?;
-        let inner = &self.inner;
+        let inner = &self.db.inner;
         if inner.families.by_name(&descriptor.name).is_some() {
             return Err(exists_already(&descriptor.name));
         }
@@ -132,7 +138,7 @@ impl Db {
     /// # Errors
     /// NotSupported if no column family numbers are left. Errors of the MANIFEST.
     pub(super) fn add_families(&self, requests: &[RequestedFamily]) -> Result<Vec<Arc<Family>>> {
-        let (inner, writing) = (&self.inner, self.writing()?);
+        let (inner, writing) = (&self.db.inner, self.db.inner.writing()?);
         let used = inner.families.max_id();
         let ids: Vec<_> = std::iter::successors(used.next(), |id| id.next()).take(requests.len()).collect();
         // Never assign the largest id: each assigned id must have a next id.
@@ -168,12 +174,12 @@ impl Db {
     /// # Errors
     /// InvalidArgument for the default column family, and for a column family that is dropped already.
     pub fn drop_family(&self, family: &Arc<Family>) -> Result<()> {
-        self.own(family)?;
+        self.db.inner.own(family)?;
         if family.id() == FamilyId::DEFAULT {
             return Err(Error::invalid_argument("Can't drop default column family"));
         }
-        let writing = self.writing()?;
-        let inner = &self.inner;
+        let writing = self.db.inner.writing()?;
+        let inner = &self.db.inner;
         let changes = inner.changes.lock();
         if family.is_dropped() {
             return Err(Error::invalid_argument("Column family already dropped!"));

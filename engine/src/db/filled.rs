@@ -51,12 +51,12 @@ impl<'a> LargeBatches<'a> {
         LargeBatches { db }
     }
 
-    /// Commits a prepared transaction as [`Db::commit_prepared`] does, but makes the records of `batch` memtables of
+    /// Commits a prepared transaction as [`super::ForTransactions::commit_prepared`] does, but makes the records of `batch` memtables of
     /// their own. Returns `None` and writes nothing if the records must go to the active memtables. `batch` has no
     /// timestamps.
     ///
     /// # Errors
-    /// The errors of [`Db::commit_prepared`].
+    /// The errors of [`super::ForTransactions::commit_prepared`].
     pub fn commit_prepared(
         self,
         prepared: PreparedName<'_>,
@@ -65,7 +65,7 @@ impl<'a> LargeBatches<'a> {
         options: &WriteOptions,
         before_visible: Option<BeforeVisible<'_>>,
     ) -> Result<Option<SequenceNumber>> {
-        let filler = Filler::new(&self.db.writing()?.writer);
+        let filler = Filler::new(&self.db.inner.writing()?.writer);
         let snapshots = &self.db.inner.tools.snapshots;
         let Some(filled) = filler.fill(Some(commit_time), batch, options, snapshots)? else {
             return Ok(None);
@@ -101,7 +101,7 @@ impl<'a> LargeBatches<'a> {
                 "IngestWriteBatchWithIndex is not supported with enable_blob_direct_write",
             ));
         }
-        let filler = Filler::new(&self.db.writing()?.writer);
+        let filler = Filler::new(&self.db.inner.writing()?.writer);
         match filler.fill(None, batch, options, &self.db.inner.tools.snapshots)? {
             Some(filled) => {
                 let hook = Install { filled, section: None, before_visible: None };

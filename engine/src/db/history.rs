@@ -45,83 +45,72 @@ struct State {
     slices: BTreeMap<u64, Slice>,
 }
 
-impl Db {
-    /// Returns the samples from second `start` on, oldest first. Each item is the second of a sample, and how much
-    /// each ticker rose since the sample before. Samples in memory are returned if they are older than second `end`;
-    /// samples on disk also if they are of second `end`. Returns nothing without `DbOptions::statistics`. The
-    /// iterator skips samples that are trimmed during the iteration.
-    pub fn stats_history(&self, start: u64, end: u64) -> StatsHistory {
-        StatsHistory { db: self.clone(), next: Some(start), end }
+/// Starts the history of the statistics, if the options ask for a history.
+///
+/// # Errors
+/// Errors of the creation of the column family.
+pub(super) fn keep_history(db: &Db) -> Result<()> {
+    let Some(writing) = &db.inner.writing else { return Ok(()) };
+    if db.inner.tools.options.load().persist_stats_to_disk {
+        prepare_stats_family(db)?;
     }
+    if db.inner.tools.stats.statistics().is_some() {
+        let inner = &db.inner;
+        let (tools, families, history) = (inner.tools.clone(), inner.families.clone(), inner.history.clone());
+        let keeper = Keeper { tools, families, history, writer: Arc::downgrade(&writing.writer) };
+        writing.upkeep.persist_with(Box::new(move || keeper.persist_stats()));
+    }
+    Ok(())
+}
 
-    /// Starts the history of the statistics, if the options ask for a history.
-    ///
-    /// # Errors
-    /// Errors of the creation of the column family.
-    pub(super) fn keep_history(&self) -> Result<()> {
-        let Some(writing) = &self.inner.writing else { return Ok(()) };
-        if self.inner.tools.options.load().persist_stats_to_disk {
-            self.prepare_stats_family()?;
+/// Creates the column family of the statistics. If the column family exists with an unknown format version, drops
+/// and creates it again.
+fn prepare_stats_family(db: &Db) -> Result<()> {
+    if let Some(family) = db.family(NAME) {
+        if knows_version(db, &family) {
+            return Ok(());
         }
-        if self.inner.tools.stats.statistics().is_some() {
-            let inner = &self.inner;
-            let (tools, families, history) =
-                (inner.tools.clone(), inner.families.clone(), inner.history.clone());
-            let keeper = Keeper { tools, families, history, writer: Arc::downgrade(&writing.writer) };
-            writing.upkeep.persist_with(Box::new(move || keeper.persist_stats()));
-        }
-        Ok(())
+        db.inner
+            .tools
+            .events
+            .warn(format_args!("Recreating persistent stats column family: its version is not known"));
+        db.admin().drop_family(&family)?;
     }
+    let family = db.admin().create_family(descriptor())?;
+    let version = VERSION.to_string();
+    let mut batch = WriteBatch::new();
+    batch.put_in(family.id(), FORMAT_VERSION_KEY, version.as_bytes());
+    batch.put_in(family.id(), COMPATIBLE_VERSION_KEY, version.as_bytes());
+    db.write(&mut batch, &low_priority())
+}
 
-    /// Creates the column family of the statistics. If the column family exists with an unknown format version, drops
-    /// and creates it again.
-    fn prepare_stats_family(&self) -> Result<()> {
-        if let Some(family) = self.family(NAME) {
-            if self.knows_version(&family) {
-                return Ok(());
-            }
-            self.inner
-                .tools
-                .events
-                .warn(format_args!("Recreating persistent stats column family: its version is not known"));
-            self.drop_family(&family)?;
-        }
-        let family = self.create_family(descriptor())?;
-        let version = VERSION.to_string();
-        let mut batch = WriteBatch::new();
-        batch.put_in(family.id(), FORMAT_VERSION_KEY, version.as_bytes());
-        batch.put_in(family.id(), COMPATIBLE_VERSION_KEY, version.as_bytes());
-        self.write(&mut batch, &low_priority())
-    }
+fn knows_version(db: &Db, family: &Family) -> bool {
+    let number = |key: &[u8]| {
+        let value = db.get(family, key, &ReadOptions::default()).ok()??;
+        std::str::from_utf8(&value).ok()?.parse::<u64>().ok()
+    };
+    let (format, compatible) = (number(FORMAT_VERSION_KEY), number(COMPATIBLE_VERSION_KEY));
+    matches!((format, compatible), (Some(format), Some(compatible)) if format <= VERSION || compatible <= VERSION)
+}
 
-    fn knows_version(&self, family: &Family) -> bool {
-        let number = |key: &[u8]| {
-            let value = self.get(family, key, &ReadOptions::default()).ok()??;
-            std::str::from_utf8(&value).ok()?.parse::<u64>().ok()
-        };
-        let (format, compatible) = (number(FORMAT_VERSION_KEY), number(COMPATIBLE_VERSION_KEY));
-        matches!((format, compatible), (Some(format), Some(compatible)) if format <= VERSION || compatible <= VERSION)
-    }
-
-    /// Returns the first sample on disk from second `start` on.
-    fn slice_on_disk(&self, start: u64, end: u64) -> Result<Option<(u64, Slice)>> {
-        let Some(family) = self.family(NAME) else { return Ok(None) };
-        let mut iter = self.iter(&family, ReadOptions::default())?;
-        iter.seek(format!("{start:010}").as_bytes());
-        let mut found: Option<(u64, Slice)> = None;
-        while iter.valid() {
-            let Some((second, name)) = parse_key(iter.key()) else { break };
-            let (of, slice) = found.get_or_insert_with(|| (second, Slice::new()));
-            if *of != second {
-                break;
-            }
-            let rise = std::str::from_utf8(iter.value()).ok().and_then(|text| text.parse().ok());
-            slice.insert(name.to_string(), rise.unwrap_or(0));
-            iter.next();
+/// Returns the first sample on disk from second `start` on.
+fn slice_on_disk(db: &Db, start: u64, end: u64) -> Result<Option<(u64, Slice)>> {
+    let Some(family) = db.family(NAME) else { return Ok(None) };
+    let mut iter = db.iter(&family, ReadOptions::default())?;
+    iter.seek(format!("{start:010}").as_bytes());
+    let mut found: Option<(u64, Slice)> = None;
+    while iter.valid() {
+        let Some((second, name)) = parse_key(iter.key()) else { break };
+        let (of, slice) = found.get_or_insert_with(|| (second, Slice::new()));
+        if *of != second {
+            break;
         }
-        iter.status()?;
-        Ok(found.filter(|(second, _)| *second <= end))
+        let rise = std::str::from_utf8(iter.value()).ok().and_then(|text| text.parse().ok());
+        slice.insert(name.to_string(), rise.unwrap_or(0));
+        iter.next();
     }
+    iter.status()?;
+    Ok(found.filter(|(second, _)| *second <= end))
 }
 
 /// The objects that store a sample. The database handle is not among them: if a background job dropped the last
@@ -204,11 +193,11 @@ impl State {
     }
 }
 
-/// The iterator of [`Db::stats_history`].
+/// The iterator of [`super::Properties::stats_history`].
 pub struct StatsHistory {
-    db: Db,
-    next: Option<u64>,
-    end: u64,
+    pub(super) db: Db,
+    pub(super) next: Option<u64>,
+    pub(super) end: u64,
 }
 
 impl Iterator for StatsHistory {
@@ -218,7 +207,7 @@ impl Iterator for StatsHistory {
         let start = self.next.take()?;
         let on_disk = self.db.inner.tools.options.load().persist_stats_to_disk;
         let found = match on_disk {
-            true => self.db.slice_on_disk(start, self.end).transpose()?,
+            true => slice_on_disk(&self.db, start, self.end).transpose()?,
             false => Ok(self.db.inner.slice_in_memory(start, self.end)?),
         };
         if let Ok((second, _)) = &found {

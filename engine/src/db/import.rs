@@ -5,8 +5,7 @@ use format::edit::VersionEdit;
 use lsm::table_file::TableFile;
 use lsm::version::{Edit, Version};
 
-use super::Db;
-use super::families::commit_families;
+use super::families::{Admin, commit_families};
 use crate::commit::of_new_family;
 use crate::components::FamilyDescriptor;
 use crate::family::Family;
@@ -14,7 +13,7 @@ use crate::ingest::{ImportRequest, Imported, import};
 use crate::recovery::RequestedFamily;
 use crate::sync::Arc;
 
-impl Db {
+impl Admin<'_> {
     /// Creates a column family that holds exported files. The column family and its files appear in one atomic group of
     /// the MANIFEST.
     ///
@@ -28,8 +27,8 @@ impl Db {
         requests: &[ImportRequest],
         move_files: bool,
     ) -> Result<Arc<Family>> {
-        self.writing()?;
-        let inner = &self.inner;
+        self.db.inner.writing()?;
+        let inner = &self.db.inner;
         let changes = inner.changes.lock();
         let request = self.request_family(&descriptor, 0)?;
         let mut imported = import(&inner.tools, &request.parts, requests, move_files)?;
@@ -61,7 +60,7 @@ impl Db {
         request: &RequestedFamily,
         imported: &mut Imported,
     ) -> Result<Arc<Family>> {
-        let (inner, writing) = (&self.inner, self.writing()?);
+        let (inner, writing) = (&self.db.inner, self.db.inner.writing()?);
         let parts = &request.parts;
         let edit = Edit { added: imported.files.clone(), ..Edit::default() };
         let empty = Version::empty(parts.internal_order(), parts.pick.num_levels);

@@ -9,7 +9,7 @@ use format::properties::Properties;
 use lsm::table_file::TableFile;
 use table::sst_file::{BlobReferences, PreparedFileInfo};
 
-use super::Db;
+use super::{Db, Files};
 use crate::ingest::{IngestRequest, Prepared, check_requests, prepare};
 use crate::sync::Arc;
 
@@ -20,12 +20,12 @@ pub struct PreparedIngestion {
     jobs: Vec<Prepared>,
 }
 
-impl Db {
+impl Files<'_> {
     /// Ingests external files into one or more column families. After the call all files are visible, or none after an
     /// error.
     ///
     /// # Errors
-    /// The errors of [`Db::prepare_ingestion`] and [`PreparedIngestion::commit`].
+    /// The errors of [`Files::prepare_ingestion`] and [`PreparedIngestion::commit`].
     pub fn ingest(&self, requests: Vec<IngestRequest>) -> Result<()> {
         let _time = PerfTimer::start(PerfCounter::FileIngestionNanos);
         self.prepare_ingestion(requests)?.commit()
@@ -36,11 +36,11 @@ impl Db {
     /// # Errors
     /// The errors of [`check_requests`]. Corruption or NotSupported for files with a wrong format. IoError of the file system.
     pub fn prepare_ingestion(&self, requests: Vec<IngestRequest>) -> Result<PreparedIngestion> {
-        self.writing()?;
-        let tools = &self.inner.tools;
+        self.db.inner.writing()?;
+        let tools = &self.db.inner.tools;
         check_requests(tools, &requests)?;
         let jobs = requests.into_iter().map(|request| prepare(tools, request)).collect::<Result<_>>()?;
-        Ok(PreparedIngestion { db: self.clone(), jobs })
+        Ok(PreparedIngestion { db: self.db.clone(), jobs })
     }
 }
 
@@ -88,7 +88,7 @@ impl PreparedIngestion {
     /// The background error; InvalidArgument or TryAgain if the files do not fit the database; errors of the WAL and the
     /// MANIFEST. After an error no file is visible.
     pub fn commit(self) -> Result<()> {
-        self.db.writing()?.jobs.ingestions.ingest(self.jobs)
+        self.db.inner.writing()?.jobs.ingestions.ingest(self.jobs)
     }
 
     /// Makes the files of several prepared ingestions visible, in one commit. If two of them have a column family in common, their
@@ -117,6 +117,6 @@ impl PreparedIngestion {
                 None => jobs.push(job),
             }
         }
-        db.writing()?.jobs.ingestions.ingest(jobs)
+        db.inner.writing()?.jobs.ingestions.ingest(jobs)
     }
 }

@@ -2,7 +2,7 @@
 
 use base::{Error, Result};
 
-use super::{Db, Inner};
+use super::{Admin, Inner};
 use crate::family::{Family, Parts};
 use crate::opening::{Writing, manifest_settings, tables_max};
 use crate::options::refuse;
@@ -24,32 +24,33 @@ impl Inner {
     }
 }
 
-impl Db {
+impl Admin<'_> {
     /// Changes options of a column family. Each change is an option name and a value, both as text.
     ///
     /// # Errors
     /// InvalidArgument if an option does not exist or cannot change while the database is open, or if a value is out
     /// of range. ColumnFamilyDropped. NotSupported in a secondary instance. After an error no option is changed.
     pub fn set_options(&self, family: &Arc<Family>, changes: &[(&str, &str)]) -> Result<()> {
-        self.own(family)?;
-        let writing = self.inner.changes_options()?;
-        let guard = self.inner.changes.lock();
+        self.db.inner.own(family)?;
+        let writing = self.db.inner.changes_options()?;
+        let guard = self.db.inner.changes.lock();
         if family.is_dropped() {
             return Err(Error::column_family_dropped(family.name()));
         }
         let mut options = (*family.options()).clone();
         options.set_live(changes.iter().copied())?;
-        options.validate_without_cache(family.name(), &self.inner.tools.options.load())?;
+        options.validate_without_cache(family.name(), &self.db.inner.tools.options.load())?;
         refuse(&options.unsupported(family.name()))?;
         let (cache, blobs) =
             (family.parts().block_cache.clone(), family.parts().blob_cache.clone().map(|blobs| blobs.cache));
-        let parts = Parts::resolve(&options, &self.inner.tools.options.load(), self.path(), cache, blobs)?
-            .with_blob_charge()?;
+        let parts =
+            Parts::resolve(&options, &self.db.inner.tools.options.load(), self.db.path(), cache, blobs)?
+                .with_blob_charge()?;
         family.set_options(Arc::new(options), Arc::new(parts));
         // The default of `max_total_wal_size` depends on the write buffer sizes of all column families.
-        let wal_max = self.inner.tools.options.load().max_total_wal_size;
+        let wal_max = self.db.inner.tools.options.load().max_total_wal_size;
         let Some(writing) = writing else { return Ok(()) };
-        writing.writer.set_wal_bytes_max(wal_bytes_max(wal_max, &self.inner.families.all()));
+        writing.writer.set_wal_bytes_max(wal_bytes_max(wal_max, &self.db.inner.families.all()));
         writing.schedule.reconsider(family);
         writing.upkeep.family_options_changed();
         drop(guard);
@@ -63,8 +64,8 @@ impl Db {
     /// is out of range, or does not fit to the options of a column family. NotSupported in a secondary instance. After such an
     /// error no option is changed.
     pub fn set_db_options(&self, changes: &[(&str, &str)]) -> Result<()> {
-        let writing = self.inner.changes_options()?;
-        let inner = &self.inner;
+        let writing = self.db.inner.changes_options()?;
+        let inner = &self.db.inner;
         let guard = inner.changes.lock();
         let mut options = (**inner.tools.options.load()).clone();
         options.set_live(changes.iter().copied())?;
@@ -92,7 +93,7 @@ impl Db {
                 family.parts().blob_cache.clone().map(|blobs| blobs.cache),
             );
             let parts =
-                Parts::resolve(&family.options(), &inner.tools.options.load(), self.path(), cache, blobs)?
+                Parts::resolve(&family.options(), &inner.tools.options.load(), self.db.path(), cache, blobs)?
                     .with_blob_charge()?;
             family.set_options(family.options(), Arc::new(parts));
         }
@@ -108,22 +109,22 @@ impl Db {
     /// Updates the WAL limit and writes the OPTIONS file, after a change of options.
     fn options_changed(&self) -> Result<()> {
         self.limit_wals()?;
-        write_options_file(&self.inner.tools, &self.inner.families)
+        write_options_file(&self.db.inner.tools, &self.db.inner.families)
     }
 
     /// Updates the WAL limit and the OPTIONS file after `count` column families were created or dropped. See
     /// [`crate::upkeep::Upkeep::families_changed`].
     pub(super) fn families_changed(&self, count: usize) -> Result<()> {
         self.limit_wals()?;
-        let writing = self.writing()?;
+        let writing = self.db.inner.writing()?;
         writing.upkeep.write_times_changed();
         writing.upkeep.families_changed(count)
     }
 
     fn limit_wals(&self) -> Result<()> {
-        let options = self.inner.tools.options.load();
-        let bytes_max = wal_bytes_max(options.max_total_wal_size, &self.inner.families.all());
-        self.writing()?.writer.set_wal_bytes_max(bytes_max);
+        let options = self.db.inner.tools.options.load();
+        let bytes_max = wal_bytes_max(options.max_total_wal_size, &self.db.inner.families.all());
+        self.db.inner.writing()?.writer.set_wal_bytes_max(bytes_max);
         Ok(())
     }
 }

@@ -6,7 +6,7 @@
 //! ```
 //! Invariant: the MANIFEST, cut to its listed size, names exactly the listed SST files and blob files, and needs only the
 //! listed WALs. The list also has the blob files that these WALs refer to (`enable_blob_direct_write`), cut to their size. The
-//! list stays true on disk only while file deletions are disabled ([`Db::disable_file_deletions`]). Not here: copying files.
+//! list stays true on disk only while file deletions are disabled ([`Files::disable_deletions`]). Not here: copying files.
 //! Facts: RocksDB `db/db_filesnapshot.cc`.
 
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use format::names::{self, FileName};
 use lsm::table_file::TableFile;
 use lsm::version::BlobFile;
 
-use super::Db;
+use super::{Db, Files};
 use crate::direct::DirectFile;
 use crate::event::FlushReason;
 use crate::family::Parts;
@@ -80,7 +80,7 @@ impl LiveFileStorageInfo {
     }
 }
 
-/// Options of [`Db::live_files_storage_info`]. RocksDB's `LiveFilesStorageInfoOptions`.
+/// Options of [`Files::live_files_storage_info`]. RocksDB's `LiveFilesStorageInfoOptions`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LiveFilesStorageInfoOptions {
     /// Fills in the checksums that the MANIFEST stores. Default false.
@@ -102,7 +102,7 @@ pub struct LiveFiles {
     pub sequence: SequenceNumber,
 }
 
-impl Db {
+impl Files<'_> {
     /// Lists the files that make up the database now.
     ///
     /// Disable file deletions before the call, and enable file deletions after the files are copied: otherwise files of
@@ -115,11 +115,11 @@ impl Db {
     /// Errors of the flush, for example Aborted if this thread
     /// has called `lock_wal` and entries are in no WAL; a failure of the WAL or the MANIFEST.
     pub fn live_files_storage_info(&self, options: &LiveFilesStorageInfoOptions) -> Result<LiveFiles> {
-        if let (None, Some(read)) = (&self.inner.writing, &self.inner.reading.up_to) {
-            return live_files_of_reader(self, read, options);
+        if let (None, Some(read)) = (&self.db.inner.writing, &self.db.inner.reading.up_to) {
+            return live_files_of_reader(self.db, read, options);
         }
-        self.writing()?.upkeep.write_late_options()?;
-        let inner = &self.inner;
+        self.db.inner.writing()?.upkeep.write_late_options()?;
+        let inner = &self.db.inner;
         let sequence = inner.tools.sequence.visible();
         // The section of a prepared transaction is in a WAL that the copy may not have. So a database with two-phase commit
         // is always flushed, as in RocksDB.
@@ -128,15 +128,15 @@ impl Db {
             || inner.tools.options.load().allow_2pc;
         // If writes are locked (`lock_wal`) and the WALs have all entries, no flush is needed: the owner of the lock can copy
         // the files.
-        let writer = &self.writing()?.writer;
+        let writer = &self.db.inner.writing()?.writer;
         let is_locked_and_logged = writer.controller().is_locked() && !writer.has_unlogged();
         if wanted && !is_locked_and_logged {
             self.flush_for_live_files(options.atomic_flush)?;
         }
         let mut files = Vec::new();
-        let failures = &self.writing()?.jobs.failures;
+        let failures = &self.db.inner.writing()?.jobs.failures;
         let manifest = inner.committer.at_rest(|number, size| {
-            files.extend(version_infos(self, options));
+            files.extend(version_infos(self.db, options));
             let min_wal = inner.committer.min_wal_to_keep();
             let wals = inner.wals.flushed_extents()?;
             base::invariant!(
@@ -165,14 +165,14 @@ impl Db {
     /// # Errors
     /// A failure to write the WAL's buffered records.
     pub fn live_wals(&self) -> Result<Vec<(FileNumber, u64)>> {
-        let failures = &self.writing()?.jobs.failures;
-        self.inner.wals.flushed_extents().inspect_err(|error| failures.wal_found_failed(error))
+        let failures = &self.db.inner.writing()?.jobs.failures;
+        self.db.inner.wals.flushed_extents().inspect_err(|error| failures.wal_found_failed(error))
     }
 
     fn flush_for_live_files(&self, atomic: bool) -> Result<()> {
-        let families = self.inner.families.all();
-        let jobs = &self.writing()?.jobs;
-        if atomic && !self.inner.tools.options.load().atomic_flush {
+        let families = self.db.inner.families.all();
+        let jobs = &self.db.inner.writing()?.jobs;
+        if atomic && !self.db.inner.tools.options.load().atomic_flush {
             return jobs.flushes.flush_together(&families, FlushReason::GetLiveFiles);
         }
         jobs.flushes.flush_and_wait(&families, FlushReason::GetLiveFiles)
@@ -180,7 +180,7 @@ impl Db {
 
     fn manifest_infos(&self, number: FileNumber, size: u64) -> [LiveFileStorageInfo; 2] {
         base::invariant!(number > FileNumber::default(), "the MANIFEST has no number");
-        let dir = &self.inner.tools.paths.db;
+        let dir = &self.db.inner.tools.paths.db;
         let manifest = plain(names::manifest(number), dir, number, LiveFileKind::Manifest, size);
         let content = format!("{}\n", names::manifest(number)).into_bytes();
         let size = content.len() as u64;
@@ -193,7 +193,7 @@ impl Db {
 
     /// Reads the newest OPTIONS file. `None`: the database has none.
     fn options_info(&self) -> Result<Option<LiveFileStorageInfo>> {
-        let tools = &self.inner.tools;
+        let tools = &self.db.inner.tools;
         for _ in 0..OPTIONS_TRIES {
             let Some(number) = tools.options_file.lock().as_ref().map(|file| file.number) else {
                 return Ok(None);
@@ -221,7 +221,7 @@ fn live_files_of_reader(
         "the WALs that a reader has read are not in the order of their numbers"
     );
     let (number, size) = read.manifest();
-    files.extend(db.manifest_infos(number, size));
+    files.extend(db.files().manifest_infos(number, size));
     let names = tools.env.fs.list(&tools.paths.db)?;
     let numbers = names.iter().filter_map(|name| match FileName::parse(name) {
         Some(FileName::Options(number)) => Some(number),

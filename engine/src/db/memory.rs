@@ -64,11 +64,13 @@ pub fn memory(db: &Db) -> MemoryHolder {
             }
         }
     }
-    let memtables = families.iter().map(|family| memtables_of(family, &|name| db.int_property(family, name)));
+    let memtables =
+        families.iter().map(|family| memtables_of(family, &|name| db.properties().number(family, name)));
     let memtables = MemoryHolder::of("memtables", memtables.collect());
     let caches = caches.iter().enumerate().map(|(at, cache)| cache_of(at, cache)).collect();
     let default = families.iter().find(|family| family.name() == "default");
-    let readers = default.and_then(|family| db.int_property(family, "rocksdb.estimate-table-readers-mem"));
+    let readers =
+        default.and_then(|family| db.properties().number(family, "rocksdb.estimate-table-readers-mem"));
     let budget = options.memory_budget.as_ref();
     let held = |holder| budget.map_or(0, |budget| budget.held(holder) as u64);
     let parts = vec![

@@ -2,10 +2,26 @@
 //!
 //! A [`Db`] is shared by cloning. The drop of the last clone or iterator closes the database. The objects that a
 //! reader needs are reference-counted, so handles may be dropped in any order and on any thread.
+//!
+//! The handle has the calls that most callers use: reads, writes, snapshots, flush. The other calls are on views, which
+//! borrow the handle and cost nothing:
+//!
+//! ```text
+//! wals()         flush, sync, lock; the WAL files and their batches        wal_files  lock_wal
+//! files()        live files, ingestion, deletion, checks, table properties files  live_files  ingest  verify
+//! compactions()  manual compactions; which compactions may run             tree
+//! background()   the background error, pauses, waits                       background
+//! properties()   properties, history of the statistics                     properties  history
+//! admin()        column families and options                               families  live  import
+//! together()     reads of several column families                          together
+//! for_transactions()  prepare, commit and rollback in the WAL              two_phase
+//! ```
 
+mod background;
 mod close;
 mod destroy;
 mod families;
+mod files;
 mod filled;
 mod follow;
 mod history;
@@ -17,6 +33,7 @@ mod live_files;
 mod lock_wal;
 mod memory;
 mod open;
+mod properties;
 mod reading;
 mod reads;
 mod remote;
@@ -31,8 +48,10 @@ mod wal_files;
 mod weak;
 
 pub use crate::opening::OpenRequest;
+pub use background::Background;
 pub use destroy::destroy;
-pub use families::list_families;
+pub use families::{Admin, list_families};
+pub use files::Files;
 pub use filled::LargeBatches;
 pub use follow::{catch_up, is_up_to_date, open_to_follow};
 pub use history::{Slice, StatsHistory};
@@ -40,22 +59,24 @@ pub use ingest::{PreparedIngestion, prepared_file_info};
 pub use iterator::DbIterator;
 pub use live_files::{LiveFileKind, LiveFileStorageInfo, LiveFiles, LiveFilesStorageInfoOptions};
 pub use memory::{MemoryHolder, memory};
+pub use properties::Properties;
 pub use reading::check_writable;
 pub use remote::{WorkerOptions, open_and_compact};
 pub use remove_table::{RemovedTable, remove_table};
 pub use repair::{fsck, repair};
 pub use sections::{SectionOwner, SectionWriter, WrittenSection};
-pub use tree::{delete_file, delete_older_files_in_ranges, running_compactions};
+pub use together::Together;
+pub use tree::{Compactions, delete_file, delete_older_files_in_ranges, running_compactions};
 pub use two_phase::{
-    BeforeVisible, PreparedName, WriteGuard, snapshot_for_conflicts, unguarded, write_without_conflicts,
+    BeforeVisible, ForTransactions, PreparedName, WriteGuard, snapshot_for_conflicts, unguarded,
+    write_without_conflicts,
 };
 pub use verify::{verify_checksum, verify_file_checksums};
-pub use wal_files::{Update, Updates, WalFile, WalFileType};
+pub use wal_files::{Update, Updates, WalFile, WalFileType, Wals};
 pub use weak::{WeakDb, listeners, warn};
 
 use std::path::Path;
 
-use base::stats::{HistogramKind, Ticker};
 use base::{Error, FamilyId, Result, SequenceNumber};
 use env::posix::Tenant;
 
@@ -73,10 +94,8 @@ use crate::read::Reads;
 use crate::release_notifier::ReleaseNotifier;
 use crate::sequence::{Snapshot, Snapshots};
 use crate::source::TableCache;
-use crate::stats::DatabaseCounter;
 use crate::sync::{Arc, AtomicBool, Mutex, OnceLock, RankedMutex};
 use crate::wal::WalSet;
-use crate::write::WriteHook;
 
 /// An open database.
 #[derive(Clone)]
@@ -180,49 +199,17 @@ impl Db {
         self.inner.families.any_in_place()
     }
 
-    fn writing(&self) -> Result<&Writing> {
-        self.inner.writing()
-    }
-
-    /// Checks that a column family handle belongs to this open of this database: see [`Family::belongs_to`].
-    ///
-    /// # Errors
-    /// InvalidArgument for a handle of another database or of an earlier open of the same database.
-    #[inline]
-    fn own(&self, family: &Family) -> Result<()> {
-        if family.belongs_to(&self.inner.release_notifier) { Ok(()) } else { Err(self.foreign(family)) }
-    }
-
-    #[cold]
-    fn foreign(&self, family: &Family) -> Error {
-        Error::invalid_argument(format!(
-            "the handle of column family {} is of another database or of an earlier open",
-            family.name()
-        ))
-        .file(self.path())
-    }
-
     /// Writes a batch. Afterwards the batch has its sequence number.
     ///
     /// # Errors
     /// See [`crate::write::Writer::write`].
     #[inline]
     pub fn write(&self, batch: &mut WriteBatch, options: &WriteOptions) -> Result<()> {
-        let writing = self.writing()?;
+        let writing = self.inner.writing()?;
         match guard_of(self) {
             None => writing.writer.write(batch, options, None),
             Some(guard) => guard.write(self, batch, options),
         }
-    }
-
-    /// Writes a batch, and calls the hook of a transaction during the write.
-    pub fn write_with_hook(
-        &self,
-        batch: &mut WriteBatch,
-        options: &WriteOptions,
-        hook: &dyn WriteHook,
-    ) -> Result<()> {
-        self.writing()?.writer.write(batch, options, Some(hook))
     }
 
     /// Writes one value. Replaces an older value of the key.
@@ -231,8 +218,8 @@ impl Db {
     /// InvalidArgument if the handle of the column family is of another database or of an earlier open. The
     /// errors of [`Db::write`].
     pub fn put(&self, family: &Family, key: &[u8], value: &[u8], options: &WriteOptions) -> Result<()> {
-        self.own(family)?;
-        self.single(options, |batch| {
+        self.inner.own(family)?;
+        single(self, options, |batch| {
             batch.put_in(family.id(), key, value);
         })
     }
@@ -242,8 +229,8 @@ impl Db {
     /// # Errors
     /// The errors of [`Db::put`].
     pub fn delete(&self, family: &Family, key: &[u8], options: &WriteOptions) -> Result<()> {
-        self.own(family)?;
-        self.single(options, |batch| {
+        self.inner.own(family)?;
+        single(self, options, |batch| {
             batch.delete_in(family.id(), key);
         })
     }
@@ -254,8 +241,8 @@ impl Db {
     /// # Errors
     /// The errors of [`Db::put`].
     pub fn single_delete(&self, family: &Family, key: &[u8], options: &WriteOptions) -> Result<()> {
-        self.own(family)?;
-        self.single(options, |batch| {
+        self.inner.own(family)?;
+        single(self, options, |batch| {
             batch.single_delete_in(family.id(), key);
         })
     }
@@ -266,14 +253,14 @@ impl Db {
     /// # Errors
     /// NotSupported if the column family has no merge operator. The errors of [`Db::put`].
     pub fn merge(&self, family: &Family, key: &[u8], operand: &[u8], options: &WriteOptions) -> Result<()> {
-        self.own(family)?;
+        self.inner.own(family)?;
         // Checked here as in RocksDB's `DBImpl::Merge`. In a database with pessimistic transactions, the write of the
         // batch fails with InvalidArgument, as in RocksDB. In a database that is open for reading, each write fails.
         let checks = self.inner.writing.is_some() && guard_of(self).is_none();
         if checks && family.options().merge_operator.is_none() {
             return Err(Error::not_supported("Provide a merge_operator when opening DB"));
         }
-        self.single(options, |batch| {
+        single(self, options, |batch| {
             batch.merge_in(family.id(), key, operand);
         })
     }
@@ -291,32 +278,13 @@ impl Db {
         end: &[u8],
         options: &WriteOptions,
     ) -> Result<()> {
-        self.own(family)?;
+        self.inner.own(family)?;
         if guard_of(self).is_some() {
             return Err(Error::not_supported("range deletions in a database with pessimistic transactions"));
         }
-        self.single(options, |batch| {
+        single(self, options, |batch| {
             batch.delete_range_in(family.id(), begin, end);
         })
-    }
-
-    /// Writes a batch of one record. The thread keeps the buffer of the batch, so later calls allocate no memory.
-    #[inline]
-    fn single(&self, options: &WriteOptions, fill: impl FnOnce(&mut WriteBatch)) -> Result<()> {
-        thread_local! {
-            static BATCH: std::cell::RefCell<Option<WriteBatch>> = const { std::cell::RefCell::new(None) };
-        }
-        // A thread that is ending has no buffer any more: a destructor of another thread-local variable may write.
-        let mut batch = BATCH.try_with(|kept| kept.take()).ok().flatten().unwrap_or_default();
-        batch.clear();
-        fill(&mut batch);
-        base::invariant!(batch.count() <= 1, "a batch of one record has {} entries", batch.count());
-        let outcome = self.write(&mut batch, options);
-        const KEEP_BYTES_MAX: usize = 1 << 20;
-        if batch.data_size() <= KEEP_BYTES_MAX {
-            let _ = BATCH.try_with(|kept| kept.replace(Some(batch)));
-        }
-        outcome
     }
 
     /// Takes a snapshot at the visible sequence number.
@@ -336,9 +304,77 @@ impl Db {
     /// # Errors
     /// The background error that stops one of the column families. ColumnFamilyDropped. ShutdownInProgress.
     pub fn flush(&self, families: &[Arc<Family>], options: &FlushOptions) -> Result<()> {
-        let done = self.flush_now(families, options);
+        let done = self.inner.flush_now(families, options);
         self.inner.tools.events.logger().flush();
         done
+    }
+
+    /// Returns the view of the background jobs: their error, pauses, waits.
+    #[inline]
+    pub fn background(&self) -> Background<'_> {
+        Background { db: self }
+    }
+
+    /// Returns the view of the compactions that the caller asks for or stops.
+    #[inline]
+    pub fn compactions(&self) -> Compactions<'_> {
+        Compactions { db: self }
+    }
+
+    /// Returns the view of the files: lists, checks, ingestions, deletions.
+    #[inline]
+    pub fn files(&self) -> Files<'_> {
+        Files { db: self }
+    }
+
+    /// Returns the view of the WALs: flush, sync, lock, and the batches that they hold.
+    #[inline]
+    pub fn wals(&self) -> Wals<'_> {
+        Wals { db: self }
+    }
+
+    /// Returns the view of the properties and the history of the statistics.
+    #[inline]
+    pub fn properties(&self) -> Properties<'_> {
+        Properties { db: self }
+    }
+
+    /// Returns the view of the changes of column families and options.
+    #[inline]
+    pub fn admin(&self) -> Admin<'_> {
+        Admin { db: self }
+    }
+
+    /// Returns the view of the reads of several column families at one sequence number.
+    #[inline]
+    pub fn together(&self) -> Together<'_> {
+        Together { db: self }
+    }
+
+    /// Returns the view of the calls for transactions of a layer above.
+    #[inline]
+    pub fn for_transactions(&self) -> ForTransactions<'_> {
+        ForTransactions { db: self }
+    }
+}
+
+impl Inner {
+    /// Checks that a column family handle belongs to this open of this database: see [`Family::belongs_to`].
+    ///
+    /// # Errors
+    /// InvalidArgument for a handle of another database or of an earlier open of the same database.
+    #[inline]
+    fn own(&self, family: &Family) -> Result<()> {
+        if family.belongs_to(&self.release_notifier) { Ok(()) } else { Err(self.foreign(family)) }
+    }
+
+    #[cold]
+    fn foreign(&self, family: &Family) -> Error {
+        Error::invalid_argument(format!(
+            "the handle of column family {} is of another database or of an earlier open",
+            family.name()
+        ))
+        .file(&self.tools.paths.db)
     }
 
     fn flush_now(&self, families: &[Arc<Family>], options: &FlushOptions) -> Result<()> {
@@ -347,11 +383,11 @@ impl Db {
             return Err(Error::column_family_dropped(dropped.name()));
         }
         let writing = self.writing()?;
-        let events = &self.inner.tools.events;
+        let events = &self.tools.events;
         events.info(format_args!("Manual flush start."));
         let named = families.iter().map(|family| crate::output::named(family)).collect();
         events.emit(&Event::ManualFlushScheduled { families: named, reason: FlushReason::ManualFlush });
-        if options.force_atomic_flush && !self.inner.tools.options.load().atomic_flush {
+        if options.force_atomic_flush && !self.tools.options.load().atomic_flush {
             let families = match options.allow_write_stall {
                 true => families.to_vec(),
                 false => writing.jobs.flushes.wait_for_stall_end(families)?,
@@ -360,75 +396,25 @@ impl Db {
         }
         writing.jobs.flushes.flush_by(families, options)
     }
+}
 
-    /// Writes the buffered WAL records (`manual_wal_flush`) to the file. With `sync`, also makes them durable.
-    ///
-    /// # Errors
-    /// Errors of the WAL. NotSupported in a database that is open for reading; without `sync`, a secondary instance returns
-    /// OK.
-    pub fn flush_wal(&self, sync: bool) -> Result<()> {
-        let writing = match self.inner.work()? {
-            Some(writing) => writing,
-            // A reader has no buffered records. RocksDB's read-only mode rejects the call, and its other modes do not.
-            None if !sync && !self.inner.is_plain_reader() => return Ok(()),
-            None => return Err(self.inner.refusal()),
-        };
-        let wals = &self.inner.wals;
-        let stats = &self.inner.tools.stats;
-        let began = stats.begin();
-        let done = match sync {
-            true => wals.sync_together().into_result(),
-            false => wals.flush(),
-        };
-        if sync && done.is_ok() {
-            stats.end(began, HistogramKind::WalFileSyncMicros);
-            stats.add(Ticker::WalFileSynced, 1);
-            stats.database.add(DatabaseCounter::WalSyncs, 1);
-        }
-        // If a resume has already replaced the failed WAL, its error is recorded already.
-        if let Err(error) = &done
-            && wals.is_poisoned()
-        {
-            use crate::write::ErrorSink;
-            writing.jobs.failures.wal_failed(error);
-        }
-        done
+/// Writes a batch of one record. The thread keeps the buffer of the batch, so later calls allocate no memory.
+#[inline]
+fn single(db: &Db, options: &WriteOptions, fill: impl FnOnce(&mut WriteBatch)) -> Result<()> {
+    thread_local! {
+        static BATCH: std::cell::RefCell<Option<WriteBatch>> = const { std::cell::RefCell::new(None) };
     }
-
-    /// Makes all earlier writes durable.
-    pub fn sync_wal(&self) -> Result<()> {
-        self.flush_wal(true)
+    // A thread that is ending has no buffer any more: a destructor of another thread-local variable may write.
+    let mut batch = BATCH.try_with(|kept| kept.take()).ok().flatten().unwrap_or_default();
+    batch.clear();
+    fill(&mut batch);
+    base::invariant!(batch.count() <= 1, "a batch of one record has {} entries", batch.count());
+    let outcome = db.write(&mut batch, options);
+    const KEEP_BYTES_MAX: usize = 1 << 20;
+    if batch.data_size() <= KEEP_BYTES_MAX {
+        let _ = BATCH.try_with(|kept| kept.replace(Some(batch)));
     }
-
-    /// Tries to clear the background error. A column family that was stopped by its own error accepts writes again
-    /// after its flush.
-    ///
-    /// # Errors
-    /// Busy if a resume runs already. The background error that remains, also if it stops only one column family. A database
-    /// that is open for reading has no background error, and returns OK.
-    pub fn resume(&self) -> Result<()> {
-        self.inner.work()?.map_or(Ok(()), |writing| writing.jobs.resumes.resume())
-    }
-
-    /// Returns the most severe background error, also if it stops only one column family. The property
-    /// `ironstone.write-error` returns the error that stops one given column family.
-    pub fn background_error(&self) -> Option<Error> {
-        self.inner.errors.get()
-    }
-
-    /// Keeps obsolete files on disk until [`Db::enable_file_deletions`] was called as often as this function.
-    pub fn disable_file_deletions(&self) {
-        self.inner.obsolete.disable();
-    }
-
-    /// Undoes one call of [`Db::disable_file_deletions`]. After the last call, the waiting files are deleted.
-    pub fn enable_file_deletions(&self) {
-        if self.inner.obsolete.enable(false)
-            && let Some(writing) = &self.inner.writing
-        {
-            writing.jobs.purge.purge();
-        }
-    }
+    outcome
 }
 
 impl std::fmt::Debug for Db {

@@ -2,6 +2,7 @@
 
 use base::Result;
 
+use super::history::keep_history;
 use super::reading::Reading;
 use super::{Db, Inner};
 use crate::iter::{IteratorTools, Refreshes};
@@ -38,11 +39,11 @@ pub(super) fn open(opening: Opening) -> Result<Db> {
         let missing = std::mem::take(&mut opened.missing);
         let db = assemble(opened);
         if !missing.is_empty() {
-            let (requests, outcome) = db.request_families(&missing);
+            let (requests, outcome) = db.admin().request_families(&missing);
             outcome?;
-            db.add_families(&requests)?;
+            db.admin().add_families(&requests)?;
         }
-        db.keep_history()?;
+        keep_history(&db)?;
         if db.inner.writing.is_some() {
             write_options_file(&db.inner.tools, &db.inner.families)?;
         }

@@ -128,7 +128,7 @@ impl Inner {
         }
     }
 
-    /// The answer of a reader to [`Db::wait_for_compact_with`].
+    /// The answer of a reader to [`super::Background::wait_for_compact_with`].
     pub(super) fn wait_as_reader(&self, options: &WaitForCompactOptions) -> Result<()> {
         if options.flush && self.families.all().iter().any(|family| family.holds_entries()) {
             return Err(self.refusal());
@@ -139,7 +139,7 @@ impl Inner {
         if options.close_db { self.close() } else { Ok(()) }
     }
 
-    /// The answer of a reader to [`Db::delete_files_in_ranges`]: OK if there is no file to delete.
+    /// The answer of a reader to [`super::Files::delete_files_in_ranges`]: OK if there is no file to delete.
     pub(super) fn delete_no_files(
         &self,
         family: &Family,

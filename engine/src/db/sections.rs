@@ -139,7 +139,7 @@ impl SectionWriter<'_> {
             owner,
             written: Mutex::new(None),
         };
-        self.db.write_with_hook(&mut section, &options, &hook)?;
+        self.db.for_transactions().write_with_hook(&mut section, &options, &hook)?;
         let written = *hook.written.lock();
         written.ok_or_else(|| Error::aborted("a section was not written to the WAL"))
     }
@@ -191,7 +191,7 @@ impl SectionWriter<'_> {
         let options = WriteOptions { disableWAL: false, ..*options };
         let prepared = self.db.inner.committer.prepared();
         let hook = Decide { prepared, name: owner.name, wal, decision: owner.decision, before_visible };
-        self.db.write_with_hook(&mut batch, &options, &hook)?;
+        self.db.for_transactions().write_with_hook(&mut batch, &options, &hook)?;
         self.db.inner.tools.sequence.undecided().remove(owner.decision);
         Ok(batch.sequence())
     }

@@ -13,31 +13,38 @@ use crate::sequence::{Snapshot, Snapshots};
 use crate::source::resolve::Found;
 use crate::sync::Arc;
 
-impl Db {
+/// Reads of several column families at one sequence number: see [`Db::together`].
+#[derive(Clone, Copy)]
+pub struct Together<'a> {
+    pub(super) db: &'a Db,
+}
+
+impl Together<'_> {
     /// Returns the values of keys of several column families, in the order of the keys. All values belong to one
     /// sequence number. `value_size_soft_limit` counts the values of all column families.
-    pub fn multi_get_families(
+    pub fn multi_get(
         &self,
         keys: &[(&Arc<Family>, &[u8])],
         options: &ReadOptions,
     ) -> Vec<Result<Option<Pinned>>> {
         let read = |family: &Arc<Family>, keys: &[&[u8]], options: &ReadOptions| {
-            self.multi_get(family, keys, options)
+            self.db.multi_get(family, keys, options)
         };
         self.by_family(keys, options, read, |value| value.len())
     }
 
     /// Returns the values of keys of several column families, with entities as they are stored. See
-    /// [`Db::multi_get_families`].
-    pub fn multi_find_families(
+    /// [`Together::multi_get`].
+    pub fn multi_find(
         &self,
         keys: &[(&Arc<Family>, &[u8])],
         options: &ReadOptions,
     ) -> Vec<Result<Option<Found>>> {
-        let read = |family: &Arc<Family>, keys: &[&[u8]], options: &ReadOptions| match self.own(family) {
-            Ok(()) => self.inner.reads.multi_find(family, keys, options),
-            Err(error) => keys.iter().map(|_| Err(error.clone())).collect(),
-        };
+        let read =
+            |family: &Arc<Family>, keys: &[&[u8]], options: &ReadOptions| match self.db.inner.own(family) {
+                Ok(()) => self.db.inner.reads.multi_find(family, keys, options),
+                Err(error) => keys.iter().map(|_| Err(error.clone())).collect(),
+            };
         self.by_family(keys, options, read, Found::len)
     }
 
@@ -76,10 +83,10 @@ impl Db {
     /// # Errors
     /// The errors of [`Db::iter`], for the first column family whose iterator cannot be made.
     pub fn iterators(&self, families: &[Arc<Family>], options: &ReadOptions) -> Result<Vec<DbIterator>> {
-        let own = || (!options.tailing).then(|| uncounted_snapshot(self));
+        let own = || (!options.tailing).then(|| uncounted_snapshot(self.db));
         let fixed = ReadOptions { snapshot: options.snapshot.clone().or_else(own), ..options.clone() };
         let make = |family: &Arc<Family>| {
-            let mut iter = self.iter(family, at_snapshot(family, &fixed))?;
+            let mut iter = self.db.iter(family, at_snapshot(family, &fixed))?;
             if options.snapshot.is_none() {
                 // The pinned super version keeps the entries; compaction needs no snapshot for them.
                 iter.release_snapshot();
@@ -91,7 +98,7 @@ impl Db {
 
     /// Returns the options with a snapshot: the caller's snapshot, or a new snapshot. Tailing iterators have none.
     fn fixed(&self, options: &ReadOptions) -> ReadOptions {
-        let own = || (!options.tailing).then(|| self.snapshot());
+        let own = || (!options.tailing).then(|| self.db.snapshot());
         ReadOptions { snapshot: options.snapshot.clone().or_else(own), ..options.clone() }
     }
 }

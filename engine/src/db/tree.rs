@@ -1,4 +1,4 @@
-//! Manual compactions, moves and deletions of files that the caller names, and waits for the background jobs.
+//! Manual compactions, moves and deletions of files that the caller names.
 
 use std::path::PathBuf;
 
@@ -8,9 +8,8 @@ use lsm::pick::Running;
 
 use super::Db;
 pub use crate::compaction::FilesCompacted;
-use crate::event::FlushReason;
 use crate::family::Family;
-use crate::options::{CompactRangeOptions, CompactionOptions, WaitForCompactOptions};
+use crate::options::{CompactRangeOptions, CompactionOptions};
 use crate::sync::Arc;
 
 /// Deletes an SST file or an archived WAL by its name: `000012.sst`, `/000012.sst` or `archive/000012.log`. See
@@ -20,7 +19,7 @@ use crate::sync::Arc;
 /// InvalidArgument if the name is not the name of an SST file or a WAL. NotSupported for a WAL that is not archived.
 /// Errors of the file system, and the errors of [`crate::jobs::ManualCompactions::delete_file`].
 pub fn delete_file(db: &Db, name: &str) -> Result<()> {
-    let writing = db.writing()?;
+    let writing = db.inner.writing()?;
     match FileName::parse(name) {
         Some(FileName::Table(number) | FileName::LegacyTable(number)) => {
             writing.jobs.manuals.delete_file(&db.families(), number)
@@ -38,24 +37,30 @@ pub fn delete_file(db: &Db, name: &str) -> Result<()> {
 /// end. SST files that were written later stay, for example the files with the deletions of the caller.
 ///
 /// # Errors
-/// See [`Db::delete_files_in_ranges`]. NotSupported in a database that is open for reading.
+/// See [`super::Files::delete_files_in_ranges`]. NotSupported in a database that is open for reading.
 pub fn delete_older_files_in_ranges(
     db: &Db,
     family: &Arc<Family>,
     ranges: &[(Option<&[u8]>, Option<&[u8]>)],
     limit: FileNumber,
 ) -> Result<()> {
-    db.own(family)?;
-    db.writing()?.jobs.manuals.delete_files_in_ranges(family, ranges, false, Some(limit))
+    db.inner.own(family)?;
+    db.inner.writing()?.jobs.manuals.delete_files_in_ranges(family, ranges, false, Some(limit))
 }
 
 /// Returns the running compactions of a column family: the number of the job, and what the job reserves. A database that is open for
 /// reading has none.
 pub fn running_compactions(db: &Db, family: FamilyId) -> Vec<(JobId, Running)> {
-    db.writing().map(|writing| writing.jobs.manuals.running(family)).unwrap_or_default()
+    db.inner.writing().map(|writing| writing.jobs.manuals.running(family)).unwrap_or_default()
 }
 
-impl Db {
+/// The compactions of a database that the caller asks for or stops: see [`Db::compactions`].
+#[derive(Clone, Copy)]
+pub struct Compactions<'a> {
+    pub(super) db: &'a Db,
+}
+
+impl Compactions<'_> {
     /// Compacts the keys in `[begin, end]`; `None` is unbounded.
     ///
     /// # Errors
@@ -67,8 +72,8 @@ impl Db {
         end: Option<&[u8]>,
         options: &CompactRangeOptions,
     ) -> Result<()> {
-        self.own(family)?;
-        self.writing()?.jobs.manuals.compact_range(family, begin, end, options).map(|_| ())
+        self.db.inner.own(family)?;
+        self.db.inner.writing()?.jobs.manuals.compact_range(family, begin, end, options).map(|_| ())
     }
 
     /// Compacts the SST files with these numbers to a level; see [`crate::jobs::ManualCompactions::compact_files`].
@@ -99,27 +104,14 @@ impl Db {
         output_path_id: Option<u32>,
         options: &CompactionOptions,
     ) -> Result<FilesCompacted> {
-        self.own(family)?;
-        self.writing()?.jobs.manuals.compact_files(family, files, output_level, output_path_id, options)
-    }
-
-    /// Drops the SST files that lie completely in one of the ranges; see
-    /// [`crate::jobs::ManualCompactions::delete_files_in_ranges`].
-    ///
-    /// # Errors
-    /// See [`crate::jobs::ManualCompactions::delete_files_in_ranges`]. NotSupported in a database that is open for reading, if
-    /// there is an SST file to drop.
-    pub fn delete_files_in_ranges(
-        &self,
-        family: &Arc<Family>,
-        ranges: &[(Option<&[u8]>, Option<&[u8]>)],
-        include_end: bool,
-    ) -> Result<()> {
-        self.own(family)?;
-        match self.inner.work()? {
-            Some(writing) => writing.jobs.manuals.delete_files_in_ranges(family, ranges, include_end, None),
-            None => self.inner.delete_no_files(family, ranges, include_end),
-        }
+        self.db.inner.own(family)?;
+        self.db.inner.writing()?.jobs.manuals.compact_files(
+            family,
+            files,
+            output_level,
+            output_path_id,
+            options,
+        )
     }
 
     /// Marks the SST files that overlap `[begin, end]`. The background compacts them soon.
@@ -132,8 +124,8 @@ impl Db {
         begin: Option<&[u8]>,
         end: Option<&[u8]>,
     ) -> Result<()> {
-        self.own(family)?;
-        if let Some(writing) = self.inner.work()? {
+        self.db.inner.own(family)?;
+        if let Some(writing) = self.db.inner.work()? {
             writing.jobs.manuals.suggest_compact_range(family, begin, end);
         }
         Ok(())
@@ -145,48 +137,48 @@ impl Db {
     /// # Errors
     /// See [`crate::jobs::ManualCompactions::promote_l0`].
     pub fn promote_l0(&self, family: &Arc<Family>, target_level: Level) -> Result<()> {
-        self.own(family)?;
-        self.writing()?.jobs.manuals.promote_l0(family, target_level)
+        self.db.inner.own(family)?;
+        self.db.inner.writing()?.jobs.manuals.promote_l0(family, target_level)
     }
 
     /// Cancels the manual compactions that run, and rejects new manual compactions. Returns when no manual compaction
-    /// runs. Calls are counted: see [`Db::enable_manual_compaction`].
+    /// runs. Calls are counted: see [`Compactions::enable_manual`].
     ///
     /// # Errors
     /// ShutdownInProgress after a close. In a database that is open for reading, the call returns OK and has no effect.
-    pub fn disable_manual_compaction(&self) -> Result<()> {
-        if let Some(writing) = self.inner.work()? {
+    pub fn disable_manual(&self) -> Result<()> {
+        if let Some(writing) = self.db.inner.work()? {
             writing.jobs.manuals.disable_manual();
         }
         Ok(())
     }
 
-    /// Cancels all compactions, manual and automatic, and starts no compaction until [`Db::resume_all_compactions`].
+    /// Cancels all compactions, manual and automatic, and starts no compaction until [`Compactions::resume_all`].
     ///
     /// # Errors
     /// ShutdownInProgress after a close. In a database that is open for reading, the call returns OK and has no effect.
-    pub fn abort_all_compactions(&self) -> Result<()> {
-        if let Some(writing) = self.inner.work()? {
+    pub fn abort_all(&self) -> Result<()> {
+        if let Some(writing) = self.db.inner.work()? {
             writing.jobs.manuals.abort_compactions();
         }
         Ok(())
     }
 
-    /// Undoes one [`Db::abort_all_compactions`].
+    /// Undoes one [`Compactions::abort_all`].
     ///
     /// # Errors
     /// InvalidArgument if compactions are not aborted. A database that is open for reading returns OK.
-    pub fn resume_all_compactions(&self) -> Result<()> {
-        self.inner.work()?.map_or(Ok(()), |writing| writing.jobs.manuals.resume_compactions())
+    pub fn resume_all(&self) -> Result<()> {
+        self.db.inner.work()?.map_or(Ok(()), |writing| writing.jobs.manuals.resume_compactions())
     }
 
-    /// Undoes one [`Db::disable_manual_compaction`]. An extra call undoes the next `disable_manual_compaction`, as in
+    /// Undoes one [`Compactions::disable_manual`]. An extra call undoes the next `disable_manual_compaction`, as in
     /// RocksDB.
     ///
     /// # Errors
     /// ShutdownInProgress after a close. In a database that is open for reading, the call returns OK and has no effect.
-    pub fn enable_manual_compaction(&self) -> Result<()> {
-        if let Some(writing) = self.inner.work()? {
+    pub fn enable_manual(&self) -> Result<()> {
+        if let Some(writing) = self.db.inner.work()? {
             writing.jobs.manuals.enable_manual();
         }
         Ok(())
@@ -199,72 +191,24 @@ impl Db {
     ///
     /// InvalidArgument if `low` does not have the length of a timestamp, or is below the present value.
     pub fn increase_full_history_ts_low(&self, family: &Arc<Family>, low: &[u8]) -> Result<()> {
-        self.own(family)?;
+        self.db.inner.own(family)?;
         crate::jobs::ManualCompactions::check_history_ts(family, low)?;
-        self.writing()?.jobs.manuals.raise_full_history_ts_low(family, low)
+        self.db.inner.writing()?.jobs.manuals.raise_full_history_ts_low(family, low)
     }
 
     /// Drops the entries of the family whose timestamp is newer than `newest`.
     ///
     /// # Errors
-    /// The errors of [`Db::increase_full_history_ts_low`]; errors of the compaction.
+    /// The errors of [`Compactions::increase_full_history_ts_low`]; errors of the compaction.
     pub fn trim_history(&self, family: &Arc<Family>, newest: &[u8]) -> Result<()> {
-        self.own(family)?;
-        self.writing()?.jobs.manuals.trim_history(family, newest).map(|_| ())
+        self.db.inner.own(family)?;
+        self.db.inner.writing()?.jobs.manuals.trim_history(family, newest).map(|_| ())
     }
 
     /// Returns the oldest timestamp of the family that can be read. Returns `None` if all history is kept, and for
     /// a handle of another database.
     pub fn full_history_ts_low(&self, family: &Arc<Family>) -> Option<Vec<u8>> {
-        self.own(family).ok()?;
+        self.db.inner.own(family).ok()?;
         family.state().full_history_ts_low.clone()
-    }
-
-    /// Waits until no flush and no compaction runs or is due.
-    ///
-    /// # Errors
-    /// The background error. The error of a compaction that failed during the wait.
-    pub fn wait_for_compact(&self) -> Result<()> {
-        self.wait_for_compact_with(&WaitForCompactOptions::default())
-    }
-
-    /// Waits as [`Db::wait_for_compact`] does, with options.
-    ///
-    /// # Errors
-    /// The errors of [`Db::wait_for_compact`]. Aborted if background work is paused and `abort_on_pause` is set.
-    /// TimedOut. NotSupported with `flush` in a database that is open for reading and has entries in memtables.
-    pub fn wait_for_compact_with(&self, options: &WaitForCompactOptions) -> Result<()> {
-        let Some(writing) = self.inner.work()? else { return self.inner.wait_as_reader(options) };
-        if options.flush {
-            let families = self.inner.families.all();
-            writing.jobs.flushes.flush_and_wait(&families, FlushReason::ManualFlush)?;
-        }
-        writing.jobs.wait_for_idle(options)?;
-        if options.close_db { self.close() } else { Ok(()) }
-    }
-
-    /// Starts no new background job, and returns when no background job runs. Calls are counted: see
-    /// [`Db::continue_background_work`]. A database that is open for reading only counts.
-    ///
-    /// # Errors
-    /// ShutdownInProgress after a close.
-    pub fn pause_background_work(&self) -> Result<()> {
-        match self.inner.work()? {
-            Some(writing) => writing.schedule.pause(),
-            None => self.inner.reading.pause(),
-        }
-        Ok(())
-    }
-
-    /// Undoes one [`Db::pause_background_work`]. After the last call, background jobs start again.
-    ///
-    /// # Errors
-    /// InvalidArgument if background work is not paused.
-    pub fn continue_background_work(&self) -> Result<()> {
-        let was_paused = match self.inner.work()? {
-            Some(writing) => writing.schedule.unpause(),
-            None => self.inner.reading.unpause(),
-        };
-        if was_paused { Ok(()) } else { Err(Error::invalid_argument("Background work already unpaused")) }
     }
 }

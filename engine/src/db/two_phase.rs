@@ -49,7 +49,7 @@ impl PreparedName<'_> {
         whole.append(batch);
         let prepared_sections = db.inner.committer.prepared();
         let hook = Commit { prepared: prepared_sections, of: self, parts: Parts::Marked, before_visible };
-        db.write_with_hook(&mut whole, options, &hook)?;
+        db.for_transactions().write_with_hook(&mut whole, options, &hook)?;
         if options.disableWAL {
             // After a crash, recovery restores the transaction as prepared. Until then no reader needs the WAL of its
             // section.
@@ -155,12 +155,13 @@ impl WriteHook for Rollback<'_> {
     }
 }
 
-impl Db {
-    /// Returns the statistics of the user, if the options have them.
-    pub fn statistics(&self) -> Option<Arc<base::stats::Statistics>> {
-        self.inner.tools.stats.statistics().cloned()
-    }
+/// What the transactions of a layer above need from a database: see [`Db::for_transactions`].
+#[derive(Clone, Copy)]
+pub struct ForTransactions<'a> {
+    pub(super) db: &'a Db,
+}
 
+impl ForTransactions<'_> {
     /// Writes a batch as the prepared section `name`. Returns the WAL that holds the section. The batch stays as it is.
     ///
     /// # Errors
@@ -174,7 +175,7 @@ impl Db {
             SequenceNumber::ZERO,
         ))?;
         let hook = Prepare {
-            prepared: self.inner.committer.prepared(),
+            prepared: self.db.inner.committer.prepared(),
             name,
             wal: AtomicFileNumber::new(FileNumber::ZERO),
         };
@@ -208,12 +209,13 @@ impl Db {
         });
         let parts = Parts::WalPrefix { len: whole.data_size(), count: whole.count() };
         whole.append(batch);
-        let hook = Commit { prepared: self.inner.committer.prepared(), of: prepared, parts, before_visible };
+        let hook =
+            Commit { prepared: self.db.inner.committer.prepared(), of: prepared, parts, before_visible };
         self.write_with_hook(&mut whole, options, &hook)?;
         if options.disableWAL {
             // After a crash, recovery restores the transaction as prepared. Until then no reader needs the WAL of its
             // section.
-            hook.committed(self.inner.wals.active_number());
+            hook.committed(self.db.inner.wals.active_number());
         }
         Ok(whole.sequence())
     }
@@ -225,7 +227,7 @@ impl Db {
     pub fn rollback_prepared(&self, prepared: PreparedName<'_>, options: &WriteOptions) -> Result<()> {
         let mut batch = WriteBatch::new();
         batch.marker(Marker::Rollback(prepared.name));
-        let hook = Rollback { prepared: self.inner.committer.prepared(), name: prepared.name };
+        let hook = Rollback { prepared: self.db.inner.committer.prepared(), name: prepared.name };
         self.write_with_hook(&mut batch, options, &hook)?;
         if options.disableWAL {
             // As in `commit_prepared`: a crash brings the section back, and until then no reader needs its WAL.
@@ -245,37 +247,47 @@ impl Db {
         before_visible: Option<BeforeVisible<'_>>,
     ) -> Result<()> {
         match before_visible {
-            None => self.writing()?.writer.write(batch, options, None),
+            None => self.db.inner.writing()?.writer.write(batch, options, None),
             Some(before_visible) => self.write_with_hook(batch, options, &Watched { before_visible }),
         }
     }
 
     /// Takes the prepared transactions that recovery found, oldest first. A second call returns nothing.
     pub fn take_recovered(&self) -> Vec<Section> {
-        self.inner.committer.prepared().take_recovered()
+        self.db.inner.committer.prepared().take_recovered()
     }
 
     /// Takes a snapshot at `seq`. Only [`BeforeVisible`] may call it, with the sequence number that it received.
     pub fn snapshot_at(&self, seq: SequenceNumber) -> Arc<Snapshot> {
-        let tools = &self.inner.tools;
+        let tools = &self.db.inner.tools;
         Snapshots::take_at(&tools.snapshots, seq, tools.env.clock.now_seconds())
     }
 
     /// Returns the snapshot that a transaction with these sections reads: `base`, or a snapshot of now, and the
     /// sections.
     pub fn snapshot_with_own(&self, base: Option<Arc<Snapshot>>, own: Arc<OwnRanges>) -> Arc<Snapshot> {
-        Snapshots::take_with_own(base.unwrap_or_else(|| self.snapshot()), own)
+        Snapshots::take_with_own(base.unwrap_or_else(|| self.db.snapshot()), own)
     }
 
     /// Passes all later writes outside of transactions to `guard`. Only the first call has an effect.
     pub fn set_write_guard(&self, guard: Arc<dyn WriteGuard>) {
-        let _ = self.inner.guard.set(guard);
+        let _ = self.db.inner.guard.set(guard);
+    }
+
+    /// Writes a batch, and calls the hook of a transaction during the write.
+    pub fn write_with_hook(
+        &self,
+        batch: &mut WriteBatch,
+        options: &WriteOptions,
+        hook: &dyn WriteHook,
+    ) -> Result<()> {
+        self.db.inner.writing()?.writer.write(batch, options, Some(hook))
     }
 }
 
 /// Receives the writes outside of transactions, to lock their keys.
 pub trait WriteGuard: Send + Sync {
-    /// Writes the batch with [`Db::write_unguarded`], under locks.
+    /// Writes the batch with [`ForTransactions::write_unguarded`], under locks.
     ///
     /// # Errors
     /// The errors of [`Db::write`]; TimedOut if a key is locked.
@@ -288,7 +300,7 @@ pub trait WriteGuard: Send + Sync {
 /// # Errors
 /// The errors of [`Db::write`].
 pub fn write_without_conflicts(db: &Db, batch: &mut WriteBatch, options: &WriteOptions) -> Result<()> {
-    db.write_with_hook(batch, options, &WithoutConflicts)
+    db.for_transactions().write_with_hook(batch, options, &WithoutConflicts)
 }
 
 /// A write whose keys no transaction uses.

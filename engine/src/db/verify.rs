@@ -10,17 +10,17 @@ use kernel::checksum::crc32c;
 use table::dump;
 use table::sst::ReadLimits;
 
-use super::Db;
+use super::{Db, Files};
 use crate::options::ReadOptions;
 
 /// Bytes of one read, unless the read options set `readahead_size`.
 const READ: usize = 256 << 10;
 
-/// Works like [`Db::verify_checksum`]. `readahead_size`, `deadline`, `io_timeout` and `rate_limiter_priority` of the
+/// Works like [`Files::verify_checksum`]. `readahead_size`, `deadline`, `io_timeout` and `rate_limiter_priority` of the
 /// options concern the reads of the files. The other options have no effect.
 ///
 /// # Errors
-/// The errors of [`Db::verify_checksum`]. TimedOut after the deadline, or if a read takes longer than `io_timeout`.
+/// The errors of [`Files::verify_checksum`]. TimedOut after the deadline, or if a read takes longer than `io_timeout`.
 pub fn verify_checksum(db: &Db, options: &ReadOptions) -> Result<()> {
     let ctx = table::sst::ReadCtx {
         fill_cache: false,
@@ -42,10 +42,10 @@ pub fn verify_checksum(db: &Db, options: &ReadOptions) -> Result<()> {
     Ok(())
 }
 
-/// Works like [`Db::verify_file_checksums`], with the options that [`verify_checksum`] names.
+/// Works like [`Files::verify_file_checksums`], with the options that [`verify_checksum`] names.
 ///
 /// # Errors
-/// The errors of [`Db::verify_file_checksums`]. TimedOut after the deadline, or if a read takes longer than
+/// The errors of [`Files::verify_file_checksums`]. TimedOut after the deadline, or if a read takes longer than
 /// `io_timeout`.
 pub fn verify_file_checksums(db: &Db, options: &ReadOptions) -> Result<()> {
     if db.inner.tools.options.load().file_checksum_gen_factory.is_none() {
@@ -58,18 +58,18 @@ pub fn verify_file_checksums(db: &Db, options: &ReadOptions) -> Result<()> {
         for (_, file) in super_version.version.files() {
             let path = super_version.parts.table_path(file.number, file.path_id);
             let function = file.file_checksum_func_name.as_bytes();
-            db.verify_file(&path, file.size, (&file.file_checksum, function), options)?;
+            db.files().verify_file(&path, file.size, (&file.file_checksum, function), options)?;
         }
         for blob in super_version.version.blobs().values() {
             let path = super_version.parts.blob_path(blob.number);
             let checksum = (&blob.checksum_value[..], &blob.checksum_method[..]);
-            db.verify_file(&path, blob.file_size(), checksum, options)?;
+            db.files().verify_file(&path, blob.file_size(), checksum, options)?;
         }
     }
     Ok(())
 }
 
-impl Db {
+impl Files<'_> {
     /// Reads and checks every block of every SST file of all column families. Opens each file again, so damage of the footer
     /// and of the meta blocks is found too. See [`verify_checksum`] for a deadline and a
     /// rate limit.
@@ -77,7 +77,7 @@ impl Db {
     /// # Errors
     /// The first Corruption, with file and offset.
     pub fn verify_checksum(&self) -> Result<()> {
-        verify_checksum(self, &ReadOptions::default())
+        verify_checksum(self.db, &ReadOptions::default())
     }
 
     /// Reads every SST file and every blob file of all column families, and compares the file with its checksum in the
@@ -88,7 +88,7 @@ impl Db {
     /// InvalidArgument if the option `file_checksum_gen_factory` is not set, or if an unknown function made a
     /// checksum. Corruption for the first file with another checksum. Errors of the file system.
     pub fn verify_file_checksums(&self) -> Result<()> {
-        verify_file_checksums(self, &ReadOptions::default())
+        verify_file_checksums(self.db, &ReadOptions::default())
     }
 
     /// Compares a file with its checksum, given with the name of its function.
@@ -109,10 +109,10 @@ impl Db {
             ))
             .file(path));
         }
-        let tools = &self.inner.tools;
+        let tools = &self.db.inner.tools;
         let opened = tools.env.fs.open_random(path, &ReadHints::default());
         let statistics = tools.stats.statistics().map(|statistics| &**statistics);
-        let limits = self.inner.tables.limits(options);
+        let limits = self.db.inner.tables.limits(options);
         let crc = Crc { limits: limits.as_deref(), statistics, readahead: options.readahead_size };
         let actual = opened.and_then(|file| crc.of(&*file, size))?.to_be_bytes();
         if actual[..] == *expected {

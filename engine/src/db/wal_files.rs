@@ -48,17 +48,23 @@ pub struct WalFile {
     pub path_name: String,
 }
 
-impl Db {
+/// The WALs of a database: see [`Db::wals`].
+#[derive(Clone, Copy)]
+pub struct Wals<'a> {
+    pub(super) db: &'a Db,
+}
+
+impl Wals<'_> {
     /// Returns the WAL files with at least one write batch, oldest first: the archive, then the WAL directory.
     ///
     /// # Errors
     /// Errors of the file system.
-    pub fn wal_files(&self) -> Result<Vec<WalFile>> {
+    pub fn files(&self) -> Result<Vec<WalFile>> {
         let mut files = Vec::new();
         // The WAL directory first: a WAL that moves between the two lists is then found in the archive.
-        let live = self.list_wals(WalFileType::Live)?;
-        for number in self.list_wals(WalFileType::Archived)?.into_iter().chain(live) {
-            files.extend(self.wal_file(number)?.filter(|file| file.start_sequence > SequenceNumber::ZERO));
+        let live = self.list(WalFileType::Live)?;
+        for number in self.list(WalFileType::Archived)?.into_iter().chain(live) {
+            files.extend(self.file(number)?.filter(|file| file.start_sequence > SequenceNumber::ZERO));
         }
         files.arrange_by_key(|file| file.number);
         files.dedup_by_key(|file| file.number);
@@ -69,12 +75,12 @@ impl Db {
     ///
     /// # Errors
     /// IoError with the subcode PathNotFound if the database is open for reading. Errors of the file system.
-    pub fn current_wal_file(&self) -> Result<WalFile> {
-        if self.inner.work()?.is_none() {
+    pub fn current(&self) -> Result<WalFile> {
+        if self.db.inner.work()?.is_none() {
             return Err(no_active_wal());
         }
-        let number = self.inner.wals.active_number();
-        let found = self.wal_file(number)?;
+        let number = self.db.inner.wals.active_number();
+        let found = self.file(number)?;
         found.ok_or_else(|| Error::not_found(format!("WAL {:06}", number)))
     }
 
@@ -84,11 +90,11 @@ impl Db {
     /// # Errors
     /// NotFound if `seq` was not written yet. Errors of reading the WAL files.
     pub fn updates_since(&self, seq: SequenceNumber) -> Result<Updates> {
-        self.inner.tools.stats.add(Ticker::GetUpdatesSinceCalls, 1);
-        if seq > self.latest_sequence() {
+        self.db.inner.tools.stats.add(Ticker::GetUpdatesSinceCalls, 1);
+        if seq > self.db.latest_sequence() {
             return Err(Error::not_found("Requested sequence not yet written in the db"));
         }
-        let files = self.wal_files()?;
+        let files = self.files()?;
         // A recovery starts a WAL with the sections that are still undecided: their sequence numbers are older.
         let (mut first, mut newest_start) = (0, SequenceNumber::ZERO);
         for (at, file) in files.iter().enumerate().filter(|(_, file)| file.start_sequence <= seq) {
@@ -97,7 +103,7 @@ impl Db {
             }
         }
         Ok(Updates {
-            db: self.clone(),
+            db: self.db.clone(),
             wanted: seq,
             next: None,
             reading: None,
@@ -108,19 +114,19 @@ impl Db {
         })
     }
 
-    fn wal_path(&self, number: FileNumber, file_type: WalFileType) -> PathBuf {
-        let dir = &self.inner.tools.paths.wal;
+    fn path(&self, number: FileNumber, file_type: WalFileType) -> PathBuf {
+        let dir = &self.db.inner.tools.paths.wal;
         match file_type {
             WalFileType::Live => dir.join(names::wal(number)),
             WalFileType::Archived => dir.join(names::ARCHIVE_DIR).join(names::wal(number)),
         }
     }
 
-    fn list_wals(&self, file_type: WalFileType) -> Result<Vec<FileNumber>> {
-        let dir = &self.inner.tools.paths.wal;
+    fn list(&self, file_type: WalFileType) -> Result<Vec<FileNumber>> {
+        let dir = &self.db.inner.tools.paths.wal;
         let listed = match file_type {
-            WalFileType::Live => self.inner.tools.env.fs.list(dir),
-            WalFileType::Archived => self.inner.tools.env.fs.list(&dir.join(names::ARCHIVE_DIR)),
+            WalFileType::Live => self.db.inner.tools.env.fs.list(dir),
+            WalFileType::Archived => self.db.inner.tools.env.fs.list(&dir.join(names::ARCHIVE_DIR)),
         };
         let names = match listed {
             Err(error) if error.is_not_found() && file_type == WalFileType::Archived => Vec::new(),
@@ -134,10 +140,10 @@ impl Db {
     }
 
     /// Opens a WAL in the WAL directory or in the archive. Returns `None` if the file is deleted.
-    fn open_wal(&self, number: FileNumber) -> Result<Option<(Arc<dyn RandomRead>, WalFileType)>> {
+    fn open(&self, number: FileNumber) -> Result<Option<(Arc<dyn RandomRead>, WalFileType)>> {
         for file_type in [WalFileType::Live, WalFileType::Archived] {
-            let path = self.wal_path(number, file_type);
-            match self.inner.tools.env.fs.open_random(&path, &ReadHints::default()) {
+            let path = self.path(number, file_type);
+            match self.db.inner.tools.env.fs.open_random(&path, &ReadHints::default()) {
                 Ok(file) => return Ok(Some((file, file_type))),
                 Err(error) if error.is_not_found() => {}
                 Err(error) => return Err(error.doing("opening a WAL").file(path)),
@@ -146,8 +152,8 @@ impl Db {
         Ok(None)
     }
 
-    fn wal_file(&self, number: FileNumber) -> Result<Option<WalFile>> {
-        let Some((file, file_type)) = self.open_wal(number)? else { return Ok(None) };
+    fn file(&self, number: FileNumber) -> Result<Option<WalFile>> {
+        let Some((file, file_type)) = self.open(number)? else { return Ok(None) };
         let size = file.size()?;
         let name = names::wal(number);
         let path_name = match file_type {
@@ -163,9 +169,9 @@ impl Db {
     }
 
     /// Returns the smallest WAL number above `number`.
-    fn wal_after(&self, number: FileNumber) -> Result<Option<FileNumber>> {
-        let live = self.list_wals(WalFileType::Live)?;
-        let archived = self.list_wals(WalFileType::Archived)?;
+    fn after(&self, number: FileNumber) -> Result<Option<FileNumber>> {
+        let live = self.list(WalFileType::Live)?;
+        let archived = self.list(WalFileType::Archived)?;
         Ok(live.into_iter().chain(archived).filter(|other| *other > number).min())
     }
 }
@@ -305,13 +311,13 @@ impl Updates {
     /// Opens the first WAL, or the next WAL.
     fn open_next(&mut self) -> Result<Step> {
         let number = match (self.last_wal, self.start) {
-            (Some(last), _) => self.db.wal_after(last)?,
+            (Some(last), _) => self.db.wals().after(last)?,
             (None, Some(start)) => Some(start),
-            (None, None) => self.db.wal_files()?.first().map(|file| file.number),
+            (None, None) => self.db.wals().files()?.first().map(|file| file.number),
         };
         let Some(number) = number else { return Ok(Step::End) };
         // If the file is deleted, the sequence number of the next batch shows that batches are missing.
-        self.reading = self.db.open_wal(number)?.map(|(file, _)| reader(file, number));
+        self.reading = self.db.wals().open(number)?.map(|(file, _)| reader(file, number));
         self.last_wal = Some(number);
         Ok(Step::Again)
     }
@@ -321,7 +327,7 @@ impl Updates {
     fn end_of_wal(&mut self) -> Result<Step> {
         let (Some(last), Some(reader)) = (self.last_wal, &mut self.reading) else { return Ok(Step::Again) };
         reader.rewind();
-        let has_next = self.db.wal_after(last)?.is_some();
+        let has_next = self.db.wals().after(last)?.is_some();
         match next_batch(reader)? {
             Found::Batch(bytes) => self.held = Some(bytes),
             Found::End if has_next => self.reading = None,

@@ -115,7 +115,7 @@ impl Apart {
 
     /// Simulates a power failure that drops unsynced bytes, and opens the database again.
     fn reopened(&self, db: Db) -> Db {
-        db.sync_wal().unwrap();
+        db.wals().sync().unwrap();
         self.world.crash_with(db, Survivors::Synced);
         self.disks.0.lock().clear();
         self.open(|_| ())
@@ -135,14 +135,16 @@ fn flush(db: &Db, name: &str) -> base::Result<()> {
 }
 
 fn compact(db: &Db, name: &str) -> base::Result<()> {
-    db.compact_range(&family(db, name), None, None, &CompactRangeOptions::default()).map(drop)
+    db.compactions().compact_range(&family(db, name), None, None, &CompactRangeOptions::default()).map(drop)
 }
 
 /// Compacts the SST files of a column family on this thread.
 fn compact_into_one(db: &Db, name: &str) -> base::Result<()> {
     let family = family(db, name);
     let files: Vec<_> = family.pin().version.files().map(|(_, file)| file.number).collect();
-    db.compact_files(&family, &files, Level::new(1), None, &CompactionOptions::default()).map(drop)
+    db.compactions()
+        .compact_files(&family, &files, Level::new(1), None, &CompactionOptions::default())
+        .map(drop)
 }
 
 /// Returns the keys of a column family. Each value must be the name of the column family.
@@ -160,14 +162,15 @@ fn keys(db: &Db, name: &str) -> Vec<String> {
 }
 
 fn tables(db: &Db, name: &str) -> u64 {
-    let count =
-        |level| db.property(&family(db, name), &format!("rocksdb.num-files-at-level{level}")).unwrap();
+    let count = |level| {
+        db.properties().text(&family(db, name), &format!("rocksdb.num-files-at-level{level}")).unwrap()
+    };
     (0..7).map(|level| count(level).parse::<u64>().unwrap()).sum()
 }
 
 /// Returns the error that stops the writes of a column family. Empty if writes are accepted.
 fn refused(db: &Db, name: &str) -> String {
-    db.property(&family(db, name), "ironstone.write-error").unwrap()
+    db.properties().text(&family(db, name), "ironstone.write-error").unwrap()
 }
 
 /// Checks that a column family accepts writes, flushes and compactions.
@@ -177,7 +180,7 @@ fn goes_on(db: &Db, name: &str, round: &str) {
         flush(db, name).unwrap();
     }
     compact(db, name).unwrap();
-    assert_eq!(db.property(&family(db, name), "rocksdb.num-files-at-level0").as_deref(), Some("0"));
+    assert_eq!(db.properties().text(&family(db, name), "rocksdb.num-files-at-level0").as_deref(), Some("0"));
     assert_eq!(refused(db, name), "");
 }
 
@@ -188,13 +191,15 @@ fn families_continue_while_a_full_disk_stops_the_flush_of_another() {
     NAMES.iter().for_each(|name| put(&db, name, "before").unwrap());
     apart.disks.fail("a", ENOSPC);
     assert_eq!(flush(&db, "a").unwrap_err().subcode(), Subcode::NoSpace);
-    let noted = db.background_error().unwrap();
+    let noted = db.background().error().unwrap();
     assert_eq!((noted.severity(), noted.subcode()), (Severity::Hard, Subcode::NoSpace));
-    assert_eq!(db.int_property(&family(&db, "b"), "rocksdb.background-errors"), Some(1));
+    assert_eq!(db.properties().number(&family(&db, "b"), "rocksdb.background-errors"), Some(1));
     assert!(refused(&db, "a").contains("No space"));
     goes_on(&db, "b", "full");
     goes_on(&db, "default", "full");
-    for outcome in [put(&db, "a", "refused"), flush(&db, "a"), compact(&db, "a"), db.wait_for_compact()] {
+    for outcome in
+        [put(&db, "a", "refused"), flush(&db, "a"), compact(&db, "a"), db.background().wait_for_compact()]
+    {
         assert_eq!(outcome.unwrap_err().subcode(), Subcode::NoSpace);
     }
     // A batch for both column families is rejected completely.
@@ -211,7 +216,7 @@ fn families_continue_while_a_full_disk_stops_the_flush_of_another() {
     assert_eq!(keys(&db, "a"), ["before"]);
     apart.disks.mend("a");
     apart.wait(2);
-    assert!(db.background_error().is_none());
+    assert!(db.background().error().is_none());
     goes_on(&db, "a", "again");
     assert_eq!(tables(&db, "c"), 0);
     let db = apart.reopened(db);
@@ -242,11 +247,11 @@ fn an_unrecoverable_error_stops_its_family_until_the_next_open() {
             flush(&db, "a")
         };
         assert_eq!(failed.unwrap_err().subcode(), Subcode::None);
-        assert_eq!(db.background_error().unwrap().severity(), Severity::Fatal);
+        assert_eq!(db.background().error().unwrap().severity(), Severity::Fatal);
         apart.disks.mend("a");
         for round in 0..3 {
             goes_on(&db, "b", &format!("{round}"));
-            assert_eq!(db.resume().unwrap_err().severity(), Severity::Fatal);
+            assert_eq!(db.background().resume().unwrap_err().severity(), Severity::Fatal);
             assert_eq!(put(&db, "a", "refused").unwrap_err().severity(), Severity::Fatal);
         }
         let held = keys(&db, "a");
@@ -269,17 +274,17 @@ fn each_stopped_family_is_resumed_by_itself() {
         flush(&db, name).unwrap_err();
     }
     goes_on(&db, "c", "full");
-    assert_eq!(db.int_property(&family(&db, "c"), "rocksdb.background-errors"), Some(2));
+    assert_eq!(db.properties().number(&family(&db, "c"), "rocksdb.background-errors"), Some(2));
     apart.disks.mend("b");
     apart.wait(2);
     goes_on(&db, "b", "again");
     assert_eq!(put(&db, "a", "refused").unwrap_err().subcode(), Subcode::NoSpace);
-    assert_eq!(db.background_error().unwrap().subcode(), Subcode::NoSpace);
+    assert_eq!(db.background().error().unwrap().subcode(), Subcode::NoSpace);
     // The disk breaks while it is full. No resume can clear this error, and errors of other column families
     // are cleared concurrently.
     apart.disks.fail("a", EIO);
     apart.wait(2);
-    assert_eq!(db.background_error().unwrap().severity(), Severity::Fatal);
+    assert_eq!(db.background().error().unwrap().severity(), Severity::Fatal);
     put(&db, "b", "more").unwrap();
     apart.disks.fail("b", ENOSPC);
     flush(&db, "b").unwrap_err();
@@ -302,10 +307,10 @@ fn a_drop_of_a_family_clears_its_error() {
         apart.disks.fail("a", code);
         flush(&db, "a").unwrap_err();
         let a = family(&db, "a");
-        db.drop_family(&a).unwrap();
-        assert!(db.background_error().is_none());
+        db.admin().drop_family(&a).unwrap();
+        assert!(db.background().error().is_none());
         assert!(db.put(&a, b"k", b"v", &WriteOptions::default()).is_err());
-        db.wait_for_compact().unwrap();
+        db.background().wait_for_compact().unwrap();
         NAMES.iter().filter(|name| **name != "a").for_each(|name| goes_on(&db, name, "after"));
         drop(a);
         db.close().unwrap();
@@ -351,9 +356,9 @@ fn families_are_created_and_dropped_while_another_is_stopped() {
     NAMES.iter().for_each(|name| put(&db, name, "before").unwrap());
     apart.disks.fail("a", ENOSPC);
     flush(&db, "a").unwrap_err();
-    drop(db.create_family(FamilyDescriptor::new("d", FamilyOptions::default())).unwrap());
+    drop(db.admin().create_family(FamilyDescriptor::new("d", FamilyOptions::default())).unwrap());
     goes_on(&db, "d", "new");
-    db.drop_family(&family(&db, "c")).unwrap();
+    db.admin().drop_family(&family(&db, "c")).unwrap();
     assert_ne!(refused(&db, "a"), "");
     apart.disks.mend("a");
     apart.wait(2);
@@ -375,7 +380,7 @@ fn wals_that_only_a_stopped_family_needs_start_no_flush_of_other_families() {
             .unwrap();
     }
     assert!(tables(&db, "b") <= 2, "{}", tables(&db, "b"));
-    db.sync_wal().unwrap();
+    db.wals().sync().unwrap();
     let db = apart.reopened(db);
     assert_eq!(keys(&db, "a"), ["before"]);
     for i in 0..200 {
@@ -449,7 +454,7 @@ fn an_error_of_a_shared_file_stops_all_families_although_one_is_stopped() {
             }
             apart.faults.hook().set_plan(plan).unwrap();
             let failed = if plan.contains(".log") {
-                put(&db, "c", "in doubt").and_then(|()| db.sync_wal())
+                put(&db, "c", "in doubt").and_then(|()| db.wals().sync())
             } else {
                 flush(&db, "c")
             };
@@ -467,7 +472,7 @@ fn an_error_of_a_shared_file_stops_all_families_although_one_is_stopped() {
                 apart.disks.mend("a");
             }
             apart.wait(3);
-            assert!(db.background_error().is_none(), "{what}");
+            assert!(db.background().error().is_none(), "{what}");
             NAMES.iter().for_each(|name| goes_on(&db, name, "after"));
             let db = apart.reopened(db);
             for name in NAMES {
@@ -488,17 +493,19 @@ fn a_failed_creation_or_drop_of_a_family_stops_writes_until_a_resume() {
         put(&db, "a", "before").unwrap();
         apart.faults.hook().set_plan("sync MANIFEST-* #1 ENOSPC").unwrap();
         let changed = match creates {
-            true => db.create_family(FamilyDescriptor::new("new", FamilyOptions::default())).map(drop),
-            false => db.drop_family(&family(&db, "a")),
+            true => {
+                db.admin().create_family(FamilyDescriptor::new("new", FamilyOptions::default())).map(drop)
+            }
+            false => db.admin().drop_family(&family(&db, "a")),
         };
         assert_eq!(changed.unwrap_err().subcode(), Subcode::NoSpace);
         for name in NAMES {
             put(&db, name, "refused").unwrap_err();
         }
         apart.wait(3);
-        assert!(db.background_error().is_none());
+        assert!(db.background().error().is_none());
         put(&db, "a", "after").unwrap();
-        db.sync_wal().unwrap();
+        db.wals().sync().unwrap();
         apart.world.crash_with(db, Survivors::Everything);
         let db = apart.open(|_| ());
         assert_eq!(keys(&db, "a"), ["after", "before"]);
@@ -515,14 +522,14 @@ fn a_failed_wal_stops_all_families_and_a_resume_clears_the_error() {
     goes_on(&db, "b", "full");
     apart.faults.hook().set_plan("append *.log #1 ENOSPC").unwrap();
     assert_eq!(put(&db, "b", "in doubt").unwrap_err().subcode(), Subcode::NoSpace);
-    assert!(db.sync_wal().is_err(), "the log that failed is needed");
+    assert!(db.wals().sync().is_err(), "the log that failed is needed");
     put(&db, "c", "refused").unwrap_err();
     apart.wait(3);
     put(&db, "c", "refused").unwrap_err();
-    assert!(db.sync_wal().is_err(), "it is needed still");
+    assert!(db.wals().sync().is_err(), "it is needed still");
     apart.disks.mend("a");
     apart.wait(3);
-    assert!(db.background_error().is_none());
+    assert!(db.background().error().is_none());
     NAMES.iter().for_each(|name| put(&db, name, "again").unwrap());
     let db = apart.reopened(db);
     assert_eq!(keys(&db, "a"), ["again", "before"]);
@@ -577,7 +584,7 @@ fn each_write_of_a_group_is_rejected_or_written_by_itself() {
                 apart.disks.fail("a", ENOSPC);
                 let _ = flush(&db, "a");
                 apart.disks.mend("a");
-                while db.background_error().is_some() {
+                while db.background().error().is_some() {
                     std::thread::yield_now();
                 }
             }

@@ -36,7 +36,7 @@ pub fn compact_whole(db: &Db) {
         bottommost_level_compaction: BottommostLevelCompaction::Force,
         ..CompactRangeOptions::default()
     };
-    db.compact_range(&db.default_family().unwrap(), None, None, &how).unwrap();
+    db.compactions().compact_range(&db.default_family().unwrap(), None, None, &how).unwrap();
 }
 
 pub fn scan(db: &Db) -> Vec<(String, String)> {
@@ -104,11 +104,11 @@ fn a_small_write_buffer_starts_flushes_and_compactions() {
             put(&db, &format!("key{i:05}"), &format!("value{i}-{round}"));
         }
     }
-    db.wait_for_compact().unwrap();
+    db.background().wait_for_compact().unwrap();
     assert_eq!(get(&db, "key02500").as_deref(), Some("value2500-2"));
     assert_eq!(scan(&db).len(), 5000);
     let f = db.default_family().unwrap();
-    db.compact_range(&f, None, None, &CompactRangeOptions::default()).unwrap();
+    db.compactions().compact_range(&f, None, None, &CompactRangeOptions::default()).unwrap();
     assert_eq!(scan(&db).len(), 5000);
     drop(db);
     let db = open(&env, family);

@@ -119,7 +119,10 @@ fn a_torn_end_of_the_newest_wal_does_not_restart_the_reader_while_the_manifest_g
     let (writer, mut families) = (db.clone(), 0);
     let reader = read_while(&world, (Op::Read, ".log", true), world.request(), move || {
         families += 1;
-        writer.create_family(FamilyDescriptor::new(format!("{families}"), FamilyOptions::default())).unwrap();
+        writer
+            .admin()
+            .create_family(FamilyDescriptor::new(format!("{families}"), FamilyOptions::default()))
+            .unwrap();
         Verdict::Part(whole + 3, None)
     });
     let reader = reader.unwrap();
@@ -138,7 +141,7 @@ fn sst_files_deleted_by_a_compaction_before_their_open_do_not_fail_the_reader() 
     let (table, writer, executor) = (world.file("", ".sst"), db.clone(), world.executor.clone());
     let reader = read_while(&world, (Op::Open, ".sst", false), world.request(), move || {
         let family = writer.default_family().unwrap();
-        writer.compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
+        writer.compactions().compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
         while executor.help() {}
         Verdict::Go
     });
@@ -169,13 +172,13 @@ fn a_manifest_replaced_before_its_open_does_not_fail_the_reader() {
 fn a_family_dropped_during_a_restart_of_the_reader_is_not_required() {
     let world = Machine::new(1);
     let db = Arc::new(world.open().unwrap());
-    let other = db.create_family(FamilyDescriptor::new("other", FamilyOptions::default())).unwrap();
+    let other = db.admin().create_family(FamilyDescriptor::new("other", FamilyOptions::default())).unwrap();
     put(&db, "a", "1");
     let mut request = world.request();
     request.others = Some(FamilyOptions::default());
     let writer = db.clone();
     let reader = read_while(&world, AT_LIST, request, move || {
-        writer.drop_family(&other).unwrap();
+        writer.admin().drop_family(&other).unwrap();
         flush(&writer);
         Verdict::Go
     });
@@ -228,12 +231,14 @@ fn a_writer_may_roll_its_manifest_at_any_call_of_the_reader() {
     // The reader reads the MANIFEST. Then the writer extends the MANIFEST, and its next batch in the WAL has a mark
     // of the new size. The reader compares the two sizes, and the writer deletes the MANIFEST at any call.
     let extend = |db: &Db| {
-        db.create_family(FamilyDescriptor::new("new", FamilyOptions::default())).unwrap();
+        db.admin().create_family(FamilyDescriptor::new("new", FamilyOptions::default())).unwrap();
         put(db, "b", "2");
     };
     let roll = |db: &Db| {
-        db.set_db_options(&[("max_manifest_file_size", "1"), ("max_manifest_space_amp_pct", "0")]).unwrap();
-        db.create_family(FamilyDescriptor::new("newer", FamilyOptions::default())).unwrap();
+        db.admin()
+            .set_db_options(&[("max_manifest_file_size", "1"), ("max_manifest_space_amp_pct", "0")])
+            .unwrap();
+        db.admin().create_family(FamilyDescriptor::new("newer", FamilyOptions::default())).unwrap();
     };
     let mut at = 0;
     loop {

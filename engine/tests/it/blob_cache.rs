@@ -75,11 +75,11 @@ impl CachedBlobs {
             bottommost_level_compaction: BottommostLevelCompaction::Force,
             ..CompactRangeOptions::default()
         };
-        self.db.compact_range(&self.db.default_family().unwrap(), None, None, &how).unwrap();
+        self.db.compactions().compact_range(&self.db.default_family().unwrap(), None, None, &how).unwrap();
     }
 
     fn set(&self, name: &str, value: &str) {
-        self.db.set_options(&self.db.default_family().unwrap(), &[(name, value)]).unwrap();
+        self.db.admin().set_options(&self.db.default_family().unwrap(), &[(name, value)]).unwrap();
     }
 
     /// Returns what happened since the last call.

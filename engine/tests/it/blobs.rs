@@ -28,7 +28,7 @@ fn large(seed: &str) -> String {
 
 fn compact(db: &Db, more: CompactRangeOptions) {
     let how = CompactRangeOptions { bottommost_level_compaction: BottommostLevelCompaction::Force, ..more };
-    db.compact_range(&db.default_family().unwrap(), None, None, &how).unwrap();
+    db.compactions().compact_range(&db.default_family().unwrap(), None, None, &how).unwrap();
 }
 
 /// Blob files of the current version: number, blobs, garbage.
@@ -192,7 +192,7 @@ fn the_numbers_and_the_info_log_of_jobs_count_the_bytes_of_blob_files() {
     let write_amp = numbers(Level::new(6)).bytes_written_all() as f64
         / (numbers(Level::new(6)).bytes_read_non_output_levels + numbers(Level::new(6)).bytes_read_blob)
             as f64;
-    let map = db.property_map(&family, "rocksdb.cfstats").unwrap();
+    let map = db.properties().map(&family, "rocksdb.cfstats").unwrap();
     assert_eq!(map["compaction.L6.WriteAmp"], format!("{write_amp:.6}"));
     let info_log = env.fs.read_all(Path::new("/db/LOG"), 1 << 20).unwrap();
     let info_log = String::from_utf8(info_log).unwrap();
@@ -234,7 +234,9 @@ fn a_manual_compaction_forces_or_disables_garbage_collection() {
     let after = files(&db);
     assert_eq!(after.iter().map(|f| (f.1, f.2)).collect::<Vec<_>>(), [(2, 0)]);
     expect(&db, &[("a", large("a")), ("b", large("b"))]);
-    db.set_options(&db.default_family().unwrap(), &[("enable_blob_garbage_collection", "true")]).unwrap();
+    db.admin()
+        .set_options(&db.default_family().unwrap(), &[("enable_blob_garbage_collection", "true")])
+        .unwrap();
     compact(&db, policy(BlobGarbageCollectionPolicy::Disable, 1.0));
     assert_eq!(files(&db), after);
 }
@@ -245,7 +247,7 @@ fn without_blob_files_garbage_collection_brings_values_back_inline() {
     let db = open(&env, blobs(""));
     put(&db, "a", &large("a"));
     flush(&db);
-    db.set_options(&db.default_family().unwrap(), &[("enable_blob_files", "false")]).unwrap();
+    db.admin().set_options(&db.default_family().unwrap(), &[("enable_blob_files", "false")]).unwrap();
     let force = CompactRangeOptions {
         blob_garbage_collection_policy: BlobGarbageCollectionPolicy::Force,
         blob_garbage_collection_age_cutoff: 1.0,
@@ -277,8 +279,8 @@ fn garbage_above_the_threshold_forces_a_compaction() {
         ("blob_garbage_collection_age_cutoff", "1.0"),
         ("blob_garbage_collection_force_threshold", "0.4"),
     ];
-    db.set_options(&db.default_family().unwrap(), &changes).unwrap();
-    db.wait_for_compact().unwrap();
+    db.admin().set_options(&db.default_family().unwrap(), &changes).unwrap();
+    db.background().wait_for_compact().unwrap();
     assert!(files(&db).iter().all(|f| f.0 != oldest.0), "{:?}", files(&db));
     assert_eq!(get(&db, "d"), Some(large("d0")));
     assert_eq!(get(&db, "a"), Some(large("a2")));
@@ -426,7 +428,7 @@ fn properties_and_estimates_know_blob_files() {
     let env = Env::memory(20);
     let db = open(&env, blobs(""));
     let family = db.default_family().unwrap();
-    let property = |name: &str| db.property(&family, &format!("rocksdb.{name}")).unwrap();
+    let property = |name: &str| db.properties().text(&family, &format!("rocksdb.{name}")).unwrap();
     assert!(property("blob-stats").contains("amplification: 0\n"));
     put(&db, "a", &large("a1"));
     put(&db, "b", &large("b"));
@@ -458,11 +460,11 @@ fn a_drop_of_a_family_deletes_its_blob_files() {
     use ironstone_engine::components::FamilyDescriptor;
     let env = Env::memory(18);
     let db = Db::open(OpenRequest::new("/db", options(&env), FamilyOptions::default())).unwrap();
-    let family = db.create_family(FamilyDescriptor::new("x", blobs(""))).unwrap();
+    let family = db.admin().create_family(FamilyDescriptor::new("x", blobs(""))).unwrap();
     db.put(&family, b"k", large("k").as_bytes(), &WriteOptions::default()).unwrap();
     db.flush(std::slice::from_ref(&family), &FlushOptions::default()).unwrap();
     assert_eq!(on_disk(&env).len(), 1);
-    db.drop_family(&family).unwrap();
+    db.admin().drop_family(&family).unwrap();
     drop(family);
     assert_eq!(on_disk(&env), Vec::<String>::new());
 }
@@ -531,7 +533,9 @@ fn best_efforts_recovery_needs_no_blob_file_that_is_all_garbage() {
         numbers.sort();
         numbers[1..].to_vec()
     };
-    db.compact_files(&family, &inputs, Level::ZERO, None, &CompactionOptions::default()).unwrap();
+    db.compactions()
+        .compact_files(&family, &inputs, Level::ZERO, None, &CompactionOptions::default())
+        .unwrap();
     drop(family);
     assert_eq!(on_disk(&env).len(), 2, "the blob file of the old value is deleted");
     db.close().unwrap();

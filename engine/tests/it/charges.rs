@@ -71,9 +71,9 @@ fn compact(db: &Db) {
         bottommost_level_compaction: BottommostLevelCompaction::Force,
         ..CompactRangeOptions::default()
     };
-    db.compact_range(&db.default_family().unwrap(), None, None, &how).unwrap();
+    db.compactions().compact_range(&db.default_family().unwrap(), None, None, &how).unwrap();
     let purged = WaitForCompactOptions { wait_for_purge: true, ..WaitForCompactOptions::default() };
-    db.wait_for_compact_with(&purged).unwrap();
+    db.background().wait_for_compact_with(&purged).unwrap();
 }
 
 fn assert_memory_limit(error: &Error, words: &str) {
@@ -87,7 +87,7 @@ fn open_table_readers_are_charged() {
     let db = Db::open(request(&env, &cache, READERS)).unwrap();
     let of_readers = |db: &Db| {
         let family = db.default_family().unwrap();
-        db.int_property(&family, "rocksdb.estimate-table-readers-mem").unwrap() as usize
+        db.properties().number(&family, "rocksdb.estimate-table-readers-mem").unwrap() as usize
     };
     let mut before = 0;
     for at in 0..4 {
@@ -180,7 +180,7 @@ fn a_file_whose_metadata_has_no_room_fails_the_flush_and_loses_no_write() {
     assert_eq!(get(&db, "new").as_deref(), Some("value"));
     cache.set_capacity(64 << 20);
     // As in RocksDB, a resume does not clear the error. The next open does.
-    assert_memory_limit(&db.resume().unwrap_err(), WORDS);
+    assert_memory_limit(&db.background().resume().unwrap_err(), WORDS);
     drop(db);
     cache.set_capacity(full - 1);
     let error = Db::open(request(&env, &cache, FILES)).err().unwrap();
@@ -299,7 +299,7 @@ fn no_byte_of_a_memory_budget_is_charged_twice() {
     (0..3).for_each(|at| add_file(&db, at));
     put(&db, "in the memtable", "v");
     let family = db.default_family().unwrap();
-    let readers = db.int_property(&family, "rocksdb.estimate-table-readers-mem").unwrap() as usize;
+    let readers = db.properties().number(&family, "rocksdb.estimate-table-readers-mem").unwrap() as usize;
     assert_eq!(charged(&cache, Role::BlockBasedTableReader), readers);
     assert!(charged(&cache, Role::FileMetadata) > 0 && charged(&cache, Role::WriteBuffer) > 0);
     let sum: usize = cache.role_usage().iter().map(|role| role.bytes).sum();

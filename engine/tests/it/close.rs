@@ -35,9 +35,9 @@ fn a_closed_database_rejects_writes() {
         db.put(&family, b"c", b"3", &WriteOptions::default()),
         db.put(&family, b"c", b"3", &unlogged),
         db.flush(&[family.clone()], &FlushOptions::default()),
-        db.compact_range(&family, None, None, &CompactRangeOptions::default()),
-        db.create_family(FamilyDescriptor::new("x", FamilyOptions::default())).map(|_| ()),
-        db.set_options(&family, &[("disable_auto_compactions", "true")]),
+        db.compactions().compact_range(&family, None, None, &CompactRangeOptions::default()),
+        db.admin().create_family(FamilyDescriptor::new("x", FamilyOptions::default())).map(|_| ()),
+        db.admin().set_options(&family, &[("disable_auto_compactions", "true")]),
     ];
     for outcome in refused {
         assert_eq!(outcome.unwrap_err().kind(), Kind::ShutdownInProgress);
@@ -54,7 +54,7 @@ fn a_close_of_a_paused_database_keeps_unlogged_writes() {
     let family = db.default_family().unwrap();
     let unlogged = WriteOptions { disableWAL: true, ..WriteOptions::default() };
     db.put(&family, b"a", b"1", &unlogged).unwrap();
-    db.pause_background_work().unwrap();
+    db.background().pause().unwrap();
     db.close().unwrap();
     assert_eq!(get(&open(&env, FamilyOptions::default()), "a").as_deref(), Some("1"));
 }
@@ -67,11 +67,11 @@ fn canceled_background_work_refuses_flushes_and_ends_stalls() {
     let family = db.default_family().unwrap();
     let unlogged = WriteOptions { disableWAL: true, ..WriteOptions::default() };
     db.put(&family, b"unlogged", b"1", &unlogged).unwrap();
-    db.cancel_all_background_work(true).unwrap();
+    db.background().cancel_all(true).unwrap();
     let refused = [
         db.flush(std::slice::from_ref(&family), &FlushOptions::default()),
-        db.compact_range(&family, None, None, &CompactRangeOptions::default()),
-        db.wait_for_compact(),
+        db.compactions().compact_range(&family, None, None, &CompactRangeOptions::default()),
+        db.background().wait_for_compact(),
     ];
     for outcome in refused {
         assert_eq!(outcome.unwrap_err().kind(), Kind::ShutdownInProgress);
@@ -87,7 +87,7 @@ fn canceled_background_work_refuses_flushes_and_ends_stalls() {
     };
     assert_eq!(full.kind(), Kind::ShutdownInProgress, "{full}");
     assert!(written > 0);
-    db.cancel_all_background_work(true).unwrap();
+    db.background().cancel_all(true).unwrap();
     // The column family took an entry without WAL once: the close cannot tell that no such entry is lost.
     assert_eq!(db.close().unwrap_err().kind(), Kind::ShutdownInProgress);
     let again = open(&env, small());
@@ -134,14 +134,14 @@ fn each_cancel_that_waits_returns_after_the_running_jobs() {
     while !held.begun.load(Ordering::SeqCst) {
         std::thread::yield_now();
     }
-    db.cancel_all_background_work(false).unwrap();
+    db.background().cancel_all(false).unwrap();
     assert!(!held.ended.load(Ordering::SeqCst), "the call without a wait returns before the job");
     let (sender, done) = channel();
     let threads: Vec<_> = (0..2)
         .map(|_| {
             let (db, held, sender) = (db.clone(), held.clone(), sender.clone());
             std::thread::spawn(move || {
-                db.cancel_all_background_work(true).unwrap();
+                db.background().cancel_all(true).unwrap();
                 sender.send(held.ended.load(Ordering::SeqCst)).unwrap();
             })
         })
@@ -162,7 +162,7 @@ fn a_write_that_the_write_buffer_manager_stops_fails_after_a_cancel() {
     let buffers = Arc::new(WriteBufferManager::new(1 << 20, None, true));
     let options = DbOptions { write_buffer_manager: Some(buffers.clone()), ..options(&env) };
     let db = Db::open(OpenRequest::new("/db", options, FamilyOptions::default())).unwrap();
-    db.cancel_all_background_work(true).unwrap();
+    db.background().cancel_all(true).unwrap();
     let family = db.default_family().unwrap();
     let write = |i: u32| db.put(&family, &i.to_be_bytes(), &[7; 100_000], &WriteOptions::default());
     let (written, error) = (0..100).find_map(|i| write(i).err().map(|error| (i, error))).unwrap();
@@ -197,12 +197,12 @@ fn the_write_buffer_manager_gets_flushed_memory_back() {
 fn a_write_to_a_dropped_family_does_not_stop_the_database() {
     let env = env::Env::memory(4);
     let db = open(&env, FamilyOptions::default());
-    let family = db.create_family(FamilyDescriptor::new("x", FamilyOptions::default())).unwrap();
+    let family = db.admin().create_family(FamilyDescriptor::new("x", FamilyOptions::default())).unwrap();
     db.put(&family, b"a", b"1", &WriteOptions::default()).unwrap();
-    db.drop_family(&family).unwrap();
+    db.admin().drop_family(&family).unwrap();
     assert!(db.put(&family, b"a", b"2", &WriteOptions::default()).is_err());
     put(&db, "b", "2");
-    assert!(db.background_error().is_none());
+    assert!(db.background().error().is_none());
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn after_a_failed_sync_and_a_resume_the_failed_write_is_not_replayed() {
     let mut batch = WriteBatch::default();
     batch.put(b"a", b"lost").put(b"b", b"lost").put(b"c", b"lost");
     assert_eq!(db.write(&mut batch, &synced).unwrap_err().kind(), Kind::IoError);
-    db.resume().unwrap();
+    db.background().resume().unwrap();
     put(&db, "a", "1");
     drop(db);
     let db = open(&env, FamilyOptions::default());
@@ -235,7 +235,7 @@ fn a_close_that_cannot_flush_the_writes_without_a_wal_returns_the_background_err
         let options = WriteOptions { disableWAL: unlogged, ..WriteOptions::default() };
         db.put(&family, b"a", b"1", &options).unwrap();
         assert!(db.flush(std::slice::from_ref(&family), &FlushOptions::default()).is_err());
-        assert!(db.background_error().is_some());
+        assert!(db.background().error().is_some());
         let closed = db.close();
         assert_eq!(closed.is_ok(), logged, "{closed:?}");
         if let Err(error) = closed {
@@ -260,7 +260,7 @@ fn an_atomic_flush_of_one_family_flushes_the_whole_batch() {
         request
     };
     let db = Db::open(request(&[])).unwrap();
-    let other = db.create_family(FamilyDescriptor::new("x", FamilyOptions::default())).unwrap();
+    let other = db.admin().create_family(FamilyDescriptor::new("x", FamilyOptions::default())).unwrap();
     let unlogged = WriteOptions { disableWAL: true, ..WriteOptions::default() };
     for round in 0..5 {
         let mut batch = WriteBatch::default();
@@ -318,9 +318,9 @@ fn a_close_ends_the_wait_of_an_exclusive_compaction() {
         let exclusive =
             CompactRangeOptions { exclusive_manual_compaction: true, ..CompactRangeOptions::default() };
         let family = other.default_family().unwrap();
-        other.compact_range(&family, None, None, &exclusive).map_err(|e| e.kind())
+        other.compactions().compact_range(&family, None, None, &exclusive).map_err(|e| e.kind())
     });
-    while db.int_property(&family, "rocksdb.num-running-compactions") == Some(0) {
+    while db.properties().number(&family, "rocksdb.num-running-compactions") == Some(0) {
         std::thread::yield_now();
     }
     let (tell, told) = std::sync::mpsc::channel();

@@ -23,7 +23,7 @@ fn with_deleted(seed: u64, tombstone: &str) -> (env::Env, Db) {
     (0..KEYS).for_each(|i| put(&db, &key(i), "some value or other"));
     flush(&db);
     let family = db.default_family().unwrap();
-    db.compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
+    db.compactions().compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
     db.delete_range(&family, key(10).as_bytes(), key(KEYS - 10).as_bytes(), &WriteOptions::default())
         .unwrap();
     if tombstone != "memtable" {

@@ -107,7 +107,7 @@ fn the_first_seek_after_a_compaction_of_many_tombstones_skips_them() {
     let env = Env::memory(1);
     let db = filled(&env);
     let handle = db.default_family().unwrap();
-    db.compact_range(&handle, None, None, &CompactRangeOptions::default()).unwrap();
+    db.compactions().compact_range(&handle, None, None, &CompactRangeOptions::default()).unwrap();
     delete(&db, 1..=DELETED);
     db.flush(std::slice::from_ref(&handle), &FlushOptions::default()).unwrap();
     db.close().unwrap();
@@ -116,7 +116,9 @@ fn the_first_seek_after_a_compaction_of_many_tombstones_skips_them() {
     let handle = db.default_family().unwrap();
     run_jobs(&env);
     let above: Vec<_> = handle.pin().version.level(Level::ZERO).iter().map(|file| file.number).collect();
-    db.compact_files(&handle, &above, Level::new(1), None, &CompactionOptions::default()).unwrap();
+    db.compactions()
+        .compact_files(&handle, &above, Level::new(1), None, &CompactionOptions::default())
+        .unwrap();
     run_jobs(&env);
     let steps = tombstones_of_first_seek(&db);
     assert!(steps < 300, "{steps}");

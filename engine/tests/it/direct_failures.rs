@@ -77,7 +77,7 @@ impl Machine {
             db.flush(&[db.family(flushed).unwrap()], &FlushOptions::default())?;
         }
         self.write(db)?;
-        db.sync_wal()?;
+        db.wals().sync()?;
         self.durable = self.written;
         self.write(db)
     }
@@ -192,7 +192,7 @@ fn a_failed_call_of_a_blob_file_stops_writes_and_loses_no_write() {
                 assert!(machine.write(&db).is_err(), "{context}: the WALs take no records");
             }
             if code == "ENOSPC" {
-                db.resume().unwrap_or_else(|error| panic!("{context}: {error}"));
+                db.background().resume().unwrap_or_else(|error| panic!("{context}: {error}"));
                 // The resume has flushed each acknowledged write.
                 machine.durable = machine.written;
                 assert_eq!(machine.check(&db, &context), machine.written, "{context}");
@@ -251,7 +251,7 @@ fn a_wal_that_is_closed_during_a_sync_of_values_waits_for_its_own_values() {
             let flush = FlushOptions { wait: false, ..FlushOptions::default() };
             other.flush(&[other.default_family().unwrap()], &flush).unwrap();
         }));
-        db.sync_wal().unwrap();
+        db.wals().sync().unwrap();
         assert!(hook.0.lock().is_none(), "the blob file was synced");
         // The first record of the next WAL states which WALs are durable.
         put(&db, "c", "small");

@@ -135,7 +135,7 @@ fn damage_of_a_durable_value_fails_every_open() {
 fn a_sync_covers_the_values_of_all_column_families_and_of_immutable_memtables() {
     let world = Machine::new(1);
     let db = open(&world.env, "");
-    let other = db.create_family(FamilyDescriptor::new("other", family(""))).unwrap();
+    let other = db.admin().create_family(FamilyDescriptor::new("other", family(""))).unwrap();
     db.put(&other, b"k", large("k").as_bytes(), &WriteOptions::default()).unwrap();
     synced(&db, "small", "small");
     world.crash_with(db, Survivors::Synced);
@@ -181,7 +181,7 @@ fn a_reader_of_a_flushed_memtable_keeps_its_blob_files() {
         bottommost_level_compaction: BottommostLevelCompaction::Force,
         ..CompactRangeOptions::default()
     };
-    db.compact_range(&family, None, None, &how).unwrap();
+    db.compactions().compact_range(&family, None, None, &how).unwrap();
     assert!(files(&db).iter().all(|f| f.0 != first), "the collection moved the values");
     on_disk(&env);
     assert_eq!((iter.key(), iter.value()), (&b"a"[..], large("a").as_bytes()));
@@ -248,10 +248,10 @@ fn a_close_flushes_memtables_with_blob_files_and_a_drop_deletes_them() {
     let env = Env::memory(10);
     let db = open(&env, "");
     put(&db, "a", &large("a"));
-    let other = db.create_family(FamilyDescriptor::new("other", family(""))).unwrap();
+    let other = db.admin().create_family(FamilyDescriptor::new("other", family(""))).unwrap();
     db.put(&other, b"k", large("k").as_bytes(), &WriteOptions::default()).unwrap();
     assert_eq!(on_disk(&env), 2);
-    db.drop_family(&other).unwrap();
+    db.admin().drop_family(&other).unwrap();
     drop(other);
     put(&db, "b", "b");
     flush(&db);
@@ -273,7 +273,7 @@ fn live_files_have_the_blob_files_of_memtables() {
         wal_size_for_flush: u64::MAX,
         ..LiveFilesStorageInfoOptions::default()
     };
-    let live = db.live_files_storage_info(&options).unwrap();
+    let live = db.files().live_files_storage_info(&options).unwrap();
     put(&db, "b", &large("b"));
     env.fs.create_dir(Path::new("/copy")).unwrap();
     let mut blobs = 0;
@@ -311,7 +311,7 @@ fn other_options_are_refused_with_the_option() {
     let env = Env::memory(13);
     let db = open(&env, "");
     let timestamps = family("comparator=leveldb.BytewiseComparator.u64ts");
-    let error = db.create_family(FamilyDescriptor::new("t", timestamps)).err().unwrap();
+    let error = db.admin().create_family(FamilyDescriptor::new("t", timestamps)).err().unwrap();
     assert_eq!(error.kind(), Kind::NotSupported);
     assert!(error.to_string().contains("does not support user-defined timestamps"), "{error}");
 }

@@ -175,7 +175,7 @@ fn a_new_family_cannot_use_the_directory_of_another_database() {
     let main = two_databases(&env);
     let aux = open_at(AUX, options(&env), FamilyOptions::default()).unwrap();
     let (_, family) = naming_main(&env, "cf_paths");
-    let error = aux.create_family(FamilyDescriptor::new("new", family)).err().unwrap();
+    let error = aux.admin().create_family(FamilyDescriptor::new("new", family)).err().unwrap();
     assert_eq!(error.kind(), Kind::InvalidArgument, "{error}");
     check_main(&env, main);
 }
@@ -205,7 +205,7 @@ fn an_imported_family_cannot_use_the_directory_of_another_database() {
     let aux = open_at(AUX, options(&env), FamilyOptions::default()).unwrap();
     let (_, family) = naming_main(&env, "cf_paths");
     let new = FamilyDescriptor::new("new", family);
-    let error = aux.create_family_with_import(new, &[export(&aux)], false).err().unwrap();
+    let error = aux.admin().create_family_with_import(new, &[export(&aux)], false).err().unwrap();
     assert_eq!(error.kind(), Kind::InvalidArgument, "{error}");
     assert!(error.to_string().contains("directory of another database"), "{error}");
     assert_eq!(files(&env, MAIN), before);
@@ -228,8 +228,10 @@ fn an_import_and_an_ingestion_replace_no_file_that_has_the_number_of_theirs() {
         strangers.iter().for_each(|stranger| env.fs.write_all(stranger, b"stranger", false).unwrap());
         for _ in 0..30 {
             let new = FamilyDescriptor::new("new", FamilyOptions::default());
-            if let Ok(family) = db.create_family_with_import(new, std::slice::from_ref(&request), link) {
-                db.drop_family(&family).unwrap();
+            if let Ok(family) =
+                db.admin().create_family_with_import(new, std::slice::from_ref(&request), link)
+            {
+                db.admin().drop_family(&family).unwrap();
             }
             let how = IngestExternalFileOptions {
                 allow_db_generated_files: true,
@@ -237,7 +239,7 @@ fn an_import_and_an_ingestion_replace_no_file_that_has_the_number_of_theirs() {
                 ..Default::default()
             };
             let ingest = IngestRequest::new(db.default_family().unwrap(), vec![path.clone()], how);
-            drop(db.prepare_ingestion(vec![ingest]));
+            drop(db.files().prepare_ingestion(vec![ingest]));
         }
         for stranger in &strangers {
             assert_eq!(env.fs.read_all(stranger, 100).unwrap(), b"stranger", "{}", stranger.display());
@@ -453,10 +455,10 @@ fn more_background_jobs_than_threads_can_be_are_refused() {
     let env = Env::memory(12);
     let db = open_at("/db", options(&env), FamilyOptions::default()).unwrap();
     for name in ["max_background_jobs", "max_background_compactions", "max_background_flushes"] {
-        let error = db.set_db_options(&[(name, "2147483647")]).unwrap_err();
+        let error = db.admin().set_db_options(&[(name, "2147483647")]).unwrap_err();
         assert_eq!(error.kind(), Kind::InvalidArgument, "{name}: {error}");
         assert!(error.to_string().contains(name), "{error}");
-        db.set_db_options(&[(name, "4096")]).unwrap();
+        db.admin().set_db_options(&[(name, "4096")]).unwrap();
     }
     drop(db);
     let many = DbOptions { max_background_jobs: i32::MAX, ..options(&env) };
@@ -490,7 +492,11 @@ fn column_family_with_an_empty_name_is_not_created() {
     request.families.push(unnamed());
     let refused = [
         Db::open(request).map(drop),
-        open_at(MAIN, options(&env), FamilyOptions::default()).unwrap().create_family(unnamed()).map(drop),
+        open_at(MAIN, options(&env), FamilyOptions::default())
+            .unwrap()
+            .admin()
+            .create_family(unnamed())
+            .map(drop),
     ];
     for outcome in refused {
         let error = outcome.unwrap_err();

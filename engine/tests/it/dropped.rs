@@ -27,7 +27,7 @@ impl Listener for Dropper {
         }
         let target = self.0.lock().take();
         if let Some((db, family)) = target {
-            db.drop_family(&family).unwrap();
+            db.admin().drop_family(&family).unwrap();
         }
     }
 }
@@ -48,7 +48,7 @@ fn dropped_during(job: impl FnOnce(&Db, &Arc<Family>) -> Result<()>, env: &Env) 
     let mut request = OpenRequest::new("/db", options(env), own.clone());
     request.components = Components { listeners: vec![dropper.clone()], ..Components::default() };
     let db = Db::open(request).unwrap();
-    let family = db.create_family(FamilyDescriptor::new("f", own)).unwrap();
+    let family = db.admin().create_family(FamilyDescriptor::new("f", own)).unwrap();
     let put = |value: &[u8]| {
         (0..100u32).for_each(|i| db.put(&family, &i.to_be_bytes(), value, &WriteOptions::default()).unwrap());
     };
@@ -64,7 +64,7 @@ fn dropped_during(job: impl FnOnce(&Db, &Arc<Family>) -> Result<()>, env: &Env) 
     let default = db.default_family().unwrap();
     db.put(&default, b"a", b"1", &WriteOptions::default()).unwrap();
     flush(&db, &default).unwrap();
-    db.wait_for_compact().unwrap();
+    db.background().wait_for_compact().unwrap();
     db.close().unwrap();
     (outcome, tables(env) - 1)
 }
@@ -79,7 +79,7 @@ fn no_file_of_a_dropped_family_stays() {
     }
     for env in envs() {
         let compact = |db: &Db, family: &Arc<Family>| {
-            db.compact_range(family, None, None, &CompactRangeOptions::default()).map(|_| ())
+            db.compactions().compact_range(family, None, None, &CompactRangeOptions::default()).map(|_| ())
         };
         let (outcome, left) = dropped_during(compact, &env);
         assert_eq!(left, 0, "files of a compaction");

@@ -96,7 +96,7 @@ fn a_wal_cut_anywhere_after_a_clean_close_fails_the_open_with_file_offset_and_lo
     }
     let db = world.open().unwrap();
     assert_eq!(get(&db, "c").as_deref(), Some("c"));
-    assert_eq!(db.property(&db.default_family().unwrap(), LOST_BYTES).as_deref(), Some("0"));
+    assert_eq!(db.properties().text(&db.default_family().unwrap(), LOST_BYTES).as_deref(), Some("0"));
 }
 
 /// The records of the MANIFEST are valid records of a WAL, but they are not batches. The framing of the file has no
@@ -116,12 +116,12 @@ fn another_file_of_complete_records_under_the_name_of_a_wal_fails_the_open() {
 #[test]
 fn a_lost_edit_and_seal_are_reported_if_a_later_record_of_the_wal_has_a_mark() {
     let flushed = |db: &Db| db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
-    let dropped = |db: &Db| db.drop_family(&db.family("more").unwrap()).unwrap();
+    let dropped = |db: &Db| db.admin().drop_family(&db.family("more").unwrap()).unwrap();
     for edit in [flushed, dropped] as [fn(&Db); 2] {
         for garbage in [0x5a, 0x00] {
             let world = Machine::new(1);
             let db = world.open().unwrap();
-            db.create_family(FamilyDescriptor::new("more", FamilyOptions::default())).unwrap();
+            db.admin().create_family(FamilyDescriptor::new("more", FamilyOptions::default())).unwrap();
             synced(&db, "a", "1");
             let manifest = world.file("MANIFEST", "");
             let before = world.bytes(&manifest).len();
@@ -157,11 +157,11 @@ fn a_lost_edit_and_seal_are_reported_if_a_later_record_of_the_wal_has_a_mark() {
 fn a_copy_whose_manifest_is_older_than_its_wals_opens() {
     let world = Machine::new(1);
     let db = world.open().unwrap();
-    let more = db.create_family(FamilyDescriptor::new("more", FamilyOptions::default())).unwrap();
+    let more = db.admin().create_family(FamilyDescriptor::new("more", FamilyOptions::default())).unwrap();
     synced(&db, "a", "1");
     let manifest = world.file("MANIFEST", "");
     let before = world.bytes(&manifest).len();
-    db.drop_family(&more).unwrap();
+    db.admin().drop_family(&more).unwrap();
     drop(more);
     synced(&db, "b", "2");
     world.crash_with(db, Survivors::Everything);
@@ -189,7 +189,7 @@ fn open_despite_lost_writes_reports_the_lost_writes() {
     assert_eq!(lost.len(), 1);
     assert!(lost[0] >= size - keep && lost[0] <= size, "{lost:?} of {size}");
     let family = db.default_family().unwrap();
-    assert_eq!(db.property(&family, LOST_BYTES), Some(lost[0].to_string()));
+    assert_eq!(db.properties().text(&family, LOST_BYTES), Some(lost[0].to_string()));
     // The next open does not report the accepted loss again.
     db.close().unwrap();
     world.open().unwrap();
@@ -421,7 +421,7 @@ fn a_recycled_wal_larger_than_its_predecessor_record_states_is_complete_if_it_wa
     recycling.options.recycle_log_file_num = 2;
     let db = Db::open(recycling).unwrap();
     let family = db.default_family().unwrap();
-    let other = db.create_family(FamilyDescriptor::new("other", FamilyOptions::default())).unwrap();
+    let other = db.admin().create_family(FamilyDescriptor::new("other", FamilyOptions::default())).unwrap();
     for _ in 0..4 {
         synced(&db, "large", &"x".repeat(5000));
         db.flush(std::slice::from_ref(&family), &FlushOptions::default()).unwrap();

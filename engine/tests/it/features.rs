@@ -91,12 +91,14 @@ fn a_compaction_of_one_file_and_a_universal_compaction_after_level_0_have_subcom
             bottommost_level_compaction: BottommostLevelCompaction::Force,
             ..CompactRangeOptions::default()
         };
-        db.compact_range(&db.default_family().unwrap(), None, None, &forced).unwrap();
+        db.compactions().compact_range(&db.default_family().unwrap(), None, None, &forced).unwrap();
     };
     let named = |db: &Db| {
         let family = db.default_family().unwrap();
         let files: Vec<_> = family.pin().version.files().map(|(_, file)| file.number).collect();
-        db.compact_files(&family, &files, Level::new(6), None, &CompactionOptions::default()).unwrap();
+        db.compactions()
+            .compact_files(&family, &files, Level::new(6), None, &CompactionOptions::default())
+            .unwrap();
     };
     assert_eq!(started("", &all), 3);
     assert_eq!(started("compaction_style=kCompactionStyleUniversal", &all), 3);
@@ -128,7 +130,7 @@ fn listeners_hear_each_step_in_its_order() {
     let mut at = heard.iter();
     assert!(flush_steps.iter().all(|step| at.any(|name| name == step)), "{heard:?}");
     let default = db.default_family().unwrap();
-    db.compact_range(&default, None, None, &CompactRangeOptions::default()).unwrap();
+    db.compactions().compact_range(&default, None, None, &CompactRangeOptions::default()).unwrap();
     let compaction: Vec<&str> = names(&ear)[heard.len()..].to_vec();
     let mut at = compaction.iter();
     let steps = [
@@ -178,7 +180,7 @@ fn range_deletions_fill_a_memtable() {
         .unwrap();
     }
     put(&db, "c", "1");
-    db.wait_for_compact().unwrap();
+    db.background().wait_for_compact().unwrap();
     let reasons: Vec<_> = ear
         .events()
         .into_iter()
@@ -201,7 +203,7 @@ fn paranoid_tables_are_read_through() {
     }
     flush(&db);
     let default = db.default_family().unwrap();
-    db.compact_range(&default, None, None, &Default::default()).unwrap();
+    db.compactions().compact_range(&default, None, None, &Default::default()).unwrap();
     assert_eq!(scan(&db).len(), 1000);
 }
 
@@ -220,7 +222,7 @@ fn the_archive_keeps_wals_for_the_configured_time() {
     flush(&db);
     assert_eq!(archived(), 1);
     // No write and no flush follows. Disabled deletions keep the WAL.
-    db.disable_file_deletions();
+    db.files().disable_deletions();
     let let_pass = |seconds: u64| {
         for _ in 0..seconds {
             env.clock.sleep_micros(1_000_000);
@@ -229,7 +231,7 @@ fn the_archive_keeps_wals_for_the_configured_time() {
     };
     let_pass(151);
     assert_eq!(archived(), 1);
-    db.enable_file_deletions();
+    db.files().enable_deletions();
     let_pass(50);
     assert_eq!(archived(), 0);
     drop(db);
@@ -271,7 +273,7 @@ fn an_older_release_reads_what_compat_writes() {
     let default = handle.default_family().unwrap();
     let table = default.options().table_factory.block_based().unwrap().clone();
     assert_eq!((table.format_version, table.separate_key_value_in_data_block), (6, false));
-    handle.set_options(&default, &[("table_factory", "{format_version=7}")]).unwrap();
+    handle.admin().set_options(&default, &[("table_factory", "{format_version=7}")]).unwrap();
     assert_eq!(default.parts().table.format_version, 6);
     drop(handle);
     for (option, value, compat, words) in [
@@ -371,7 +373,9 @@ fn compactions_may_read_past_the_page_cache() {
         }
         get(&db, "key");
         let before = statistics.ticker(base::stats::Ticker::NoFileOpens);
-        db.compact_range(&db.default_family().unwrap(), None, None, &Default::default()).unwrap();
+        db.compactions()
+            .compact_range(&db.default_family().unwrap(), None, None, &Default::default())
+            .unwrap();
         assert_eq!(get(&db, "key").as_deref(), Some("2"));
         statistics.ticker(base::stats::Ticker::NoFileOpens) - before
     };
@@ -402,7 +406,7 @@ fn tables_may_be_opened_after_the_database() {
         disk.hook().set_plan("read *.sst * EIO").unwrap();
         let (db, _) = open(later(paranoid), FamilyOptions::default());
         env.executor.wait_for_all();
-        assert_eq!(db.background_error().is_some(), paranoid, "told once it is found");
+        assert_eq!(db.background().error().is_some(), paranoid, "told once it is found");
         disk.hook().set_plan("").unwrap();
         drop(db);
     }
@@ -464,7 +468,7 @@ fn a_compaction_of_sorted_runs_makes_about_one_comparison_for_each_entry() {
         flush(&db);
     }
     let default = db.default_family().unwrap();
-    db.compact_range(&default, None, None, &Default::default()).unwrap();
+    db.compactions().compact_range(&default, None, None, &Default::default()).unwrap();
     let finished: Vec<_> = ear
         .events()
         .into_iter()
@@ -486,7 +490,7 @@ fn the_family_of_persisted_statistics_opens_unasked() {
     let env = Env::memory(10);
     let (db, _) = open(options(&env), FamilyOptions::default());
     let stats = ironstone_engine::components::FamilyDescriptor::new(NAME, FamilyOptions::default());
-    let family = db.create_family(stats).unwrap();
+    let family = db.admin().create_family(stats).unwrap();
     db.put(&family, b"1", b"ticker", &WriteOptions::default()).unwrap();
     drop((db, family));
     let (db, _) = open(options(&env), FamilyOptions::default());
@@ -533,7 +537,7 @@ fn the_processor_time_of_a_compaction_is_the_sum_of_its_subcompactions() {
         bottommost_level_compaction: BottommostLevelCompaction::Force,
         ..CompactRangeOptions::default()
     };
-    db.compact_range(&db.default_family().unwrap(), None, None, &forced).unwrap();
+    db.compactions().compact_range(&db.default_family().unwrap(), None, None, &forced).unwrap();
     let (mut parts, mut whole) = (Vec::new(), Vec::new());
     for event in ear.events() {
         match event {

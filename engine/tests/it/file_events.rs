@@ -130,7 +130,7 @@ fn flush(db: &Db) -> base::Result<()> {
 }
 
 fn compact(db: &Db) -> base::Result<()> {
-    db.compact_range(&db.default_family().unwrap(), None, None, &CompactRangeOptions::default())
+    db.compactions().compact_range(&db.default_family().unwrap(), None, None, &CompactRangeOptions::default())
 }
 
 /// Writes two SST files whose keys overlap.
@@ -265,7 +265,7 @@ fn the_number_of_level_0_files_is_that_of_the_version() {
     let names = world.env.fs.list(Path::new("/db")).unwrap();
     let numbers = names.iter().filter_map(|name| name.strip_suffix(".sst")?.parse().ok());
     let oldest = base::FileNumber::new(numbers.min().unwrap());
-    db.compact_files(&family, &[oldest], Level::new(1), None, &Default::default()).unwrap();
+    db.compactions().compact_files(&family, &[oldest], Level::new(1), None, &Default::default()).unwrap();
     assert_eq!(*world.recorder.level_0.lock().unwrap(), [3]);
     assert_eq!(world.reports().last().unwrap().lsm_state[0], 2);
 }

@@ -111,7 +111,7 @@ fn a_flush_is_given_up_when_the_one_before_it_fails() {
     assert_eq!(db.default_family().unwrap().pin().version.num_files(), 0, "not before the older one");
     assert_eq!(get(&db, "k").as_deref(), Some("new"));
     fs.hook().set_plan("").unwrap();
-    db.resume().unwrap();
+    db.background().resume().unwrap();
     assert_eq!(db.default_family().unwrap().pin().version.num_files(), 1, "both, in one file");
     assert_eq!(get(&db, "k").as_deref(), Some("new"));
     drop(db);
@@ -150,7 +150,7 @@ fn a_joint_flush_commits_all_families_at_once() {
         assert_eq!(files(&db), if fails { [0, 0] } else { [1, 1] });
         if fails {
             fs.hook().set_plan("").unwrap();
-            db.resume().unwrap();
+            db.background().resume().unwrap();
             assert_eq!(files(&db), [1, 1], "whoever comes may flush them");
         }
         drop((db, x, both));
@@ -187,7 +187,7 @@ fn scans_over_many_tombstones_request_a_flush() {
         // The next writes check whether the memtable is full.
         put(&db, "x", "1");
         put(&db, "y", "1");
-        db.wait_for_compact().unwrap();
+        db.background().wait_for_compact().unwrap();
         let files = default.pin().version.num_files();
         assert_eq!(files > 0, asked, "{by_one} {by_average} {deleted}");
     }
@@ -227,7 +227,7 @@ fn an_atomic_flush_that_must_wait_for_another_is_not_tried_over_and_over() {
     db.flush(&[default.clone()], &FlushOptions::default()).unwrap();
     let jobs = *meddler.jobs.lock().unwrap();
     assert!((1..10).contains(&jobs), "{jobs}");
-    db.wait_for_compact().unwrap();
+    db.background().wait_for_compact().unwrap();
     assert_eq!(default.pin().version.num_files(), 2, "the second came when the first was done");
     assert!(default.pin().mem.is_empty() && default.pin().imm.is_empty());
     assert_eq!(get(&db, "k").as_deref(), Some("new"));
@@ -372,7 +372,7 @@ fn a_flush_waits_for_the_end_of_a_stall_unless_it_may_stall_writes() {
     for allow_write_stall in [false, true] {
         let (db, hold) = before_a_stall();
         let family = db.default_family().unwrap();
-        let l0 = || db.property(&family, "rocksdb.num-files-at-level0").unwrap();
+        let l0 = || db.properties().text(&family, "rocksdb.num-files-at-level0").unwrap();
         let (sender, done) = channel();
         let other = db.clone();
         let flusher = std::thread::spawn(move || {
@@ -389,7 +389,7 @@ fn a_flush_waits_for_the_end_of_a_stall_unless_it_may_stall_writes() {
         }
         hold.go.store(true, Ordering::SeqCst);
         flusher.join().unwrap();
-        db.wait_for_compact().unwrap();
+        db.background().wait_for_compact().unwrap();
     }
 }
 
@@ -400,12 +400,12 @@ fn a_manual_compaction_waits_for_the_end_of_a_stall_unless_it_may_stall_writes()
         let (db, hold) = before_a_stall();
         let family = db.default_family().unwrap();
         put(&db, "b", "2");
-        let l0 = || db.property(&family, "rocksdb.num-files-at-level0").unwrap();
+        let l0 = || db.properties().text(&family, "rocksdb.num-files-at-level0").unwrap();
         let (sender, done) = channel();
         let (other, own) = (db.clone(), family.clone());
         let compactor = std::thread::spawn(move || {
             let options = CompactRangeOptions { allow_write_stall, ..CompactRangeOptions::default() };
-            other.compact_range(&own, None, None, &options).unwrap();
+            other.compactions().compact_range(&own, None, None, &options).unwrap();
             sender.send(()).unwrap();
         });
         if allow_write_stall {
@@ -419,7 +419,7 @@ fn a_manual_compaction_waits_for_the_end_of_a_stall_unless_it_may_stall_writes()
         }
         hold.go.store(true, Ordering::SeqCst);
         compactor.join().unwrap();
-        db.wait_for_compact().unwrap();
+        db.background().wait_for_compact().unwrap();
         assert_eq!(l0(), "0");
     }
 }
@@ -459,7 +459,7 @@ fn a_leader_begins_a_wal_while_a_flush_syncs_the_wal_before() {
     env.fs = Arc::new(Hooked::new(env.fs.clone(), hook.clone()));
     env.executor = Arc::new(Threads::new());
     let db = Db::open(OpenRequest::new("/db", options(&env), FamilyOptions::default())).unwrap();
-    let other = db.create_family(FamilyDescriptor::new("other", FamilyOptions::default())).unwrap();
+    let other = db.admin().create_family(FamilyDescriptor::new("other", FamilyOptions::default())).unwrap();
     let start = FlushOptions { wait: false, ..FlushOptions::default() };
     put(&db, "a", "1");
     db.flush(&[db.default_family().unwrap()], &start).unwrap();
@@ -530,7 +530,7 @@ fn full_memtables_wait_until_there_are_enough_to_merge() {
         .unwrap();
     let db = open(&env, family);
     let default = db.default_family().unwrap();
-    let int = |name: &str| db.int_property(&default, name).unwrap();
+    let int = |name: &str| db.properties().number(&default, name).unwrap();
     let mut key = 0;
     let mut fill_until = |immutable_memtables| {
         while int("rocksdb.num-immutable-mem-table") != immutable_memtables {
@@ -542,11 +542,11 @@ fn full_memtables_wait_until_there_are_enough_to_merge() {
     fill_until(1);
     while env.executor.help() {}
     assert_eq!(int("rocksdb.num-immutable-mem-table"), 1, "one full memtable is not flushed");
-    assert_eq!(db.property(&default, "rocksdb.num-files-at-level0").unwrap(), "0");
+    assert_eq!(db.properties().text(&default, "rocksdb.num-files-at-level0").unwrap(), "0");
     fill_until(0);
     while env.executor.help() {}
     assert_eq!(
-        db.property(&default, "rocksdb.num-files-at-level0").unwrap(),
+        db.properties().text(&default, "rocksdb.num-files-at-level0").unwrap(),
         "1",
         "two memtables, one SST file"
     );
@@ -567,7 +567,7 @@ impl Listener for FillsTwo {
         let Event::CompactionStarted(_) = event else { return };
         let Some(db) = self.db.lock().unwrap().take().and_then(|db| db.upgrade()) else { return };
         let default = db.default_family().unwrap();
-        let int = |name: &str| db.int_property(&default, name).unwrap();
+        let int = |name: &str| db.properties().number(&default, name).unwrap();
         for _ in 0..2 {
             let mut before = 0;
             while int("rocksdb.num-entries-active-mem-table") >= before {
@@ -598,7 +598,7 @@ fn a_small_memtable_waits_for_the_next_one_while_a_full_level_0_is_compacted() {
         db.flush(&[default.clone()], &FlushOptions::default()).unwrap();
     }
     *filler.db.lock().unwrap() = Some(Arc::downgrade(&db));
-    db.set_options(&default, &[("disable_auto_compactions", "false")]).unwrap();
+    db.admin().set_options(&default, &[("disable_auto_compactions", "false")]).unwrap();
     while env.executor.help() {}
     assert_eq!(*filler.waiting.lock().unwrap(), [1, 0], "the first memtable waits, and one flush takes both");
 }

@@ -34,7 +34,7 @@ fn fill(db: &Db, family: &Arc<Family>) {
         db.put(family, &[key], b"value", &WriteOptions::default()).unwrap();
     }
     db.flush(std::slice::from_ref(family), &FlushOptions::default()).unwrap();
-    db.compact_range(family, None, None, &CompactRangeOptions::default()).unwrap();
+    db.compactions().compact_range(family, None, None, &CompactRangeOptions::default()).unwrap();
 }
 
 fn rows(db: &Db, family: &Arc<Family>) -> usize {
@@ -68,27 +68,35 @@ fn calls(db: &Db, f: &Arc<Family>) -> Vec<(&'static str, Option<Kind>)> {
         ("multi_get", code(multi.remove(0).map(drop))),
         (
             "multi_get_families",
-            code(db.multi_get_families(&[(f, &[1])], &ReadOptions::default()).remove(0).map(drop)),
+            code(db.together().multi_get(&[(f, &[1])], &ReadOptions::default()).remove(0).map(drop)),
         ),
-        ("iterators", code(db.iterators(std::slice::from_ref(f), &ReadOptions::default()).map(drop))),
+        (
+            "iterators",
+            code(db.together().iterators(std::slice::from_ref(f), &ReadOptions::default()).map(drop)),
+        ),
         ("iter", code(db.iter(f, ReadOptions::default()).map(drop))),
-        ("versions", code(db.versions(f).map(drop))),
-        ("table_properties", code(db.table_properties(f, None).map(drop))),
-        ("trim_history", code(db.trim_history(f, &[0; 8]))),
+        ("versions", code(db.files().versions(f).map(drop))),
+        ("table_properties", code(db.files().table_properties(f, None).map(drop))),
+        ("trim_history", code(db.compactions().trim_history(f, &[0; 8]))),
         ("flush", code(db.flush(std::slice::from_ref(f), &FlushOptions::default()))),
-        ("compact_range", code(db.compact_range(f, None, None, &CompactRangeOptions::default()))),
+        (
+            "compact_range",
+            code(db.compactions().compact_range(f, None, None, &CompactRangeOptions::default())),
+        ),
         (
             "compact_files",
             code(
-                db.compact_files(f, &[number], Level::new(6), None, &CompactionOptions::default()).map(drop),
+                db.compactions()
+                    .compact_files(f, &[number], Level::new(6), None, &CompactionOptions::default())
+                    .map(drop),
             ),
         ),
-        ("suggest_compact_range", code(db.suggest_compact_range(f, None, None))),
-        ("promote_l0", code(db.promote_l0(f, Level::new(1)))),
-        ("set_options", code(db.set_options(f, &[("write_buffer_size", "100000")]))),
-        ("increase_full_history_ts_low", code(db.increase_full_history_ts_low(f, &[0; 8]))),
-        ("delete_files_in_ranges", code(db.delete_files_in_ranges(f, &range, true))),
-        ("drop_family", code(db.drop_family(f))),
+        ("suggest_compact_range", code(db.compactions().suggest_compact_range(f, None, None))),
+        ("promote_l0", code(db.compactions().promote_l0(f, Level::new(1)))),
+        ("set_options", code(db.admin().set_options(f, &[("write_buffer_size", "100000")]))),
+        ("increase_full_history_ts_low", code(db.compactions().increase_full_history_ts_low(f, &[0; 8]))),
+        ("delete_files_in_ranges", code(db.files().delete_files_in_ranges(f, &range, true))),
+        ("drop_family", code(db.admin().drop_family(f))),
     ]
 }
 
@@ -96,7 +104,7 @@ fn assert_all_rejected(db: &Db, family: &Arc<Family>) {
     for (name, code) in calls(db, family) {
         assert_eq!(code, Some(Kind::InvalidArgument), "{name}");
     }
-    assert_eq!(db.property(family, "rocksdb.num-files-at-level6"), None);
+    assert_eq!(db.properties().text(family, "rocksdb.num-files-at-level6"), None);
     assert!(db.key_may_exist(family, &[1], &ReadOptions::default()).0, "nothing is certain");
 }
 

@@ -30,7 +30,7 @@ fn open(env: &Env) -> (Db, Arc<Statistics>) {
 }
 
 fn number(db: &Db, name: &str) -> u64 {
-    db.int_property(&db.default_family().unwrap(), name).unwrap()
+    db.properties().number(&db.default_family().unwrap(), name).unwrap()
 }
 
 #[test]
@@ -94,6 +94,6 @@ fn it_cannot_be_read_at_a_snapshot() {
     assert_eq!(db.get(&family, b"k", &at).unwrap_err().kind(), Kind::NotSupported);
     assert_eq!(db.multi_get(&family, &[b"k"], &at)[0].as_ref().unwrap_err().kind(), Kind::NotSupported);
     assert_eq!(db.iter(&family, at.clone()).map(|_| ()).unwrap_err().kind(), Kind::NotSupported);
-    let plain = db.create_family(FamilyDescriptor::new("plain", FamilyOptions::default())).unwrap();
+    let plain = db.admin().create_family(FamilyDescriptor::new("plain", FamilyOptions::default())).unwrap();
     assert_eq!(db.get(&plain, b"k", &at).unwrap(), None);
 }

@@ -22,7 +22,7 @@ fn fill(db: &Db, from: usize, count: usize) {
 /// The number of files on level 0.
 fn l0(db: &Db) -> u64 {
     let family = db.default_family().unwrap();
-    db.property(&family, "rocksdb.num-files-at-level0").unwrap().parse().unwrap()
+    db.properties().text(&family, "rocksdb.num-files-at-level0").unwrap().parse().unwrap()
 }
 
 #[test]
@@ -32,12 +32,16 @@ fn every_mutable_option_takes_its_own_value() {
     let now = family.options();
     for row in FamilyOptions::ROWS.iter().filter(|row| row.is_mutable()) {
         let text = (row.print)(&now);
-        db.set_options(&family, &[(row.name, &text)]).unwrap_or_else(|e| panic!("{}={text}: {e}", row.name));
+        db.admin()
+            .set_options(&family, &[(row.name, &text)])
+            .unwrap_or_else(|e| panic!("{}={text}: {e}", row.name));
     }
     let now = options(&Env::memory(1));
     for row in DbOptions::ROWS.iter().filter(|row| row.is_mutable()) {
         let text = (row.print)(&now);
-        db.set_db_options(&[(row.name, &text)]).unwrap_or_else(|e| panic!("{}={text}: {e}", row.name));
+        db.admin()
+            .set_db_options(&[(row.name, &text)])
+            .unwrap_or_else(|e| panic!("{}={text}: {e}", row.name));
     }
 }
 
@@ -46,35 +50,35 @@ fn changed_options_take_effect() {
     let env = Env::memory(2);
     let db = open(&env, FamilyOptions::default());
     let family = db.default_family().unwrap();
-    let set = |name: &str, value: &str| db.set_options(&family, &[(name, value)]).unwrap();
+    let set = |name: &str, value: &str| db.admin().set_options(&family, &[(name, value)]).unwrap();
     set("disable_auto_compactions", "true");
     for round in 0..5 {
         fill(&db, round, 1);
         flush(&db);
     }
-    db.wait_for_compact().unwrap();
+    db.background().wait_for_compact().unwrap();
     assert_eq!(l0(&db), 5);
     set("disable_auto_compactions", "false");
-    db.wait_for_compact().unwrap();
+    db.background().wait_for_compact().unwrap();
     assert_eq!(l0(&db), 0);
     set("level0_file_num_compaction_trigger", "2");
     fill(&db, 0, 1);
     flush(&db);
     fill(&db, 0, 1);
     flush(&db);
-    db.wait_for_compact().unwrap();
+    db.background().wait_for_compact().unwrap();
     assert_eq!(l0(&db), 0);
     set("level0_file_num_compaction_trigger", "100");
     set("write_buffer_size", "65536");
     fill(&db, 0, 3000);
-    db.wait_for_compact().unwrap();
+    db.background().wait_for_compact().unwrap();
     assert!(l0(&db) > 0, "a small buffer flushes");
     set("table_factory", "{block_size=1k;filter_policy=bloomfilter:10}");
     set("compression", "kNoCompression");
     fill(&db, 0, 10);
     flush(&db);
     let newest = family.pin_owned().version.level(Level::ZERO).get(0).unwrap().clone();
-    let properties = db.property(&family, "rocksdb.aggregated-table-properties").unwrap();
+    let properties = db.properties().text(&family, "rocksdb.aggregated-table-properties").unwrap();
     assert!(newest.size > 0 && !properties.contains("filter block size=0;"), "{properties}");
     set("paranoid_file_checks", "true");
     set("max_sequential_skip_in_iterations", "1");
@@ -93,7 +97,9 @@ fn a_changed_manifest_size_makes_the_next_one_small() {
     fill(&db, 0, 1);
     flush(&db);
     assert_eq!(manifests(), first);
-    db.set_db_options(&[("max_manifest_file_size", "1"), ("max_manifest_space_amp_pct", "0")]).unwrap();
+    db.admin()
+        .set_db_options(&[("max_manifest_file_size", "1"), ("max_manifest_space_amp_pct", "0")])
+        .unwrap();
     fill(&db, 0, 1);
     flush(&db);
     assert_ne!(manifests(), first);
@@ -102,12 +108,12 @@ fn a_changed_manifest_size_makes_the_next_one_small() {
 #[test]
 fn total_wal_size_flushes_once_it_is_set() {
     let db = open(&Env::memory(4), FamilyOptions::default());
-    db.create_family(FamilyDescriptor::new("other", FamilyOptions::default())).unwrap();
+    db.admin().create_family(FamilyDescriptor::new("other", FamilyOptions::default())).unwrap();
     fill(&db, 0, 2000);
     assert_eq!(l0(&db), 0);
-    db.set_db_options(&[("max_total_wal_size", "1000")]).unwrap();
+    db.admin().set_db_options(&[("max_total_wal_size", "1000")]).unwrap();
     fill(&db, 0, 2);
-    db.wait_for_compact().unwrap();
+    db.background().wait_for_compact().unwrap();
     assert!(l0(&db) > 0);
 }
 
@@ -115,17 +121,17 @@ fn total_wal_size_flushes_once_it_is_set() {
 fn total_wal_size_flushes_nothing_while_there_is_one_column_family() {
     let env = Env::memory(4);
     let db = open(&env, FamilyOptions::default());
-    db.set_db_options(&[("max_total_wal_size", "1000")]).unwrap();
+    db.admin().set_db_options(&[("max_total_wal_size", "1000")]).unwrap();
     fill(&db, 0, 2000);
-    db.wait_for_compact().unwrap();
+    db.background().wait_for_compact().unwrap();
     assert_eq!(l0(&db), 0);
-    let other = db.create_family(FamilyDescriptor::new("other", FamilyOptions::default())).unwrap();
+    let other = db.admin().create_family(FamilyDescriptor::new("other", FamilyOptions::default())).unwrap();
     fill(&db, 0, 2);
-    db.wait_for_compact().unwrap();
+    db.background().wait_for_compact().unwrap();
     assert_eq!(l0(&db), 1);
-    db.drop_family(&other).unwrap();
+    db.admin().drop_family(&other).unwrap();
     fill(&db, 0, 2000);
-    db.wait_for_compact().unwrap();
+    db.background().wait_for_compact().unwrap();
     assert_eq!(l0(&db), 1);
 }
 
@@ -144,8 +150,8 @@ fn listeners_hear_of_jobs_and_files() {
         flush(&db);
     }
     let family = db.default_family().unwrap();
-    db.compact_range(&family, None, None, &Default::default()).unwrap();
-    db.wait_for_compact().unwrap();
+    db.compactions().compact_range(&family, None, None, &Default::default()).unwrap();
+    db.background().wait_for_compact().unwrap();
     assert_eq!(
         (ear.heard("flush_started"), ear.heard("flush_finished"), ear.heard("memtable_sealed")),
         (2, 2, 2)
@@ -161,31 +167,33 @@ fn listeners_hear_of_stalls() {
     let family = FamilyOptions { disable_auto_compactions: true, ..FamilyOptions::default() };
     let (db, ear) = listened(&Env::memory(6), family);
     let default = db.default_family().unwrap();
-    db.set_options(
-        &default,
-        &[("level0_slowdown_writes_trigger", "2"), ("level0_file_num_compaction_trigger", "2")],
-    )
-    .unwrap();
+    db.admin()
+        .set_options(
+            &default,
+            &[("level0_slowdown_writes_trigger", "2"), ("level0_file_num_compaction_trigger", "2")],
+        )
+        .unwrap();
     assert_eq!(ear.heard("stall_conditions_changed"), 0);
-    db.set_options(
-        &default,
-        &[
-            ("disable_auto_compactions", "false"),
-            ("level0_slowdown_writes_trigger", "1"),
-            ("level0_file_num_compaction_trigger", "1"),
-        ],
-    )
-    .unwrap();
-    db.pause_background_work().unwrap();
-    db.continue_background_work().unwrap();
+    db.admin()
+        .set_options(
+            &default,
+            &[
+                ("disable_auto_compactions", "false"),
+                ("level0_slowdown_writes_trigger", "1"),
+                ("level0_file_num_compaction_trigger", "1"),
+            ],
+        )
+        .unwrap();
+    db.background().pause().unwrap();
+    db.background().unpause().unwrap();
     for _ in 0..4 {
         fill(&db, 0, 10);
         flush(&db);
     }
-    db.wait_for_compact().unwrap();
+    db.background().wait_for_compact().unwrap();
     let changes = ear.heard("stall_conditions_changed");
     assert!(changes >= 2 && changes % 2 == 0, "{changes} changes: each delay ends");
-    assert_ne!(db.property_map(&default, "rocksdb.cfstats").unwrap()["l0-file-count-limit-delays"], "0");
+    assert_ne!(db.properties().map(&default, "rocksdb.cfstats").unwrap()["l0-file-count-limit-delays"], "0");
 }
 
 #[test]
@@ -206,7 +214,7 @@ fn writes_resume_after_a_full_disk_without_a_reopen() {
         }
     };
     assert_eq!(error.subcode(), base::Subcode::NoSpace, "{error}");
-    assert!(db.background_error().is_some());
+    assert!(db.background().error().is_some());
     assert_eq!(ear.heard("background_error"), 1);
     assert_eq!(get(&db, "key000050").as_deref(), Some("value50"), "reads go on");
     assert!(db.put(&family, b"more", b"1", &Default::default()).is_err());
@@ -215,14 +223,14 @@ fn writes_resume_after_a_full_disk_without_a_reopen() {
         while env.executor.help() {}
     };
     pass();
-    assert!(db.background_error().is_some(), "still full");
+    assert!(db.background().error().is_some(), "still full");
     fs.hook().set_budget(None);
     for _ in 0..3 {
         pass();
     }
-    assert!(db.background_error().is_none(), "{:?}", db.background_error());
+    assert!(db.background().error().is_none(), "{:?}", db.background().error());
     assert!(ear.heard("error_recovery_begin") >= 1 && ear.heard("error_recovery_end") >= 1);
-    assert_eq!(db.int_property(&family, "rocksdb.background-errors").map(|n| n >= 1), Some(true));
+    assert_eq!(db.properties().number(&family, "rocksdb.background-errors").map(|n| n >= 1), Some(true));
     put(&db, "more", "1");
     assert_eq!(scan(&db).len(), written + 1);
     drop(db);
@@ -236,18 +244,18 @@ fn bottommost_tables_are_rewritten_only_for_a_released_snapshot() {
     let family = db.default_family().unwrap();
     fill(&db, 0, 10);
     flush(&db);
-    db.wait_for_compact().unwrap();
+    db.background().wait_for_compact().unwrap();
     assert_eq!(ear.heard("compaction_started"), 0, "nothing was kept for anybody");
     let snapshot = db.snapshot();
     fill(&db, 0, 10);
     flush(&db);
-    db.compact_range(&family, None, None, &Default::default()).unwrap();
-    db.wait_for_compact().unwrap();
+    db.compactions().compact_range(&family, None, None, &Default::default()).unwrap();
+    db.background().wait_for_compact().unwrap();
     let before = ear.heard("compaction_started");
     put(&db, "later", "1");
     drop(snapshot);
-    db.set_options(&family, &[]).unwrap();
-    db.wait_for_compact().unwrap();
+    db.admin().set_options(&family, &[]).unwrap();
+    db.background().wait_for_compact().unwrap();
     assert_eq!(ear.heard("compaction_started"), before + 1, "what the snapshot kept goes");
 }
 
@@ -255,7 +263,9 @@ fn bottommost_tables_are_rewritten_only_for_a_released_snapshot() {
 fn disabled_deletions_keep_wals_and_manifests_too() {
     let env = Env::memory(9);
     let db = open(&env, FamilyOptions { disable_auto_compactions: true, ..FamilyOptions::default() });
-    db.set_db_options(&[("max_manifest_file_size", "1"), ("max_manifest_space_amp_pct", "0")]).unwrap();
+    db.admin()
+        .set_db_options(&[("max_manifest_file_size", "1"), ("max_manifest_space_amp_pct", "0")])
+        .unwrap();
     let names = |what: fn(&str) -> bool| {
         let mut names = env.fs.list(Path::new("/db")).unwrap();
         names.retain(|name| what(name));
@@ -268,20 +278,20 @@ fn disabled_deletions_keep_wals_and_manifests_too() {
             fill(&db, round, 1);
             flush(&db);
         }
-        db.wait_for_compact().unwrap();
+        db.background().wait_for_compact().unwrap();
     };
     flush_some();
     let (wals, manifests) = kept();
     assert_eq!((wals.len(), manifests.len()), (1, 1));
-    db.disable_file_deletions();
-    db.disable_file_deletions();
+    db.files().disable_deletions();
+    db.files().disable_deletions();
     flush_some();
     let (more_logs, more_manifests) = kept();
     assert_eq!((more_logs.len(), more_manifests.len()), (4, 4));
     assert!(more_logs.contains(&wals[0]) && more_manifests.contains(&manifests[0]));
-    db.enable_file_deletions();
+    db.files().enable_deletions();
     assert_eq!(kept(), (more_logs, more_manifests), "disabled twice");
-    db.enable_file_deletions();
+    db.files().enable_deletions();
     let (wals, manifests) = kept();
     assert_eq!((wals.len(), manifests.len()), (1, 1));
     flush_some();

@@ -19,11 +19,11 @@ use crate::basic::{flush, get, open, options, put};
 fn compact(db: &Db, begin: Option<&str>, end: Option<&str>) -> base::Result<()> {
     let family = db.default_family().unwrap();
     let (begin, end) = (begin.map(str::as_bytes), end.map(str::as_bytes));
-    db.compact_range(&family, begin, end, &CompactRangeOptions::default())
+    db.compactions().compact_range(&family, begin, end, &CompactRangeOptions::default())
 }
 
 fn number(db: &Db, name: &str) -> u64 {
-    db.int_property(&db.default_family().unwrap(), &format!("rocksdb.{name}")).unwrap()
+    db.properties().number(&db.default_family().unwrap(), &format!("rocksdb.{name}")).unwrap()
 }
 
 fn in_memtable(db: &Db) -> u64 {
@@ -32,7 +32,7 @@ fn in_memtable(db: &Db) -> u64 {
 
 fn files(db: &Db, level: usize) -> String {
     let name = format!("rocksdb.num-files-at-level{level}");
-    db.property(&db.default_family().unwrap(), &name).unwrap()
+    db.properties().text(&db.default_family().unwrap(), &name).unwrap()
 }
 
 /// The prefix filter of the SST file does not have the prefix of the first key of the range.
@@ -76,17 +76,20 @@ fn a_compaction_of_a_range_outside_of_the_memtables_flushes_nothing() {
 fn a_rejected_compaction_flushes_nothing() {
     let db = open(&Env::memory(2), FamilyOptions::default());
     put(&db, "a", "1");
-    db.disable_manual_compaction().unwrap();
+    db.compactions().disable_manual().unwrap();
     let error = compact(&db, None, None).unwrap_err();
     assert_eq!((error.kind(), error.subcode()), (Kind::Incomplete, Subcode::ManualCompactionPaused));
-    db.enable_manual_compaction().unwrap();
-    db.abort_all_compactions().unwrap();
+    db.compactions().enable_manual().unwrap();
+    db.compactions().abort_all().unwrap();
     let error = compact(&db, None, None).unwrap_err();
     assert_eq!((error.kind(), error.subcode()), (Kind::Incomplete, Subcode::CompactionAborted));
-    db.resume_all_compactions().unwrap();
+    db.compactions().resume_all().unwrap();
     let canceled = CompactRangeOptions { canceled: Some(Arc::new(true.into())), ..Default::default() };
     let family = db.default_family().unwrap();
-    assert_eq!(db.compact_range(&family, None, None, &canceled).unwrap_err().kind(), Kind::Incomplete);
+    assert_eq!(
+        db.compactions().compact_range(&family, None, None, &canceled).unwrap_err().kind(),
+        Kind::Incomplete
+    );
     assert_eq!(in_memtable(&db), 1);
 }
 
@@ -143,7 +146,8 @@ fn no_compaction_writes_to_the_level_reserved_for_ingest_behind() {
     flush(&db);
     let family = db.default_family().unwrap();
     let numbers: Vec<_> = family.pin().version.files().map(|(_, file)| file.number).collect();
-    let to = |level| db.compact_files(&family, &numbers, level, None, &CompactionOptions::default());
+    let to =
+        |level| db.compactions().compact_files(&family, &numbers, level, None, &CompactionOptions::default());
     assert_eq!(to(Level::new(6)).unwrap_err().kind(), Kind::InvalidArgument);
     to(Level::new(5)).unwrap();
     assert_eq!(files(&db, 5), "1");
@@ -153,11 +157,11 @@ fn no_compaction_writes_to_the_level_reserved_for_ingest_behind() {
 fn a_flush_that_may_not_wait_fails_while_writes_are_stopped() {
     let db = open(&Env::memory(7), FamilyOptions::default());
     put(&db, "a", "1");
-    db.lock_wal().unwrap();
+    db.wals().lock().unwrap();
     let family = db.default_family().unwrap();
     let at_once = FlushOptions { wait: false, ..FlushOptions::default() };
     assert_eq!(db.flush(std::slice::from_ref(&family), &at_once).unwrap_err().kind(), Kind::TryAgain);
-    db.unlock_wal().unwrap();
+    db.wals().unlock().unwrap();
     db.flush(&[family], &at_once).unwrap();
 }
 

@@ -122,7 +122,7 @@ fn skip_any_corrupted_records_skips_the_empty_batch_of_a_stopped_recovery() {
 fn a_wal_that_does_not_continue_a_recycled_wal_fails_the_open_if_sst_files_are_newer() {
     let world = Machine::new(1);
     let db = world.open().unwrap();
-    let other = db.create_family(FamilyDescriptor::new("other", FamilyOptions::default())).unwrap();
+    let other = db.admin().create_family(FamilyDescriptor::new("other", FamilyOptions::default())).unwrap();
     synced(&db, "a", "1");
     let old = world.file("", ".log");
     db.put(&other, b"k", b"1", &WriteOptions::default()).unwrap();
@@ -211,7 +211,7 @@ fn replay_and_writes_flush_at_the_same_limit_of_range_deletions() {
     let mut request = world.request();
     request.families[0].options.memtable_max_range_deletions = 2;
     let db = Db::open(request).unwrap();
-    let tables = db.property(&db.default_family().unwrap(), "rocksdb.num-files-at-level0");
+    let tables = db.properties().text(&db.default_family().unwrap(), "rocksdb.num-files-at-level0");
     assert_eq!(tables.as_deref(), Some("3"));
 }
 

@@ -212,14 +212,14 @@ fn compact(world: &ModelRun, db: &Db, family: &Arc<Family>) {
             let path = r.below(if world.far { 2 } else { 1 }) as u32;
             let options =
                 CompactionOptions { allow_trivial_move: r.below(2) == 0, ..CompactionOptions::default() };
-            match db.compact_files(family, &numbers, to, Some(path), &options) {
+            match db.compactions().compact_files(family, &numbers, to, Some(path), &options) {
                 Ok(_) => {}
                 Err(e) => {
                     assert!(matches!(e.kind(), base::Kind::InvalidArgument | base::Kind::Aborted), "{e}")
                 }
             }
         }
-        1 => db.suggest_compact_range(family, Some(&world.key()), None).unwrap(),
+        1 => db.compactions().suggest_compact_range(family, Some(&world.key()), None).unwrap(),
         2 => {
             let to = r.below(8) as i32 - 1;
             let options = CompactRangeOptions {
@@ -227,7 +227,7 @@ fn compact(world: &ModelRun, db: &Db, family: &Arc<Family>) {
                 target_level: to,
                 ..CompactRangeOptions::default()
             };
-            match db.compact_range(family, None, None, &options) {
+            match db.compactions().compact_range(family, None, None, &options) {
                 Ok(()) => {}
                 Err(e) => assert!(matches!(e.kind(), base::Kind::NotSupported | base::Kind::Aborted), "{e}"),
             }
@@ -239,9 +239,9 @@ fn compact(world: &ModelRun, db: &Db, family: &Arc<Family>) {
                 target_path_id: r.below(if world.far { 2 } else { 1 }) as u32,
                 ..CompactRangeOptions::default()
             };
-            db.compact_range(family, Some(&world.key()), Some(&world.key()), &options).unwrap();
+            db.compactions().compact_range(family, Some(&world.key()), Some(&world.key()), &options).unwrap();
         }
-        _ => db.compact_range(family, None, None, &CompactRangeOptions::default()).unwrap(),
+        _ => db.compactions().compact_range(family, None, None, &CompactRangeOptions::default()).unwrap(),
     }
 }
 
@@ -301,7 +301,7 @@ fn run(seed: u64) {
                 };
                 history.truncate(at + 1);
                 if world.rng.below(2) == 0 {
-                    db.sync_wal().unwrap();
+                    db.wals().sync().unwrap();
                 }
             }
             4 => while world.machine.env.executor.help() {},

@@ -21,14 +21,19 @@ fn named_files_are_compacted_to_the_level_of_the_caller() {
     for key in ["a", "b", "c"] {
         table(&db, key);
     }
-    let by = |o: CompactionOptions, files: &[FileNumber], to| db.compact_files(&family, files, to, None, &o);
+    let by = |o: CompactionOptions, files: &[FileNumber], to| {
+        db.compactions().compact_files(&family, files, to, None, &o)
+    };
     let plain = CompactionOptions::default;
     let newest = numbers(&db)[0];
     let kinds = [
         by(plain(), &[], Level::new(1)).unwrap_err().kind(),
         by(plain(), &[FileNumber::new(999)], Level::new(1)).unwrap_err().kind(),
         by(plain(), &[newest], Level::new(9)).unwrap_err().kind(),
-        db.compact_files(&family, &[newest], Level::new(1), Some(3), &plain()).unwrap_err().kind(),
+        db.compactions()
+            .compact_files(&family, &[newest], Level::new(1), Some(3), &plain())
+            .unwrap_err()
+            .kind(),
     ];
     assert_eq!(kinds, [Kind::InvalidArgument; 4]);
     let cut = CompactionOptions { output_file_size_limit: 10_000, ..plain() };
@@ -75,7 +80,7 @@ fn tables_wholly_in_a_range_are_dropped() {
     put(&db, "b", "in memory");
     let drop_in = |begin: Option<&str>, end: Option<&str>, include_end| {
         let range = (begin.map(str::as_bytes), end.map(str::as_bytes));
-        db.delete_files_in_ranges(&family, &[range], include_end).unwrap();
+        db.files().delete_files_in_ranges(&family, &[range], include_end).unwrap();
     };
     drop_in(Some("b"), Some("c"), false);
     assert_eq!(tree(&db), [level(6, &["a", "c", "d", "e", "f"])]);
@@ -85,7 +90,7 @@ fn tables_wholly_in_a_range_are_dropped() {
     drop_in(Some("x"), Some("y"), true);
     drop_in(Some("z"), Some("a"), true);
     assert_eq!(tree(&db), [level(6, &["a", "d"])]);
-    db.delete_files_in_ranges(&family, &[(None, None), (None, None)], true).unwrap();
+    db.files().delete_files_in_ranges(&family, &[(None, None), (None, None)], true).unwrap();
     assert_eq!(tree(&db), []);
     drop((db, family));
     let db = open(&env, plain());
@@ -137,19 +142,22 @@ fn level_0_is_promoted_if_the_target_level_is_empty() {
         table(&db, key);
     }
     for (to, why) in [(0, "Invalid target level"), (7, "Target level does not exist")] {
-        assert_eq!(db.promote_l0(&family, Level::new(to)).unwrap_err().message(), why);
+        assert_eq!(db.compactions().promote_l0(&family, Level::new(to)).unwrap_err().message(), why);
     }
     let before = numbers(&db).len();
-    db.promote_l0(&family, Level::new(2)).unwrap();
+    db.compactions().promote_l0(&family, Level::new(2)).unwrap();
     assert_eq!((tree(&db), before), (vec![level(2, &["a", "b", "c"])], 3));
     table(&db, "a");
     assert_eq!(
-        db.promote_l0(&family, Level::new(3)).unwrap_err().message(),
+        db.compactions().promote_l0(&family, Level::new(3)).unwrap_err().message(),
         "All levels up to target_level must be empty"
     );
     put(&db, "b", "1");
     table(&db, "a");
-    assert_eq!(db.promote_l0(&family, Level::new(1)).unwrap_err().message(), "L0 has overlapping files");
+    assert_eq!(
+        db.compactions().promote_l0(&family, Level::new(1)).unwrap_err().message(),
+        "L0 has overlapping files"
+    );
     drop((db, family));
     let db = open(&env, plain());
     assert_eq!(scan(&db).len(), 3);
@@ -165,7 +173,7 @@ fn deletion_before_its_value(env: &Env) -> Db {
     let family = db.default_family().unwrap();
     db.delete(&family, b"b", &WriteOptions::default()).unwrap();
     flush(&db);
-    db.promote_l0(&family, Level::new(2)).unwrap();
+    db.compactions().promote_l0(&family, Level::new(2)).unwrap();
     assert_eq!(tree(&db), [level(2, &["a-b", "b-c"])]);
     db
 }
@@ -199,9 +207,9 @@ fn deletion_of_the_files_in_a_range_brings_no_older_value_back() {
     let db = deletion_before_its_value(&env);
     let family = db.default_family().unwrap();
     let range: (Option<&[u8]>, Option<&[u8]>) = (Some(b"a"), Some(b"c"));
-    db.delete_files_in_ranges(&family, &[range], false).unwrap();
+    db.files().delete_files_in_ranges(&family, &[range], false).unwrap();
     assert_eq!((tree(&db), get(&db, "b")), (vec![level(2, &["a-b", "b-c"])], None));
     let second: (Option<&[u8]>, Option<&[u8]>) = (Some(b"a"), Some(b"d"));
-    db.delete_files_in_ranges(&family, &[range, second], false).unwrap();
+    db.files().delete_files_in_ranges(&family, &[range, second], false).unwrap();
     assert_eq!((tree(&db), get(&db, "b")), (Vec::new(), None));
 }

@@ -42,14 +42,14 @@ fn an_open_database_has_its_options_on_disk_and_in_the_info_log() {
         assert!(lines.iter().any(|l| l == line), "{line}");
     }
     let default = db.default_family().unwrap();
-    db.set_options(&default, &[("ttl", "77"), ("table_factory.block_size", "8k")]).unwrap();
-    db.set_db_options(&[("bytes_per_sync", "1m")]).unwrap();
+    db.admin().set_options(&default, &[("ttl", "77"), ("table_factory.block_size", "8k")]).unwrap();
+    db.admin().set_db_options(&[("bytes_per_sync", "1m")]).unwrap();
     let file = load();
     assert_eq!((file.families[0].1.ttl, file.db.bytes_per_sync), (77, 1 << 20));
     assert_eq!(file.families[0].1.get("table_factory.block_size").unwrap(), "8192");
-    assert!(db.set_options(&default, &[("num_levels", "3")]).is_err());
-    assert!(db.set_options(&default, &[("enable_blob_direct_write", "true")]).is_err());
-    assert!(db.set_options(&default, &[("memtable_protection_bytes_per_key", "3")]).is_err());
+    assert!(db.admin().set_options(&default, &[("num_levels", "3")]).is_err());
+    assert!(db.admin().set_options(&default, &[("enable_blob_direct_write", "true")]).is_err());
+    assert!(db.admin().set_options(&default, &[("memtable_protection_bytes_per_key", "3")]).is_err());
     assert_eq!(load().families[0].1.ttl, 77);
 }
 
@@ -113,7 +113,7 @@ fn a_change_of_the_database_that_a_column_family_cannot_take_is_rejected() {
     };
     let unlimited = DbOptions { max_open_files: -1, ..crate::basic::options(&env) };
     let db = Db::open(OpenRequest::new("/db", unlimited, fifo)).unwrap();
-    let error = db.set_db_options(&[("max_open_files", "100")]).unwrap_err();
+    let error = db.admin().set_db_options(&[("max_open_files", "100")]).unwrap_err();
     assert!(matches!(error.kind(), base::Kind::NotSupported | base::Kind::InvalidArgument), "{error}");
     assert_eq!(db.options().max_open_files, -1);
 }
@@ -127,11 +127,11 @@ fn a_new_family_may_cache_index_blocks_without_a_block_cache_until_the_next_open
         .update("block_based_table_factory={no_block_cache=true;cache_index_and_filter_blocks=true}")
         .unwrap();
     let db = crate::basic::open(&env, FamilyOptions::default());
-    let family = db.create_family(FamilyDescriptor::new("f", uncached.clone())).unwrap();
+    let family = db.admin().create_family(FamilyDescriptor::new("f", uncached.clone())).unwrap();
     db.put(&family, b"key", b"value", &WriteOptions::default()).unwrap();
     db.flush(&[family.clone()], &FlushOptions::default()).unwrap();
-    db.set_options(&family, &[("ttl", "77")]).unwrap();
-    db.compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
+    db.admin().set_options(&family, &[("ttl", "77")]).unwrap();
+    db.compactions().compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
     let value = |db: &Db, family: &Arc<Family>| {
         db.get(family, b"key", &ReadOptions::default()).unwrap().unwrap().to_vec()
     };
@@ -156,7 +156,7 @@ fn a_new_family_whose_tables_cannot_be_written_is_rejected() {
     let db = crate::basic::open(&Env::memory(79), FamilyOptions::default());
     let mut options = FamilyOptions::default();
     options.update("compression=kLZ4Compression;block_based_table_factory={block_align=true}").unwrap();
-    let error = db.create_family(FamilyDescriptor::new("f", options)).err().unwrap();
+    let error = db.admin().create_family(FamilyDescriptor::new("f", options)).err().unwrap();
     assert_eq!(error.kind(), base::Kind::InvalidArgument);
     assert!(error.to_string().contains("Enable block_align, but compression enabled"), "{error}");
 }
@@ -197,7 +197,8 @@ fn the_options_of_a_copy_are_the_newest_after_concurrent_changes() {
     let (inner, hook) = (Env::memory(7), Arc::new(LateRename::default()));
     let env = Env { fs: Arc::new(Hooked::new(inner.fs.clone(), hook.clone())), ..inner };
     let db = open(&env, &MemoryLogger::new(), FamilyOptions::default()).unwrap();
-    let set = |db: &Db, ttl: &str| db.set_options(&db.default_family().unwrap(), &[("ttl", ttl)]).unwrap();
+    let set =
+        |db: &Db, ttl: &str| db.admin().set_options(&db.default_family().unwrap(), &[("ttl", ttl)]).unwrap();
     hook.state.store(ARMED, Ordering::Release);
     thread::scope(|scope| {
         scope.spawn(|| set(&db, "11"));
@@ -208,7 +209,7 @@ fn the_options_of_a_copy_are_the_newest_after_concurrent_changes() {
         hook.other_is_done.store(true, Ordering::Release);
     });
     assert_eq!(hook.state.swap(IDLE, Ordering::AcqRel), REACHED);
-    let live = db.live_files_storage_info(&LiveFilesStorageInfoOptions::default()).unwrap();
+    let live = db.files().live_files_storage_info(&LiveFilesStorageInfoOptions::default()).unwrap();
     let options = live.files.iter().find(|file| file.kind == LiveFileKind::Options).unwrap();
     let text = String::from_utf8(options.replacement_contents.clone().unwrap()).unwrap();
     assert!(text.lines().any(|line| line.trim() == "ttl=22"), "{}: {text}", options.relative_filename);

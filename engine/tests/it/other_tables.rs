@@ -44,9 +44,9 @@ fn entries_survive_flush_compaction_and_reopen() {
         let rows = scan(&db);
         assert_eq!(rows.len(), 100);
         let family_handle = db.default_family().unwrap();
-        db.compact_range(&family_handle, None, None, &CompactRangeOptions::default()).unwrap();
+        db.compactions().compact_range(&family_handle, None, None, &CompactRangeOptions::default()).unwrap();
         assert_eq!(scan(&db), rows, "{family}");
-        db.verify_checksum().unwrap();
+        db.files().verify_checksum().unwrap();
         drop(family_handle);
         db.close().unwrap();
         drop(db);
@@ -108,7 +108,7 @@ fn values_that_a_cuckoo_table_cannot_hold_are_in_a_block_based_table() {
     flush(&db).unwrap();
     let kinds = |db: &Db| {
         let family = db.default_family().unwrap();
-        let tables = db.table_properties(&family, None).unwrap();
+        let tables = db.files().table_properties(&family, None).unwrap();
         let mut kinds: Vec<bool> =
             tables.values().map(|table| table.user("rocksdb.cuckoo.hash.num").is_some()).collect();
         kinds.sort_unstable();
@@ -122,7 +122,9 @@ fn values_that_a_cuckoo_table_cannot_hold_are_in_a_block_based_table() {
     // When the entries fit again, a compaction writes cuckoo tables again.
     put(&db, "b", "2");
     flush(&db).unwrap();
-    db.compact_range(&db.default_family().unwrap(), None, None, &CompactRangeOptions::default()).unwrap();
+    db.compactions()
+        .compact_range(&db.default_family().unwrap(), None, None, &CompactRangeOptions::default())
+        .unwrap();
     assert_eq!(kinds(&db), [true]);
     assert_eq!(get(&db, "b").as_deref(), Some("2"));
 }
@@ -184,7 +186,8 @@ fn a_resident_file_is_charged_to_the_block_cache() {
     drop(db);
     for (resident, charged) in [("false", false), ("true", true)] {
         let db = try_open(&env, &format!("allow_mmap_reads={resident}"), PLAIN).unwrap();
-        let usage = db.property(&db.default_family().unwrap(), "rocksdb.block-cache-pinned-usage").unwrap();
+        let usage =
+            db.properties().text(&db.default_family().unwrap(), "rocksdb.block-cache-pinned-usage").unwrap();
         assert_eq!(usage.parse::<u64>().unwrap() > 100_000, charged);
         assert_eq!(get(&db, "k").map(|value| value.len()), Some(100_000));
     }

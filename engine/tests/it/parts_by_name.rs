@@ -23,7 +23,9 @@ fn open(env: &Env, text: &str) -> Db {
 
 /// Returns the number of SST files at a level.
 fn files(db: &Db, level: usize) -> String {
-    db.property(&db.default_family().unwrap(), &format!("rocksdb.num-files-at-level{level}")).unwrap()
+    db.properties()
+        .text(&db.default_family().unwrap(), &format!("rocksdb.num-files-at-level{level}"))
+        .unwrap()
 }
 
 fn option_of_newest_file(env: &Env, name: &str) -> String {
@@ -59,7 +61,9 @@ fn file_with_several_prefixes_is_rewritten_and_not_moved() {
     put(&db, "b", "value");
     flush(&db);
     // Without a partitioner this compaction moves the only file of level 0.
-    db.compact_range(&db.default_family().unwrap(), None, None, &CompactRangeOptions::default()).unwrap();
+    db.compactions()
+        .compact_range(&db.default_family().unwrap(), None, None, &CompactRangeOptions::default())
+        .unwrap();
     assert_eq!(files(&db, 1), "2");
 }
 
@@ -75,7 +79,7 @@ fn deletion_collector_marks_files_for_compaction() {
         });
         db.write(&mut batch, &WriteOptions::default()).unwrap();
         flush(&db);
-        db.wait_for_compact().unwrap();
+        db.background().wait_for_compact().unwrap();
         files(&db, 0)
     };
     assert_eq!(left_in_level_0(""), "1");
@@ -168,7 +172,7 @@ fn info_log_has_all_options_of_ten_families() {
     assert_eq!(count("Options.write_buffer_size: "), 10);
     assert_eq!(count("Options.num_levels: "), 10);
     // The info log has only the name of this column family.
-    db.create_family(FamilyDescriptor::new("more", FamilyOptions::default())).unwrap();
+    db.admin().create_family(FamilyDescriptor::new("more", FamilyOptions::default())).unwrap();
     assert!(info_log().len() - opened.len() < 1024);
 }
 
@@ -180,17 +184,17 @@ fn an_idle_family_among_many_keeps_a_bounded_number_of_wals() {
     let small = || FamilyOptions { write_buffer_size: 64 << 10, ..FamilyOptions::default() };
     let db = Db::open(OpenRequest::new("/db", options(&env), small())).unwrap();
     let named = (0..100).map(|n| FamilyDescriptor::new(format!("family-{n}"), small()));
-    let idle = db.create_families(named.collect()).unwrap()[50].clone();
+    let idle = db.admin().create_families(named.collect()).unwrap()[50].clone();
     let mut batch = WriteBatch::new();
     batch.put_in(idle.id(), b"k", b"v");
     db.write(&mut batch, &WriteOptions::default()).unwrap();
-    let first = db.live_wals().unwrap()[0].0;
+    let first = db.files().live_wals().unwrap()[0].0;
     // Two buffers of 64 KiB, times 32; all families have 101 times as much.
     let bound = 2 * (64 << 10) * 32;
     for n in 0..2 * bound / 4000 {
         put(&db, &format!("{n:08}"), &"v".repeat(4000));
     }
-    assert!(db.live_wals().unwrap()[0].0 > first, "the WAL of the idle family is gone");
+    assert!(db.files().live_wals().unwrap()[0].0 > first, "the WAL of the idle family is gone");
     assert_eq!(idle.pin_owned().version.files().count(), 1, "its entry is in an SST file");
 }
 
@@ -206,7 +210,9 @@ fn options_file_of_many_families_follows_their_creation() {
     let env = Env::memory(1);
     let db = Db::open(OpenRequest::new("/db", options(&env), FamilyOptions::default())).unwrap();
     let create = |n: usize| {
-        db.create_family(FamilyDescriptor::new(format!("family-{n}"), FamilyOptions::default())).unwrap()
+        db.admin()
+            .create_family(FamilyDescriptor::new(format!("family-{n}"), FamilyOptions::default()))
+            .unwrap()
     };
     let (mut last, mut written) = (options_file(&env).0, 0);
     for n in 1..=200 {
@@ -222,8 +228,8 @@ fn options_file_of_many_families_follows_their_creation() {
     // 15 creations with few column families, and a file each time that the number of column families doubles.
     assert!(written <= 20, "{written} files");
     let dropped = db.family("family-7").unwrap();
-    db.drop_family(&dropped).unwrap();
-    db.live_files_storage_info(&LiveFilesStorageInfoOptions::default()).unwrap();
+    db.admin().drop_family(&dropped).unwrap();
+    db.files().live_files_storage_info(&LiveFilesStorageInfoOptions::default()).unwrap();
     assert_eq!(options_file(&env).1, 200, "a list of live files has the newest file");
     create(201);
     db.close().unwrap();

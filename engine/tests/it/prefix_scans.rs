@@ -25,7 +25,7 @@ fn with_table(seed: u64, deep: bool, keys: &[&str]) -> Db {
     if deep {
         let options =
             CompactRangeOptions { change_level: true, target_level: 3, ..CompactRangeOptions::default() };
-        db.compact_range(&default, None, None, &options).unwrap();
+        db.compactions().compact_range(&default, None, None, &options).unwrap();
     }
     db
 }

@@ -17,8 +17,8 @@ fn filled(env: &Env) -> Db {
         }
         db.flush(&[family.clone()], &FlushOptions::default()).unwrap();
     }
-    db.compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
-    db.wait_for_compact().unwrap();
+    db.compactions().compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
+    db.background().wait_for_compact().unwrap();
     put(&db, "more", "1");
     db
 }
@@ -34,7 +34,7 @@ fn range_tombstones_count_as_entries() {
     db.delete(&family, b"b", &WriteOptions::default()).unwrap();
     db.delete_range(&family, b"c", b"d", &WriteOptions::default()).unwrap();
     put(&db, "e", "1");
-    let number = |name: &str| db.int_property(&family, &format!("rocksdb.{name}")).unwrap();
+    let number = |name: &str| db.properties().number(&family, &format!("rocksdb.{name}")).unwrap();
     let names = ["num-entries-active-mem-table", "num-deletes-active-mem-table", "estimate-num-keys"];
     assert_eq!(names.map(number), [4, 1, 2]);
     db.flush(&[family.clone()], &FlushOptions::default()).unwrap();
@@ -45,8 +45,9 @@ fn range_tombstones_count_as_entries() {
 fn properties_follow_the_content() {
     let db = filled(&Env::memory(1));
     let family = db.default_family().unwrap();
-    let number =
-        |name: &str| db.int_property(&family, &format!("rocksdb.{name}")).unwrap_or_else(|| panic!("{name}"));
+    let number = |name: &str| {
+        db.properties().number(&family, &format!("rocksdb.{name}")).unwrap_or_else(|| panic!("{name}"))
+    };
     for (name, expected) in [
         ("num-immutable-mem-table", 0),
         ("mem-table-flush-pending", 0),
@@ -74,12 +75,12 @@ fn properties_follow_the_content() {
     assert_eq!(number("estimate-live-data-size"), number("live-sst-files-size"));
     assert!(number("base-level") > 0 && number("min-log-number-to-keep") > 0);
     assert!(number("block-cache-capacity") > 0);
-    assert_eq!(db.int_property(&family, "rocksdb.cfstats"), None);
-    assert_eq!(db.property(&family, "num-snapshots"), None);
-    db.disable_file_deletions();
+    assert_eq!(db.properties().number(&family, "rocksdb.cfstats"), None);
+    assert_eq!(db.properties().text(&family, "num-snapshots"), None);
+    db.files().disable_deletions();
     assert_eq!(number("is-file-deletions-enabled"), 0);
-    assert_eq!(db.aggregated_int_property("rocksdb.estimate-num-keys"), Some(101));
-    assert_eq!(db.aggregated_int_property("rocksdb.is-file-deletions-enabled"), Some(0));
+    assert_eq!(db.properties().sum("rocksdb.estimate-num-keys"), Some(101));
+    assert_eq!(db.properties().sum("rocksdb.is-file-deletions-enabled"), Some(0));
 }
 
 #[test]
@@ -92,7 +93,7 @@ fn only_leveled_compaction_has_a_base_level() {
     ] {
         let db = open(&Env::memory(1), FamilyOptions { compaction_style: style, ..FamilyOptions::default() });
         let family = db.default_family().unwrap();
-        assert_eq!(db.int_property(&family, "rocksdb.base-level"), Some(level), "{style:?}");
+        assert_eq!(db.properties().number(&family, "rocksdb.base-level"), Some(level), "{style:?}");
     }
 }
 
@@ -103,17 +104,18 @@ fn a_version_that_is_read_counts_as_live() {
     let mut iter = db.iter(&family, Default::default()).unwrap();
     iter.seek_to_first();
     db.flush(&[family.clone()], &FlushOptions::default()).unwrap();
-    assert_eq!(db.int_property(&family, "rocksdb.num-live-versions"), Some(2));
+    assert_eq!(db.properties().number(&family, "rocksdb.num-live-versions"), Some(2));
     drop(iter);
-    assert_eq!(db.int_property(&family, "rocksdb.num-live-versions"), Some(1));
+    assert_eq!(db.properties().number(&family, "rocksdb.num-live-versions"), Some(1));
 }
 
 #[test]
 fn texts_have_rocksdbs_form() {
     let db = filled(&Env::memory(3));
     let family = db.default_family().unwrap();
-    let text =
-        |name: &str| db.property(&family, &format!("rocksdb.{name}")).unwrap_or_else(|| panic!("{name}"));
+    let text = |name: &str| {
+        db.properties().text(&family, &format!("rocksdb.{name}")).unwrap_or_else(|| panic!("{name}"))
+    };
     let stats = text("stats");
     for line in [
         "\n** Compaction Stats [default] **\nLevel    Files   Size     Score Read(GB)  Rn(GB)",
@@ -134,16 +136,17 @@ fn texts_have_rocksdbs_form() {
     assert_eq!(text("compression-ratio-at-level0"), "-1.000000");
     assert!(text("aggregated-table-properties").contains("# entries=100; # deletions=0; "));
     assert!(text("aggregated-table-properties-at-level0").contains("# entries=0; "));
-    assert_eq!(db.property(&family, "rocksdb.num-files-at-level7"), None);
-    assert_eq!(db.property(&family, "rocksdb.options-statistics"), None);
-    let map =
-        |name: &str| db.property_map(&family, &format!("rocksdb.{name}")).unwrap_or_else(|| panic!("{name}"));
+    assert_eq!(db.properties().text(&family, "rocksdb.num-files-at-level7"), None);
+    assert_eq!(db.properties().text(&family, "rocksdb.options-statistics"), None);
+    let map = |name: &str| {
+        db.properties().map(&family, &format!("rocksdb.{name}")).unwrap_or_else(|| panic!("{name}"))
+    };
     assert_eq!(map("cfstats")["compaction.L6.NumFiles"], "1.000000");
     assert_eq!(map("cfstats")["total-stops"], "0");
     assert_eq!(map("dbstats")["db.user_keys_written"], "201");
     assert_eq!(map("aggregated-table-properties")["num_entries"], "100");
     assert!(map("block-cache-entry-stats").contains_key("bytes.data-block"));
-    db.reset_stats();
+    db.properties().reset_stats();
     assert_eq!(map("dbstats")["db.user_keys_written"], "0");
 }
 
@@ -170,7 +173,7 @@ fn the_info_log_gets_a_dump_of_statistics_at_each_interval() {
     pass(2);
     assert_eq!(dumps(), 1);
     assert!(logger.lines().iter().any(|l| l.contains("** Compaction Stats [default] **")));
-    db.set_db_options(&[("stats_dump_period_sec", "10")]).unwrap();
+    db.admin().set_db_options(&[("stats_dump_period_sec", "10")]).unwrap();
     pass(60);
     assert_eq!(dumps(), 2);
     pass(10);
@@ -181,11 +184,11 @@ fn the_info_log_gets_a_dump_of_statistics_at_each_interval() {
 fn the_list_of_tables_has_their_lines() {
     let db = filled(&Env::memory(12));
     let family = db.default_family().unwrap();
-    let list = db.property(&family, "rocksdb.sstables").unwrap();
+    let list = db.properties().text(&family, "rocksdb.sstables").unwrap();
     let line = list.lines().find(|line| line.starts_with(' ')).unwrap();
     let (_, rest) = line.split_once(':').unwrap();
     let size: u64 = rest.split_once('[').unwrap().0.parse().unwrap();
-    assert_eq!(Some(size), db.int_property(&family, "rocksdb.total-sst-files-size"));
+    assert_eq!(Some(size), db.properties().number(&family, "rocksdb.total-sst-files-size"));
     let keys = "['6B6579303030' seq:0, type:1 .. '6B6579303939' seq:0, type:1](0)";
     assert!(line.ends_with(&format!("[0 .. 0]{keys}")), "{line}");
 }
@@ -194,22 +197,22 @@ fn the_list_of_tables_has_their_lines() {
 fn a_number_after_the_name_of_a_property_without_argument_is_ignored() {
     let db = filled(&Env::memory(13));
     let family = db.default_family().unwrap();
-    let number = |name: &str| db.int_property(&family, name);
+    let number = |name: &str| db.properties().number(&family, name);
     assert_eq!(number("rocksdb.estimate-num-keys7"), number("rocksdb.estimate-num-keys"));
-    assert!(db.property(&family, "rocksdb.levelstats1").is_some());
-    assert_eq!(db.property(&family, "rocksdb.num-files-at-level"), None);
-    assert_eq!(db.property(&family, "rocksdb.num-files-at-level7"), None);
+    assert!(db.properties().text(&family, "rocksdb.levelstats1").is_some());
+    assert_eq!(db.properties().text(&family, "rocksdb.num-files-at-level"), None);
+    assert_eq!(db.properties().text(&family, "rocksdb.num-files-at-level7"), None);
 }
 
 #[test]
 fn the_memory_of_open_tables_belongs_to_the_family_that_has_them() {
     let db = filled(&Env::memory(14));
-    let of = |family| db.int_property(family, "rocksdb.estimate-table-readers-mem").unwrap();
+    let of = |family| db.properties().number(family, "rocksdb.estimate-table-readers-mem").unwrap();
     let full = db.default_family().unwrap();
-    let empty = db.create_family(FamilyDescriptor::new("empty", FamilyOptions::default())).unwrap();
+    let empty = db.admin().create_family(FamilyDescriptor::new("empty", FamilyOptions::default())).unwrap();
     assert!(of(&full) > 0);
     assert_eq!(of(&empty), 0);
-    assert_eq!(db.aggregated_int_property("rocksdb.estimate-table-readers-mem"), Some(of(&full)));
+    assert_eq!(db.properties().sum("rocksdb.estimate-table-readers-mem"), Some(of(&full)));
 }
 
 /// As in RocksDB, the sum has one value of the database for each column family.
@@ -217,8 +220,8 @@ fn the_memory_of_open_tables_belongs_to_the_family_that_has_them() {
 fn a_property_of_the_database_is_summed_over_families() {
     let db = filled(&Env::memory(15));
     let snapshot = db.snapshot();
-    db.create_family(FamilyDescriptor::new("second", FamilyOptions::default())).unwrap();
-    assert_eq!(db.aggregated_int_property("rocksdb.num-snapshots"), Some(2));
+    db.admin().create_family(FamilyDescriptor::new("second", FamilyOptions::default())).unwrap();
+    assert_eq!(db.properties().sum("rocksdb.num-snapshots"), Some(2));
     drop(snapshot);
 }
 
@@ -232,7 +235,8 @@ fn only_fifo_without_compaction_knows_its_oldest_key() {
     };
     let db = open(&env, fifo.clone());
     let family = db.default_family().unwrap();
-    let oldest = |db: &Db| db.int_property(&db.default_family().unwrap(), "rocksdb.estimate-oldest-key-time");
+    let oldest =
+        |db: &Db| db.properties().number(&db.default_family().unwrap(), "rocksdb.estimate-oldest-key-time");
     assert_eq!(oldest(&db), None);
     put(&db, "a", "1");
     let first = env.clock.now_seconds();

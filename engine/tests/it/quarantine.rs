@@ -71,7 +71,7 @@ fn lost(db: &Db) -> Vec<usize> {
 #[test]
 fn compaction_quarantines_the_sst_file_and_all_else_continues() {
     let (env, db) = damaged(1);
-    let other = db.create_family(FamilyDescriptor::new("other", FamilyOptions::default())).unwrap();
+    let other = db.admin().create_family(FamilyDescriptor::new("other", FamilyOptions::default())).unwrap();
     // Put keys next to the damaged SST file, so that a compaction needs these files and the damaged file.
     for round in 0..12 {
         for i in 150..200 {
@@ -82,9 +82,9 @@ fn compaction_quarantines_the_sst_file_and_all_else_continues() {
     let family = db.default_family().unwrap();
     let damaged = tables(&env).remove(0);
     let number: u64 = damaged.file_stem().unwrap().to_str().unwrap().parse().unwrap();
-    assert_eq!(db.property(&family, PROPERTY), Some(number.to_string()));
-    assert!(db.background_error().is_none());
-    assert_eq!(db.property(&other, PROPERTY).as_deref(), Some(""));
+    assert_eq!(db.properties().text(&family, PROPERTY), Some(number.to_string()));
+    assert!(db.background().error().is_none());
+    assert_eq!(db.properties().text(&other, PROPERTY).as_deref(), Some(""));
     // Compactions left the damaged file out: twelve flushes leave fewer SST files.
     assert!(tables(&env).len() < 10, "{:?}", tables(&env));
     let lost = lost(&db);
@@ -110,7 +110,7 @@ fn a_manual_compaction_of_a_quarantined_range_fails_and_of_other_ranges_works() 
         ..CompactRangeOptions::default()
     };
     for _ in 0..2 {
-        let all = db.compact_range(&family, None, None, &force);
+        let all = db.compactions().compact_range(&family, None, None, &force);
         let error = all.expect_err("the damage");
         assert!(error.is_corruption(), "{error}");
         let named =
@@ -119,8 +119,8 @@ fn a_manual_compaction_of_a_quarantined_range_fails_and_of_other_ranges_works() 
     }
     put(&db, "zoo", "1");
     flush(&db);
-    db.compact_range(&family, Some(b"zebra"), Some(b"zzz"), &force).unwrap();
-    assert!(db.background_error().is_none());
+    db.compactions().compact_range(&family, Some(b"zebra"), Some(b"zzz"), &force).unwrap();
+    assert!(db.background().error().is_none());
     put(&db, "zulu", "1");
     db.close().unwrap();
 }
@@ -143,7 +143,7 @@ fn a_manual_compaction_whose_inputs_need_a_quarantined_file_fails() {
         // The damaged file is on the last level. All files above that overlap its keys are newer.
         let (_env, db) = damaged_with(3, &family, |db| {
             let family = db.default_family().unwrap();
-            db.compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
+            db.compactions().compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
         });
         let family = db.default_family().unwrap();
         put(&db, "key100", "1");
@@ -154,12 +154,12 @@ fn a_manual_compaction_whose_inputs_need_a_quarantined_file_fails() {
             exclusive_manual_compaction: true,
             ..CompactRangeOptions::default()
         };
-        db.compact_range(&family, None, None, &force).expect_err("the damage");
-        let number = db.property(&family, PROPERTY).unwrap();
+        db.compactions().compact_range(&family, None, None, &force).expect_err("the damage");
+        let number = db.properties().text(&family, PROPERTY).unwrap();
         let other = db.clone();
         let range = ends(move || {
             let family = other.default_family().unwrap();
-            other.compact_range(&family, Some(b"zebra"), Some(b"zzz"), &force)
+            other.compactions().compact_range(&family, Some(b"zebra"), Some(b"zzz"), &force)
         });
         let error = range.expect_err("its table reaches into the damaged one");
         assert!(error.is_corruption() && error.to_string().contains(&number), "{style:?} {number}: {error}");
@@ -187,7 +187,7 @@ fn writes_continue_though_every_sst_file_of_level_0_overlaps_it() {
             db
         });
         let family = db.default_family().unwrap();
-        assert_ne!(db.property(&family, PROPERTY).as_deref(), Some(""));
+        assert_ne!(db.properties().text(&family, PROPERTY).as_deref(), Some(""));
         assert!(tables(&env).len() <= trigger as usize + 2, "{:?}", tables(&env));
         assert_eq!(get(&db, "key000").as_deref(), Some("round 29"));
         db.close().unwrap();
@@ -213,13 +213,14 @@ fn a_stall_that_no_compaction_can_end_because_of_it_ends_with_an_error() {
     let error = outcome.expect_err("no room, and none to come");
     assert_eq!(error.kind(), base::Kind::Incomplete);
     assert!(error.message().contains("quarantined"), "{error}");
-    assert!(db.background_error().is_none());
+    assert!(db.background().error().is_none());
     let family = db.default_family().unwrap();
-    db.set_options(
-        &family,
-        &[("level0_stop_writes_trigger", "20"), ("level0_slowdown_writes_trigger", "20")],
-    )
-    .unwrap();
+    db.admin()
+        .set_options(
+            &family,
+            &[("level0_stop_writes_trigger", "20"), ("level0_slowdown_writes_trigger", "20")],
+        )
+        .unwrap();
     put(&db, "a", "1");
     db.close().unwrap();
 }
@@ -245,7 +246,8 @@ fn a_compaction_of_an_sst_file_out_of_order_writes_no_file_and_names_the_damaged
         bottommost_level_compaction: BottommostLevelCompaction::Force,
         ..CompactRangeOptions::default()
     };
-    let error = db.compact_range(&db.default_family().unwrap(), None, None, &request).unwrap_err();
+    let error =
+        db.compactions().compact_range(&db.default_family().unwrap(), None, None, &request).unwrap_err();
     assert!(error.is_corruption() && error.to_string().contains("out-of-order keys"), "{error}");
     assert_eq!(error.path(), Some(path.as_path()));
     assert_eq!(tables(&env), [path]);
@@ -302,7 +304,8 @@ fn a_failure_of_the_merge_operator_names_no_sst_file() {
     let env = Env::memory(10);
     let (family, _) = out_of_order(&env, Some(Arc::new(Fails)));
     let db = Db::open(OpenRequest::new("/db", options(&env), family)).unwrap();
-    let error = db.compact_range(&db.default_family().unwrap(), None, None, &forced(None)).unwrap_err();
+    let error =
+        db.compactions().compact_range(&db.default_family().unwrap(), None, None, &forced(None)).unwrap_err();
     assert!(error.is_corruption() && error.to_string().contains("Fails"), "{error}");
     assert_eq!(error.path(), None, "{error}");
 }
@@ -342,8 +345,10 @@ fn a_cancel_ends_the_search_for_the_sst_file_out_of_order() {
     // Open the table, so that the reads of the compaction are the first reads that count.
     assert_eq!(get(&db, "aardvark"), None);
     hook.reads.store(0, Ordering::Relaxed);
-    let error =
-        db.compact_range(&db.default_family().unwrap(), None, None, &forced(Some(canceled))).unwrap_err();
+    let error = db
+        .compactions()
+        .compact_range(&db.default_family().unwrap(), None, None, &forced(Some(canceled)))
+        .unwrap_err();
     assert_eq!(error.kind(), base::Kind::Incomplete, "{error}");
     assert!(hook.reads.load(Ordering::Relaxed) > 1, "the inputs were not read again");
 }
@@ -379,7 +384,8 @@ fn a_subcompaction_that_starts_in_an_sst_file_out_of_order_ends_with_corruption(
     env.fs.write_all(&path, &bytes, true).unwrap();
     let db = open();
     let request = CompactRangeOptions { max_subcompactions: 4, ..forced(None) };
-    let error = db.compact_range(&db.default_family().unwrap(), None, None, &request).unwrap_err();
+    let error =
+        db.compactions().compact_range(&db.default_family().unwrap(), None, None, &request).unwrap_err();
     assert!(error.is_corruption() && error.to_string().contains("out-of-order keys"), "{error}");
     assert_eq!(error.path(), Some(path.as_path()));
     assert_eq!(tables(&env).len(), 2);

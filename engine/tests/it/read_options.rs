@@ -183,7 +183,7 @@ fn an_auto_refresh_iterator_releases_old_tables_and_keeps_its_snapshot() {
         (0..9).for_each(|i| put(&db, &format!("k{i}"), "new"));
         put(&db, "k15", "new");
         flush(&db);
-        db.compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
+        db.compactions().compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
         let before = iter.super_version_number();
         let mut seen = vec![String::from_utf8_lossy(iter.key()).into_owned()];
         iter.next();

@@ -44,73 +44,79 @@ const CALLS: [(&str, Call, Answers); 22] = [
     ("flush", |db| db.flush(&[db.default_family()?], &FlushOptions::default()), Answers::Refused),
     (
         "compact_range",
-        |db| db.compact_range(&db.default_family()?, None, None, &CompactRangeOptions::default()),
+        |db| {
+            db.compactions().compact_range(&db.default_family()?, None, None, &CompactRangeOptions::default())
+        },
         Answers::Refused,
     ),
     (
         "create_family",
-        |db| db.create_family(FamilyDescriptor::new("new", FamilyOptions::default())).map(|_| ()),
+        |db| db.admin().create_family(FamilyDescriptor::new("new", FamilyOptions::default())).map(|_| ()),
         Answers::Refused,
     ),
     ("check_writable", check_writable, Answers::Refused),
-    ("sync_wal", Db::sync_wal, Answers::Refused),
-    ("flush_wal", |db| db.flush_wal(false), Answers::RefusedBy("read-only")),
+    ("sync_wal", |db: &Db| db.wals().sync(), Answers::Refused),
+    ("flush_wal", |db| db.wals().flush(false), Answers::RefusedBy("read-only")),
     (
         "set_options",
-        |db| db.set_options(&db.default_family()?, &[("disable_auto_compactions", "true")]),
+        |db| db.admin().set_options(&db.default_family()?, &[("disable_auto_compactions", "true")]),
         Answers::RefusedBy("secondary"),
     ),
     (
         "set_db_options",
-        |db| db.set_db_options(&[("max_background_jobs", "3")]),
+        |db| db.admin().set_db_options(&[("max_background_jobs", "3")]),
         Answers::RefusedBy("secondary"),
     ),
     (
         "drop_family",
-        |db| db.drop_family(&db.default_family()?),
+        |db| db.admin().drop_family(&db.default_family()?),
         Answers::Invalid("Can't drop default column family"),
     ),
     (
         "increase_full_history_ts_low",
-        |db| db.increase_full_history_ts_low(&db.default_family()?, b"12345678"),
+        |db| db.compactions().increase_full_history_ts_low(&db.default_family()?, b"12345678"),
         Answers::Invalid("Timestamp is not enabled in this column family"),
     ),
     (
         "continue_background_work",
-        Db::continue_background_work,
+        |db: &Db| db.background().unpause(),
         Answers::Invalid("Background work already unpaused"),
     ),
     (
         "pause_background_work",
         |db| {
-            db.pause_background_work()?;
-            let aborted = db.wait_for_compact_with(&wait(false, true)).unwrap_err();
+            db.background().pause()?;
+            let aborted = db.background().wait_for_compact_with(&wait(false, true)).unwrap_err();
             assert_eq!(aborted.kind(), Kind::Aborted);
-            db.continue_background_work()
+            db.background().unpause()
         },
         Answers::Accepted,
     ),
-    ("wait_for_compact", Db::wait_for_compact, Answers::Accepted),
-    ("suggest", |db| db.suggest_compact_range(&db.default_family()?, None, None), Answers::Accepted),
+    ("wait_for_compact", |db: &Db| db.background().wait_for_compact(), Answers::Accepted),
     (
-        "delete_files_in_ranges",
-        |db| db.delete_files_in_ranges(&db.default_family()?, &[(Some(b"x"), Some(b"z"))], true),
+        "suggest",
+        |db| db.compactions().suggest_compact_range(&db.default_family()?, None, None),
         Answers::Accepted,
     ),
-    ("disable_manual_compaction", Db::disable_manual_compaction, Answers::Accepted),
-    ("enable_manual_compaction", Db::enable_manual_compaction, Answers::Accepted),
-    ("abort_all_compactions", Db::abort_all_compactions, Answers::Accepted),
-    ("resume", Db::resume, Answers::Accepted),
+    (
+        "delete_files_in_ranges",
+        |db| db.files().delete_files_in_ranges(&db.default_family()?, &[(Some(b"x"), Some(b"z"))], true),
+        Answers::Accepted,
+    ),
+    ("disable_manual_compaction", |db: &Db| db.compactions().disable_manual(), Answers::Accepted),
+    ("enable_manual_compaction", |db: &Db| db.compactions().enable_manual(), Answers::Accepted),
+    ("abort_all_compactions", |db: &Db| db.compactions().abort_all(), Answers::Accepted),
+    ("resume", |db: &Db| db.background().resume(), Answers::Accepted),
     (
         "live_files_storage_info",
         |db| {
-            let files = db.live_files_storage_info(&LiveFilesStorageInfoOptions::default())?.files;
+            let files = db.files().live_files_storage_info(&LiveFilesStorageInfoOptions::default())?.files;
             assert!(files.iter().any(|file| file.relative_filename == "CURRENT"));
             Ok(())
         },
         Answers::Accepted,
     ),
-    ("cancel_all_background_work", |db| db.cancel_all_background_work(true), Answers::Accepted),
+    ("cancel_all_background_work", |db| db.background().cancel_all(true), Answers::Accepted),
 ];
 
 fn request(env: &Env) -> OpenRequest {
@@ -145,7 +151,7 @@ fn readers_answer_each_call_as_rocksdb_does() {
             let got = answer.as_ref().err().map(|error| (error.kind(), error.message()));
             assert_eq!(got, expected, "{kind}: {name}");
         }
-        let no_wal = db.current_wal_file().unwrap_err();
+        let no_wal = db.wals().current().unwrap_err();
         assert_eq!((no_wal.kind(), no_wal.subcode()), (Kind::IoError, Subcode::PathNotFound), "{kind}");
     }
 }
@@ -157,15 +163,21 @@ fn a_reader_deletes_no_file_in_a_range_and_flushes_no_memtable() {
     put(&writer, "a", "1");
     let family = writer.default_family().unwrap();
     writer.flush(&[family.clone()], &FlushOptions::default()).unwrap();
-    writer.compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
+    writer.compactions().compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
     put(&writer, "b", "2");
     let before = env.fs.list(Path::new("/db")).unwrap();
     let db = Db::open_read_only(request(&env)).unwrap();
     let family = db.default_family().unwrap();
     let all = [(Some(&b"a"[..]), Some(&b"z"[..]))];
-    assert_eq!(db.delete_files_in_ranges(&family, &all, true).unwrap_err().kind(), Kind::NotSupported);
-    assert_eq!(db.wait_for_compact_with(&wait(true, false)).unwrap_err().kind(), Kind::NotSupported);
-    db.set_options(&family, &[("disable_auto_compactions", "true")]).unwrap();
+    assert_eq!(
+        db.files().delete_files_in_ranges(&family, &all, true).unwrap_err().kind(),
+        Kind::NotSupported
+    );
+    assert_eq!(
+        db.background().wait_for_compact_with(&wait(true, false)).unwrap_err().kind(),
+        Kind::NotSupported
+    );
+    db.admin().set_options(&family, &[("disable_auto_compactions", "true")]).unwrap();
     assert!(family.options().disable_auto_compactions);
     assert_eq!(env.fs.list(Path::new("/db")).unwrap(), before, "a reader changes no file");
 }
@@ -176,11 +188,14 @@ fn a_catch_up_that_reads_the_manifest_again_keeps_the_pauses_of_a_secondary() {
     let writer = Db::open(request(&env)).unwrap();
     put(&writer, "a", "1");
     let first = open_to_follow(request(&env), None, false).unwrap();
-    first.pause_background_work().unwrap();
+    first.background().pause().unwrap();
     writer.flush(&[writer.default_family().unwrap()], &FlushOptions::default()).unwrap();
     assert!(catch_up(&first).unwrap().is_none(), "the MANIFEST changed");
     let next = open_to_follow(request(&env), Some(&first), false).unwrap();
-    assert_eq!(next.wait_for_compact_with(&wait(false, true)).unwrap_err().kind(), Kind::Aborted);
-    next.continue_background_work().unwrap();
-    next.wait_for_compact_with(&wait(false, true)).unwrap();
+    assert_eq!(
+        next.background().wait_for_compact_with(&wait(false, true)).unwrap_err().kind(),
+        Kind::Aborted
+    );
+    next.background().unpause().unwrap();
+    next.background().wait_for_compact_with(&wait(false, true)).unwrap();
 }

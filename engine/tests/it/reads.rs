@@ -82,7 +82,7 @@ fn a_removed_prefix_extractor_disables_its_filters() {
         iter.valid()
     };
     assert!(!found(), "the filter is asked");
-    db.set_options(&family, &[("prefix_extractor", "nullptr")]).unwrap();
+    db.admin().set_options(&family, &[("prefix_extractor", "nullptr")]).unwrap();
     assert!(found());
 }
 
@@ -97,7 +97,7 @@ fn an_iterator_shows_the_entries_of_its_creation_if_it_is_positioned_later() {
     put(&db, "a", "2");
     db.delete_range(&family, b"b", b"c", &WriteOptions::default()).unwrap();
     db.flush(&[family.clone()], &FlushOptions::default()).unwrap();
-    db.compact_range(&family, None, None, &Default::default()).unwrap();
+    db.compactions().compact_range(&family, None, None, &Default::default()).unwrap();
     let shown = |iter: &mut ironstone_engine::db::DbIterator| {
         let mut shown = Vec::new();
         iter.seek_to_first();
@@ -147,7 +147,7 @@ fn a_check_of_all_blocks_adds_nothing_to_the_block_cache() {
     db.get(&family, b"key 1", &ReadOptions::default()).unwrap();
     cache.erase_unreferenced();
     let before = cache.usage();
-    db.verify_checksum().unwrap();
+    db.files().verify_checksum().unwrap();
     assert_eq!(cache.usage(), before);
     db.get(&family, b"key 1", &ReadOptions::default()).unwrap();
     assert!(cache.usage() > before);

@@ -44,7 +44,7 @@ fn forced_compaction_keeps_every_embedded_blob() {
             bottommost_level_compaction: BottommostLevelCompaction::Force,
             ..CompactRangeOptions::default()
         };
-        db.compact_range(&db.default_family().unwrap(), None, None, &force).unwrap();
+        db.compactions().compact_range(&db.default_family().unwrap(), None, None, &force).unwrap();
         let after = numbers(&db);
         assert!(
             after.iter().all(|number| !before.contains(number)),

@@ -72,7 +72,8 @@ fn database_of_each_old_release_is_read_written_and_compacted() {
                 bottommost_level_compaction: BottommostLevelCompaction::Force,
                 ..CompactRangeOptions::default()
             };
-            db.compact_range(&family, None, None, &forced)
+            db.compactions()
+                .compact_range(&family, None, None, &forced)
                 .unwrap_or_else(|e| panic!("{name}: compaction of {}: {e}", family.name()));
             let last = rows.iter().rposition(|row| row.family == family.name()).unwrap();
             let row = Row {

@@ -68,7 +68,7 @@ impl Rows {
 
     fn compact(&self) {
         let family = self.db.default_family().unwrap();
-        self.db.compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
+        self.db.compactions().compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
     }
 
     /// Returns the hits and misses since the last call.
@@ -266,7 +266,7 @@ fn a_hit_of_the_row_cache_is_a_wasted_read_of_the_sst_file() {
     rows.flush();
     // Each line of the property ends with the estimated reads, in parentheses.
     let wasted = |rows: &Rows| {
-        let list = rows.db.property(&family, "rocksdb.sstables").unwrap();
+        let list = rows.db.properties().text(&family, "rocksdb.sstables").unwrap();
         let ends = list.lines().filter_map(|line| line.strip_suffix(')')?.rsplit_once('('));
         ends.map(|(_, reads)| reads.parse::<u64>().unwrap()).sum::<u64>()
     };

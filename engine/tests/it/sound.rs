@@ -233,12 +233,12 @@ fn a_manifest_is_deleted_after_any_commit_replaces_it() {
         assert!(now.len() == 1 && now != newest, "{by}: {now:?}");
         newest = now;
     };
-    let other = db.create_family(FamilyDescriptor::new("other", FamilyOptions::default())).unwrap();
+    let other = db.admin().create_family(FamilyDescriptor::new("other", FamilyOptions::default())).unwrap();
     rolled("a family added");
     put(&db, "a", "1");
     db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
     rolled("a flush");
-    db.drop_family(&other).unwrap();
+    db.admin().drop_family(&other).unwrap();
     rolled("a family dropped");
 }
 

@@ -68,7 +68,7 @@ fn an_unrecoverable_error_ends_a_stall() {
     assert_eq!(error.kind(), Kind::Incomplete);
     assert!(error.message().contains("No space"), "{error}");
     fs.hook().set_plan("").unwrap();
-    db.resume().unwrap();
+    db.background().resume().unwrap();
     write(&db).unwrap();
 }
 
@@ -269,7 +269,7 @@ fn a_resume_switches_memtables_although_a_stalled_leader_waits_for_it() {
             writer();
         }
         assert_eq!(
-            db.int_property(&db.default_family().unwrap(), "rocksdb.background-errors"),
+            db.properties().number(&db.default_family().unwrap(), "rocksdb.background-errors"),
             Some(1),
             "{what}"
         );
@@ -293,7 +293,7 @@ fn a_resume_that_gets_an_unrecoverable_error_is_not_retried() {
     let put = |i: u32| db.put(&family, &i.to_be_bytes(), &[b'v'; 30_000], &WriteOptions::default());
     let error = (0..20).find_map(|i| put(i).err()).unwrap();
     assert_eq!((error.severity(), error.subcode()), (base::Severity::Fatal, base::Subcode::None), "{error}");
-    assert_eq!(db.resume().unwrap_err().severity(), base::Severity::Fatal);
+    assert_eq!(db.background().resume().unwrap_err().severity(), base::Severity::Fatal);
     db.close().unwrap();
 }
 
@@ -343,7 +343,7 @@ fn flushes_resume_after_a_failed_closed_wal_without_paranoid_checks() {
         };
         let options = DbOptions { paranoid_checks: false, ..options(&env) };
         let db = Db::open(OpenRequest::new("/db", options, family())).unwrap();
-        drop(db.create_family(FamilyDescriptor::new("other", family())).unwrap());
+        drop(db.admin().create_family(FamilyDescriptor::new("other", family())).unwrap());
         fs.hook().set_plan(plan).unwrap();
         let family = db.default_family().unwrap();
         let put = |i: u32| db.put(&family, &i.to_be_bytes(), &[b'v'; 10_000], &WriteOptions::default());
@@ -407,13 +407,13 @@ fn a_flush_returns_after_the_decision_about_the_stall_that_it_causes() {
         };
         let db = Db::open(OpenRequest::new("/db", options(&env), family)).unwrap();
         // The stall lasts until the compaction of level 0 runs.
-        db.abort_all_compactions().unwrap();
+        db.compactions().abort_all().unwrap();
         let flush = FlushOptions { allow_write_stall: true, ..FlushOptions::default() };
         let rate = || {
             put(&db, "a", "1");
             db.flush(&[db.default_family().unwrap()], &flush).unwrap();
             let rate = "rocksdb.actual-delayed-write-rate";
-            db.int_property(&db.default_family().unwrap(), rate).unwrap()
+            db.properties().number(&db.default_family().unwrap(), rate).unwrap()
         };
         assert_eq!(rate(), 0, "round {round}");
         assert_ne!(rate(), 0, "round {round}");

@@ -166,7 +166,7 @@ fn flushes_and_compactions_are_counted() {
         flush(&db);
     }
     let family = db.default_family().unwrap();
-    db.compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
+    db.compactions().compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
     assert!(s.ticker(Ticker::FlushWriteBytes) > 0);
     assert_eq!(s.histogram_data(HistogramKind::FlushTime).count, 2);
     assert!(s.histogram_data(HistogramKind::CompactionTime).count >= 1);
@@ -335,7 +335,7 @@ fn times_of_file_accesses_go_to_the_histogram_of_their_purpose() {
     // The scan used its read-ahead.
     assert!(s.ticker(Ticker::PrefetchBytes) > 0 && s.ticker(Ticker::PrefetchHits) > 0);
     assert!(s.ticker(Ticker::PrefetchBytesUseful) <= s.ticker(Ticker::PrefetchBytes) + 10_000);
-    db.verify_checksum().unwrap();
+    db.files().verify_checksum().unwrap();
     assert!(s.ticker(Ticker::VerifyChecksumReadBytes) > 200 * 10);
     let (gets, jobs) = (count(HistogramKind::FileReadGetMicros), count(HistogramKind::FileWriteFlushMicros));
     s.set_level(StatsLevel::ExceptDetailedTimers);
@@ -352,7 +352,7 @@ fn a_file_is_compared_with_the_checksum_it_was_given() {
     let (db, _) = open(&env, FamilyOptions::default());
     put(&db, "a", "1");
     flush(&db);
-    let error = db.verify_file_checksums().unwrap_err();
+    let error = db.files().verify_file_checksums().unwrap_err();
     assert!(error.to_string().contains("file_checksum_gen_factory"), "{error}");
     db.close().unwrap();
     drop(db);
@@ -362,7 +362,7 @@ fn a_file_is_compared_with_the_checksum_it_was_given() {
     put(&db, "b", "2");
     flush(&db);
     // The first SST file has no checksum, and passes.
-    db.verify_file_checksums().unwrap();
+    db.files().verify_file_checksums().unwrap();
     let dir = std::path::Path::new("/db");
     let mut tables: Vec<_> =
         env.fs.list(dir).unwrap().into_iter().filter(|name| name.ends_with(".sst")).collect();
@@ -371,7 +371,7 @@ fn a_file_is_compared_with_the_checksum_it_was_given() {
     let mut bytes = env.fs.read_all(&path, 1 << 20).unwrap();
     bytes[3] ^= 1;
     env.fs.write_all(&path, &bytes, true).unwrap();
-    let error = db.verify_file_checksums().unwrap_err();
+    let error = db.files().verify_file_checksums().unwrap_err();
     assert!(error.is_corruption() && error.to_string().contains("file checksum mismatch"), "{error}");
 }
 
@@ -394,7 +394,7 @@ fn a_blob_file_is_compared_with_the_checksum_it_was_given() {
     let db = Db::open(OpenRequest::new("/db", options, family)).unwrap();
     put(&db, "a", "a value in a blob file");
     flush(&db);
-    db.verify_file_checksums().unwrap();
+    db.files().verify_file_checksums().unwrap();
     damage(&env, ".blob", |len| len / 2);
     // A read of another size finds the damage too.
     let small = ReadOptions { readahead_size: 7, ..ReadOptions::default() };
@@ -410,19 +410,19 @@ fn a_verification_reads_the_footer_again_and_counts_what_it_reads() {
     (0..100).for_each(|i| put(&db, &format!("key{i:03}"), "some value"));
     flush(&db);
     let family = db.default_family().unwrap();
-    let size = db.int_property(&family, "rocksdb.total-sst-files-size").unwrap();
+    let size = db.properties().number(&family, "rocksdb.total-sst-files-size").unwrap();
     let computed = s.ticker(Ticker::BlockChecksumComputeCount);
-    db.verify_checksum().unwrap();
+    db.files().verify_checksum().unwrap();
     assert!(s.ticker(Ticker::BlockChecksumComputeCount) > computed);
     assert!(s.ticker(Ticker::VerifyChecksumReadBytes) >= size);
     assert_eq!(s.ticker(Ticker::BlockChecksumMismatchCount), 0);
     damage(&env, ".sst", |_| 3);
-    assert!(db.verify_checksum().unwrap_err().is_corruption());
+    assert!(db.files().verify_checksum().unwrap_err().is_corruption());
     assert_eq!(s.ticker(Ticker::BlockChecksumMismatchCount), 1);
     damage(&env, ".sst", |_| 3);
-    db.verify_checksum().unwrap();
+    db.files().verify_checksum().unwrap();
     damage(&env, ".sst", |len| len - 3);
-    assert!(db.verify_checksum().unwrap_err().is_corruption());
+    assert!(db.files().verify_checksum().unwrap_err().is_corruption());
     assert_eq!(get(&db, "key007").as_deref(), Some("some value"));
 }
 
@@ -468,12 +468,12 @@ fn jobs_report_the_times_of_their_file_system_calls_if_asked() {
     let family = db.default_family().unwrap();
     let times = ["file_write_nanos", "file_fsync_nanos"];
     for asked in [false, true] {
-        db.set_options(&family, &[("report_bg_io_stats", &asked.to_string())]).unwrap();
+        db.admin().set_options(&family, &[("report_bg_io_stats", &asked.to_string())]).unwrap();
         put(&db, "a", "1");
         flush(&db);
         put(&db, "a", "2");
         flush(&db);
-        db.compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
+        db.compactions().compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
         for event in ["flush_finished", "compaction_finished"] {
             for name in times {
                 let nanos = number_of_event(&path, event, name);

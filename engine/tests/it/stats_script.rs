@@ -121,7 +121,7 @@ impl StatsPage {
             }),
             "flush" => db.flush(&[family.clone()], &FlushOptions::default()).unwrap(),
             "compact" => {
-                let _ = db.compact_range(&family, None, None, &CompactRangeOptions::default());
+                let _ = db.compactions().compact_range(&family, None, None, &CompactRangeOptions::default());
             }
             "get" => drop(db.get(&family, words[1].as_bytes(), &read)),
             "mget" => {
@@ -140,9 +140,9 @@ impl StatsPage {
             }
             "seek" => iter().seek(words[1].as_bytes()),
             "back" => iter().seek_for_prev(words[1].as_bytes()),
-            "verify" => db.verify_checksum().unwrap(),
-            "verify_files" => db.verify_file_checksums().unwrap(),
-            "settle" => db.wait_for_compact().unwrap(),
+            "verify" => db.files().verify_checksum().unwrap(),
+            "verify_files" => db.files().verify_file_checksums().unwrap(),
+            "settle" => db.background().wait_for_compact().unwrap(),
             other => panic!("no command {other}"),
         }
     }

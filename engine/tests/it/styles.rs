@@ -62,7 +62,7 @@ pub(crate) fn numbers(db: &Db) -> Vec<FileNumber> {
 }
 
 pub(crate) fn compact(db: &Db, options: &CompactRangeOptions) -> base::Result<()> {
-    db.compact_range(&db.default_family().unwrap(), None, None, options)
+    db.compactions().compact_range(&db.default_family().unwrap(), None, None, options)
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn fifo_forgets_the_oldest_tables() {
     let db = open(&env, fifo(35_000));
     for key in ["a", "b", "c", "d", "e"] {
         table(&db, key);
-        db.wait_for_compact().unwrap();
+        db.background().wait_for_compact().unwrap();
     }
     assert_eq!(tree(&db), [level(0, &["e", "d", "c"])]);
     assert_eq!((get(&db, "b"), get(&db, "c").map(|v| v.len())), (None, Some(10_000)));
@@ -104,7 +104,7 @@ fn fifo_merges_small_tables_if_it_may() {
     let db = open(&env, family);
     for key in ["a", "b", "c", "d"] {
         table(&db, key);
-        db.wait_for_compact().unwrap();
+        db.background().wait_for_compact().unwrap();
     }
     let files: usize = tree(&db).iter().map(|(_, files)| files.len()).sum();
     assert!(files < 4, "{:?}", tree(&db));
@@ -178,7 +178,7 @@ fn a_temperature_changes_by_a_copy_only_if_the_options_allow_a_copy() {
         let temperatures: Vec<u8> = version.files().map(|(_, f)| f.temperature).collect();
         assert_eq!(temperatures, [0, Temperature::Warm as u8], "newest first");
         assert_eq!(scan(&db).len(), 2);
-        db.verify_checksum().unwrap();
+        db.files().verify_checksum().unwrap();
     }
 }
 
@@ -248,10 +248,10 @@ fn a_style_may_change_between_opens() {
     let db = open(&env, deep);
     table(&db, "d");
     table(&db, "e");
-    db.wait_for_compact().unwrap();
+    db.background().wait_for_compact().unwrap();
     assert_eq!(tree(&db), [level(0, &["e", "d"]), level(6, &["a", "b", "c"])], "level 0 alone is counted");
     table(&db, "f");
-    db.wait_for_compact().unwrap();
+    db.background().wait_for_compact().unwrap();
     assert_eq!(tree(&db), [level(0, &["f", "e"])]);
     drop(db);
     let db = open(&env, plain());
@@ -268,7 +268,7 @@ fn a_manual_compaction_of_fifo_drops_due_files_at_once() {
     let db = open(&env, FamilyOptions { disable_auto_compactions: true, ..fifo(15_000) });
     table(&db, "a");
     table(&db, "b");
-    db.wait_for_compact().unwrap();
+    db.background().wait_for_compact().unwrap();
     assert_eq!(tree(&db), [level(0, &["b", "a"])]);
     compact(&db, &CompactRangeOptions::default()).unwrap();
     assert_eq!(tree(&db), [level(0, &["b"])]);
@@ -289,12 +289,14 @@ fn without_a_style_only_the_caller_compacts() {
     for i in 0..12 {
         table(&db, &format!("{i:02}"));
     }
-    db.wait_for_compact().unwrap();
+    db.background().wait_for_compact().unwrap();
     compact(&db, &CompactRangeOptions::default()).unwrap();
     assert_eq!(numbers(&db).len(), 12, "neither by itself nor by range");
     let family = db.default_family().unwrap();
-    let made =
-        db.compact_files(&family, &numbers(&db), Level::new(1), None, &CompactionOptions::default()).unwrap();
+    let made = db
+        .compactions()
+        .compact_files(&family, &numbers(&db), Level::new(1), None, &CompactionOptions::default())
+        .unwrap();
     assert_eq!((made.len(), numbers(&db).len(), tree(&db)[0].0), (1, 1, 1));
     assert!(env.fs.exists(&made[0]).unwrap());
     assert_eq!(scan(&db).len(), 12);
@@ -331,14 +333,16 @@ fn a_suggested_range_is_compacted_in_the_background() {
     let family = db.default_family().unwrap();
     table(&db, "a");
     table(&db, "z");
-    db.compact_files(&family, &numbers(&db), Level::new(6), None, &CompactionOptions::default()).unwrap();
+    db.compactions()
+        .compact_files(&family, &numbers(&db), Level::new(6), None, &CompactionOptions::default())
+        .unwrap();
     table(&db, "b");
     table(&db, "y");
-    db.set_options(&family, &[("disable_auto_compactions", "false")]).unwrap();
-    db.wait_for_compact().unwrap();
+    db.admin().set_options(&family, &[("disable_auto_compactions", "false")]).unwrap();
+    db.background().wait_for_compact().unwrap();
     assert_eq!(tree(&db), [level(0, &["y", "b"]), level(6, &["a-z"])]);
-    db.suggest_compact_range(&family, Some(b"a"), Some(b"c")).unwrap();
-    db.wait_for_compact().unwrap();
+    db.compactions().suggest_compact_range(&family, Some(b"a"), Some(b"c")).unwrap();
+    db.background().wait_for_compact().unwrap();
     assert_eq!(tree(&db).iter().map(|(l, _)| *l).collect::<Vec<_>>(), [6]);
     assert_eq!(scan(&db).len(), 4);
 }
@@ -348,12 +352,12 @@ fn disabled_manual_compactions_are_given_up() {
     let env = Env::memory(13);
     let db = open(&env, plain());
     table(&db, "a");
-    db.disable_manual_compaction().unwrap();
-    db.disable_manual_compaction().unwrap();
-    db.enable_manual_compaction().unwrap();
+    db.compactions().disable_manual().unwrap();
+    db.compactions().disable_manual().unwrap();
+    db.compactions().enable_manual().unwrap();
     let error = compact(&db, &CompactRangeOptions::default()).unwrap_err();
     assert_eq!((error.kind(), error.subcode()), (Kind::Incomplete, base::Subcode::ManualCompactionPaused));
-    db.enable_manual_compaction().unwrap();
+    db.compactions().enable_manual().unwrap();
     compact(
         &db,
         &CompactRangeOptions { exclusive_manual_compaction: true, ..CompactRangeOptions::default() },
@@ -361,8 +365,8 @@ fn disabled_manual_compactions_are_given_up() {
     .unwrap();
     assert_eq!(tree(&db), [level(6, &["a"])]);
     // An enable without a disable undoes the next disable.
-    db.enable_manual_compaction().unwrap();
-    db.disable_manual_compaction().unwrap();
+    db.compactions().enable_manual().unwrap();
+    db.compactions().disable_manual().unwrap();
     compact(&db, &CompactRangeOptions::default()).unwrap();
 }
 
@@ -378,13 +382,13 @@ fn wait_for_compact_waits_for_a_due_compaction_also_during_a_pause() {
         put(&db, "b", value);
         db.flush(&[default.clone()], &FlushOptions::default()).unwrap();
     }
-    db.pause_background_work().unwrap();
-    db.set_options(&default, &[("disable_auto_compactions", "false")]).unwrap();
+    db.background().pause().unwrap();
+    db.admin().set_options(&default, &[("disable_auto_compactions", "false")]).unwrap();
     let short = WaitForCompactOptions { timeout: Duration::from_millis(50), ..Default::default() };
-    assert_eq!(db.wait_for_compact_with(&short).unwrap_err().kind(), Kind::TimedOut);
+    assert_eq!(db.background().wait_for_compact_with(&short).unwrap_err().kind(), Kind::TimedOut);
     assert_eq!(numbers(&db).len(), 2);
-    db.continue_background_work().unwrap();
-    db.wait_for_compact().unwrap();
+    db.background().unpause().unwrap();
+    db.background().wait_for_compact().unwrap();
     assert_eq!(numbers(&db).len(), 1);
 }
 
@@ -393,21 +397,25 @@ fn wait_for_compact_ends_as_its_options_state() {
     let env = Env::memory(14);
     let db = open(&env, plain());
     put(&db, "a", "1");
-    db.wait_for_compact_with(&WaitForCompactOptions {
-        flush: true,
-        wait_for_purge: true,
-        ..Default::default()
-    })
-    .unwrap();
+    db.background()
+        .wait_for_compact_with(&WaitForCompactOptions {
+            flush: true,
+            wait_for_purge: true,
+            ..Default::default()
+        })
+        .unwrap();
     assert_eq!(numbers(&db).len(), 1);
-    db.pause_background_work().unwrap();
-    let aborted =
-        db.wait_for_compact_with(&WaitForCompactOptions { abort_on_pause: true, ..Default::default() });
+    db.background().pause().unwrap();
+    let aborted = db
+        .background()
+        .wait_for_compact_with(&WaitForCompactOptions { abort_on_pause: true, ..Default::default() });
     assert_eq!(aborted.unwrap_err().kind(), Kind::Aborted);
-    db.continue_background_work().unwrap();
-    assert_eq!(db.continue_background_work().unwrap_err().kind(), Kind::InvalidArgument);
-    db.wait_for_compact_with(&WaitForCompactOptions { close_db: true, ..Default::default() }).unwrap();
-    assert_eq!(db.wait_for_compact().unwrap_err().kind(), Kind::ShutdownInProgress);
+    db.background().unpause().unwrap();
+    assert_eq!(db.background().unpause().unwrap_err().kind(), Kind::InvalidArgument);
+    db.background()
+        .wait_for_compact_with(&WaitForCompactOptions { close_db: true, ..Default::default() })
+        .unwrap();
+    assert_eq!(db.background().wait_for_compact().unwrap_err().kind(), Kind::ShutdownInProgress);
 }
 
 #[test]
@@ -422,11 +430,11 @@ fn a_released_snapshot_lets_bottommost_tables_be_compacted() {
         let version = db.default_family().unwrap().pin().version.clone();
         version.files().map(|(_, f)| f.stats().unwrap().num_entries).sum::<u64>()
     };
-    db.wait_for_compact().unwrap();
+    db.background().wait_for_compact().unwrap();
     assert_eq!(entries(&db), 2, "the snapshot needs the older one");
     put(&db, "b", "1");
     drop(snapshot);
-    db.wait_for_compact().unwrap();
+    db.background().wait_for_compact().unwrap();
     assert_eq!(entries(&db), 1);
     assert_eq!(get(&db, "a").as_deref(), Some("2"));
 }
@@ -446,7 +454,7 @@ fn files_are_compacted_after_their_period() {
         table(&db, "a");
         compact(&db, &CompactRangeOptions::default()).unwrap();
         table(&db, "b");
-        db.wait_for_compact().unwrap();
+        db.background().wait_for_compact().unwrap();
         let before = numbers(&db);
         // The compaction is late by at most a fifth of the age.
         env.clock.sleep_micros(1_201_000_000);
@@ -491,25 +499,34 @@ fn sst_files_are_in_the_directories_of_their_family() {
     (0..4).for_each(|i| write(&format!("k{i}")));
     db.flush(&[own.clone()], &FlushOptions::default()).unwrap();
     assert_eq!(dirs(&env), [0, 1, 0, 1], "new tables come to the first path");
-    db.compact_range(
-        &own,
-        None,
-        None,
-        &CompactRangeOptions { target_path_id: 1, ..CompactRangeOptions::default() },
-    )
-    .unwrap();
-    db.wait_for_compact_with(&WaitForCompactOptions { wait_for_purge: true, ..Default::default() }).unwrap();
+    db.compactions()
+        .compact_range(
+            &own,
+            None,
+            None,
+            &CompactRangeOptions { target_path_id: 1, ..CompactRangeOptions::default() },
+        )
+        .unwrap();
+    db.background()
+        .wait_for_compact_with(&WaitForCompactOptions { wait_for_purge: true, ..Default::default() })
+        .unwrap();
     assert_eq!(dirs(&env)[1..], [0, 4, 1], "where the caller says");
     let nowhere = CompactRangeOptions { target_path_id: 2, ..CompactRangeOptions::default() };
-    assert_eq!(db.compact_range(&own, None, None, &nowhere).unwrap_err().kind(), Kind::InvalidArgument);
-    db.set_options(
-        &own,
-        &[("disable_auto_compactions", "false"), ("level0_file_num_compaction_trigger", "1")],
-    )
-    .unwrap();
+    assert_eq!(
+        db.compactions().compact_range(&own, None, None, &nowhere).unwrap_err().kind(),
+        Kind::InvalidArgument
+    );
+    db.admin()
+        .set_options(
+            &own,
+            &[("disable_auto_compactions", "false"), ("level0_file_num_compaction_trigger", "1")],
+        )
+        .unwrap();
     (0..4).for_each(|i| write(&format!("k{i}")));
     db.flush(&[own.clone()], &FlushOptions::default()).unwrap();
-    db.wait_for_compact_with(&WaitForCompactOptions { wait_for_purge: true, ..Default::default() }).unwrap();
+    db.background()
+        .wait_for_compact_with(&WaitForCompactOptions { wait_for_purge: true, ..Default::default() })
+        .unwrap();
     let placed =
         |level: u8| own.pin().version.level(Level::new(level)).iter().map(|f| f.path_id).collect::<Vec<_>>();
     assert!(
@@ -529,9 +546,11 @@ fn sst_files_are_in_the_directories_of_their_family() {
         let got = db.get(&own, format!("k{i}").as_bytes(), &Default::default()).unwrap();
         assert_eq!(got.map(|v| v.len()), Some(10_000));
     }
-    db.drop_family(&own).unwrap();
+    db.admin().drop_family(&own).unwrap();
     drop(own);
-    db.wait_for_compact_with(&WaitForCompactOptions { wait_for_purge: true, ..Default::default() }).unwrap();
+    db.background()
+        .wait_for_compact_with(&WaitForCompactOptions { wait_for_purge: true, ..Default::default() })
+        .unwrap();
     assert_eq!(dirs(&env), [0, 0, 0, 1]);
 }
 
@@ -547,7 +566,7 @@ fn a_full_compaction_of_a_universal_tree_rewrites_its_one_table() {
     put(&db, "a", "1");
     db.delete(&db.default_family().unwrap(), b"b", &WriteOptions::default()).unwrap();
     flush(&db);
-    let keys = |db: &Db| db.property(&db.default_family().unwrap(), "rocksdb.estimate-num-keys");
+    let keys = |db: &Db| db.properties().text(&db.default_family().unwrap(), "rocksdb.estimate-num-keys");
     assert_eq!(keys(&db).as_deref(), Some("0"), "the deletion counts");
     compact(&db, &CompactRangeOptions::default()).unwrap();
     assert_eq!(keys(&db).as_deref(), Some("1"));

@@ -42,7 +42,7 @@ fn writers_continue_once_threads_can_be_started() {
     refused.store(true, Ordering::SeqCst);
     let errors = |db: &Db| -> u64 {
         let family = db.default_family().unwrap();
-        db.property(&family, "rocksdb.background-errors").unwrap().parse().unwrap()
+        db.properties().text(&family, "rocksdb.background-errors").unwrap().parse().unwrap()
     };
     let before = errors(&db);
     let writer = std::thread::spawn({
@@ -50,7 +50,7 @@ fn writers_continue_once_threads_can_be_started() {
         move || (0..3000).for_each(|i| put(&db, &format!("key{i:05}"), &"value".repeat(20)))
     });
     let family = db.default_family().unwrap();
-    while db.property(&family, "rocksdb.is-write-stopped").unwrap() != "1" {
+    while db.properties().text(&family, "rocksdb.is-write-stopped").unwrap() != "1" {
         std::thread::yield_now();
     }
     assert!(errors(&db) > before, "the refused threads are counted as background errors");
@@ -76,9 +76,9 @@ fn subcompactions_run_on_the_thread_of_the_compaction_if_no_thread_can_be_starte
         db.flush(&[family.clone()], &FlushOptions::default()).unwrap();
     }
     refused.store(true, Ordering::SeqCst);
-    db.compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
+    db.compactions().compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
     refused.store(false, Ordering::SeqCst);
-    assert!(db.background_error().is_none());
+    assert!(db.background().error().is_none());
     put(&db, "later", "1");
     assert_eq!(scan(&db).len(), 1001);
 }
@@ -207,7 +207,7 @@ fn a_database_can_be_used_in_the_destructors_of_a_thread() {
     for compression in ["kZSTD", "kZlibCompression"] {
         let db = open(&env, FamilyOptions::default());
         let family = db.default_family().unwrap();
-        db.set_options(&family, &[("compression", compression)]).unwrap();
+        db.admin().set_options(&family, &[("compression", compression)]).unwrap();
         let read = Arc::new(Mutex::new(None));
         let (inner, result) = (db.clone(), read.clone());
         std::thread::spawn(move || {

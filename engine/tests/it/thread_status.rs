@@ -51,7 +51,7 @@ fn watched(seed: u64, enable_thread_tracking: bool) -> (Arc<Watch>, Db) {
         put(&db, "z", value);
         db.flush(&[family.clone()], &FlushOptions::default()).unwrap();
     }
-    db.compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
+    db.compactions().compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
     (watch, db)
 }
 

@@ -155,7 +155,7 @@ fn preserved_write_times_keep_sequence_numbers_without_tiering() {
         SequenceNumber::new(101),
         "the sequence numbers to 100 stand for the time before the creation"
     );
-    let properties = db.table_properties(&db.default_family().unwrap(), None).unwrap();
+    let properties = db.files().table_properties(&db.default_family().unwrap(), None).unwrap();
     let times = properties.values().next().map(|p| SeqnoTimes::decode(&p.seqno_to_time_mapping).unwrap());
     assert!(times.is_some_and(|times| !times.is_empty()));
     world.pass(20000);
@@ -224,14 +224,14 @@ fn a_tree_of_young_entries_does_not_compact_for_ever() {
             }
             flush(&db);
             world.pass(30);
-            db.wait_for_compact().unwrap();
+            db.background().wait_for_compact().unwrap();
         }
         world.pass(2000);
-        db.wait_for_compact().unwrap();
+        db.background().wait_for_compact().unwrap();
         let count = |level| levels(&db, &world.0.env).get(&level).map_or(0, Vec::len);
         assert_eq!(count(LAST), 0, "{style:?}: no entry is old");
         world.pass(20000);
-        db.wait_for_compact().unwrap();
+        db.background().wait_for_compact().unwrap();
         if style == CompactionStyle::Level {
             let all: Vec<usize> = (0..5).map(count).collect();
             assert!(all[LAST] > 100, "old entries went to the last level: {all:?}");
@@ -245,14 +245,14 @@ fn the_options_act_from_the_call_that_sets_them() {
     let db = world.open(tiered(CompactionStyle::Universal, "preclude_last_level_data_seconds=0"));
     let family = db.default_family().unwrap();
     put(&db, "a", "1");
-    db.set_options(&family, &[("preclude_last_level_data_seconds", "10000")]).unwrap();
+    db.admin().set_options(&family, &[("preclude_last_level_data_seconds", "10000")]).unwrap();
     world.pass(100);
     put(&db, "b", "1");
     flush(&db);
     compact_whole(&db);
     let before = levels(&db, &world.0.env);
     assert_eq!(before.get(&ABOVE_LAST).map(Vec::as_slice), Some(&["b".to_string()][..]), "{before:?}");
-    db.set_options(&family, &[("preclude_last_level_data_seconds", "0")]).unwrap();
+    db.admin().set_options(&family, &[("preclude_last_level_data_seconds", "0")]).unwrap();
     compact_whole(&db);
     assert_eq!(levels(&db, &world.0.env), by_level([(LAST, &["a", "b"])]));
 }
@@ -382,7 +382,7 @@ fn a_flush_of_old_entries_is_marked_and_counted_by_the_tiering_collector() {
         flush(&db);
         let family = db.default_family().unwrap();
         let is_marked = family.pin().version.files().next().unwrap().1.is_marked();
-        let properties = db.table_properties(&family, None).unwrap();
+        let properties = db.files().table_properties(&family, None).unwrap();
         let count = properties.values().next().unwrap().user("rocksdb.eligible.last.level.entries");
         (is_marked, count.map(|count| String::from_utf8_lossy(count).into_owned()))
     };

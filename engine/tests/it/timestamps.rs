@@ -178,9 +178,9 @@ fn subcompactions_keep_every_version_of_a_key() {
     fill_two_files(&db, &family);
     let before = newest(&db, &family);
     assert_eq!(before.len(), 20);
-    db.compact_range(&family, None, None, &forced(4)).unwrap();
+    db.compactions().compact_range(&family, None, None, &forced(4)).unwrap();
     assert_eq!(newest(&db, &family), before);
-    let mut iter = db.versions(&family).unwrap();
+    let mut iter = db.files().versions(&family).unwrap();
     iter.seek_to_first();
     let mut count = 0;
     while iter.valid() {
@@ -199,18 +199,18 @@ fn range_deletions_and_newer_versions_can_be_compacted() {
         (half..90).step_by(2).for_each(|key| put(&db, &family, &format!("key{key:02}"), 2, &[b'v'; 500]));
         flush(&db, &family);
     }
-    db.compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
+    db.compactions().compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
     // Newer entries of the first key of an SST file, and of a few keys after it.
     (10..20).for_each(|key| put(&db, &family, &format!("key{key:02}"), 3, &[b'w'; 500]));
     flush(&db, &family);
-    db.compact_range(&family, None, None, &forced(1)).unwrap();
+    db.compactions().compact_range(&family, None, None, &forced(1)).unwrap();
     let rows = newest(&db, &family);
     assert_eq!(rows.len(), 90);
     assert!(rows[10..20].iter().all(|row| row.1 == 3) && rows[20..].iter().all(|row| row.1 == 2));
     // The same with several subcompactions, which cut the range deletion.
     (10..80).for_each(|key| put(&db, &family, &format!("key{key:02}"), 4, &[b'x'; 500]));
     flush(&db, &family);
-    db.compact_range(&family, None, None, &forced(3)).unwrap();
+    db.compactions().compact_range(&family, None, None, &forced(3)).unwrap();
     assert_eq!(newest(&db, &family).iter().filter(|row| row.1 == 4).count(), 70);
 }
 
@@ -225,7 +225,9 @@ fn ranges_of_keys_are_given_without_timestamps() {
         flush(&db, &family);
     }
     // The last eight bytes of the bounds are no timestamps: without them all bounds are the key "lon".
-    let compact = |end: &[u8]| db.compact_range(&family, None, Some(end), &CompactRangeOptions::default());
+    let compact = |end: &[u8]| {
+        db.compactions().compact_range(&family, None, Some(end), &CompactRangeOptions::default())
+    };
     let level = |level| family.pin_owned().version.level(level).len();
     compact(b"lona").unwrap();
     assert_eq!(level(Level::ZERO), 2, "no key lies before the end");
@@ -233,7 +235,7 @@ fn ranges_of_keys_are_given_without_timestamps() {
     assert_eq!(level(Level::ZERO), 0);
     let before = newest(&db, &family);
     let ranges: [(Option<&[u8]>, Option<&[u8]>); 1] = [(Some(b"long-key-10"), Some(b"long-key-29"))];
-    db.delete_files_in_ranges(&family, &ranges, true).unwrap();
+    db.files().delete_files_in_ranges(&family, &ranges, true).unwrap();
     let left = newest(&db, &family);
     let outside = |rows: &[(String, u64)]| {
         let inside = "long-key-10".to_string()..="long-key-29".to_string();
@@ -318,7 +320,7 @@ fn one_batch_writes_families_with_and_without_timestamps() {
     let env = env::Env::memory(6);
     let (db, stamped) = open(&env);
     let other = FamilyDescriptor::new("plain", FamilyOptions::default());
-    let plain = db.create_family(other).unwrap();
+    let plain = db.admin().create_family(other).unwrap();
     let mut both = WriteBatch::new();
     both.put_in(plain.id(), b"a", b"1").put_at(stamped.id(), b"a", &[1; 8], b"2");
     db.write(&mut both, &WriteOptions::default()).unwrap();
@@ -378,7 +380,7 @@ fn history_below_the_mark_cannot_be_read() {
         flush(&db, &family);
     }
     let mut older = db.iter(&family, at(6)).unwrap();
-    db.increase_full_history_ts_low(&family, &15u64.to_le_bytes()).unwrap();
+    db.compactions().increase_full_history_ts_low(&family, &15u64.to_le_bytes()).unwrap();
     let invalid = |error: base::Error| assert_eq!(error.kind(), Kind::InvalidArgument, "{error}");
     let check = |db: &Db, family: &Arc<Family>| {
         for timestamp in [0, 4, 6, 14] {
@@ -395,9 +397,9 @@ fn history_below_the_mark_cannot_be_read() {
     older.seek_to_first();
     assert_eq!(older.value(), b"a");
     invalid(older.refresh().unwrap_err());
-    db.compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
+    db.compactions().compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
     check(&db, &family);
-    let lower = db.increase_full_history_ts_low(&family, &14u64.to_le_bytes());
+    let lower = db.compactions().increase_full_history_ts_low(&family, &14u64.to_le_bytes());
     invalid(lower.unwrap_err());
     drop((older, family, db));
     let (db, family) = open(&env);
@@ -414,14 +416,14 @@ fn files_with_history_are_not_rewritten_again_and_again() {
     let snapshot = db.snapshot();
     (0..50).for_each(|key| put(&db, &family, &format!("key{key:02}"), key, b"value"));
     flush(&db, &family);
-    db.compact_range(&family, None, None, &forced(1)).unwrap();
+    db.compactions().compact_range(&family, None, None, &forced(1)).unwrap();
     // The release marks bottommost files with sequence numbers. All of them hold history, so none is rewritten.
     drop(snapshot);
     let files = |family: &Family| {
         family.pin_owned().version.files().map(|(level, file)| (level, file.number)).collect::<Vec<_>>()
     };
     let before = files(&family);
-    db.wait_for_compact().unwrap();
+    db.background().wait_for_compact().unwrap();
     assert_eq!(files(&family), before);
     let meta = |family: &Family| {
         let version = family.pin_owned().version.clone();
@@ -498,7 +500,7 @@ fn a_trim_concurrent_with_a_compaction_leaves_no_newer_entry() {
     let db = Db::open(request).unwrap();
     begun.recv().unwrap();
     let family = db.default_family().unwrap();
-    db.trim_history(&family, &11u64.to_le_bytes()).unwrap();
+    db.compactions().trim_history(&family, &11u64.to_le_bytes()).unwrap();
     let wanted = [("0", 9), ("1", 10), ("2", 11)].map(|(key, time)| (key.to_owned(), time));
     assert_eq!(newest(&db, &family), wanted);
 }
@@ -515,7 +517,7 @@ fn an_import_knows_that_the_keys_of_its_files_have_no_timestamps() {
     put(&db, &family, "b", 2, b"2");
     flush(&db, &family);
     let copy = FamilyDescriptor::new("copy", options.clone());
-    let copy = db.create_family_with_import(copy, &[export(&db)], false).unwrap();
+    let copy = db.admin().create_family_with_import(copy, &[export(&db)], false).unwrap();
     let facts = |family: &Arc<Family>| {
         let files = family.pin_owned().version.files().map(|(_, file)| file.clone()).collect::<Vec<_>>();
         files

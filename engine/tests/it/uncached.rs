@@ -54,13 +54,13 @@ impl Cached {
             bottommost_level_compaction: BottommostLevelCompaction::Force,
             ..CompactRangeOptions::default()
         };
-        self.db.compact_range(&family, None, None, &how).unwrap();
+        self.db.compactions().compact_range(&family, None, None, &how).unwrap();
         self.purge();
     }
 
     fn purge(&self) {
         let how = WaitForCompactOptions { wait_for_purge: true, ..WaitForCompactOptions::default() };
-        self.db.wait_for_compact_with(&how).unwrap();
+        self.db.background().wait_for_compact_with(&how).unwrap();
     }
 }
 

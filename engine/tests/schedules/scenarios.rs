@@ -80,7 +80,7 @@ fn a_compaction_keeps_entries_of_iterators_and_snapshots() {
         let compactor = {
             let (db, family) = (db.clone(), family.clone());
             thread::spawn(move || {
-                db.compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
+                db.compactions().compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
             })
         };
         let writer = {
@@ -116,7 +116,7 @@ fn a_family_dropped_under_its_writers_leaves_the_others_whole() {
         let env = world();
         let db = open(drawn(&env));
         let stays = db.default_family().unwrap();
-        let goes = db.create_family(FamilyDescriptor::new("goes", FamilyOptions::default())).unwrap();
+        let goes = db.admin().create_family(FamilyDescriptor::new("goes", FamilyOptions::default())).unwrap();
         put_pair(&db, &goes, "a", 1).unwrap();
         let held = db.iter(&goes, ReadOptions::default()).unwrap();
         let writer = {
@@ -133,12 +133,12 @@ fn a_family_dropped_under_its_writers_leaves_the_others_whole() {
             let (db, goes) = (db.clone(), goes.clone());
             thread::spawn(move || drop(db.flush(&[goes], &FlushOptions::default())))
         };
-        db.drop_family(&goes).unwrap();
+        db.admin().drop_family(&goes).unwrap();
         writer.join().unwrap();
         flusher.join().unwrap();
         assert!(put_pair(&db, &goes, "a", 9).is_err());
         drop((held, goes));
-        assert!(db.background_error().is_none());
+        assert!(db.background().error().is_none());
         assert_eq!(scan_pair(&db, &stays, "b"), Some(3));
         db.close().unwrap();
         drop((db, stays));
@@ -190,15 +190,15 @@ fn background_work_continues_after_a_pause() {
         let pauser = {
             let db = db.clone();
             thread::spawn(move || {
-                db.pause_background_work().unwrap();
-                db.continue_background_work().unwrap();
+                db.background().pause().unwrap();
+                db.background().unpause().unwrap();
             })
         };
         for number in 1..=3 {
             put_pair(&db, &family, "a", number).unwrap();
             db.flush(&[family.clone()], &FlushOptions::default()).unwrap();
         }
-        db.wait_for_compact().unwrap();
+        db.background().wait_for_compact().unwrap();
         pauser.join().unwrap();
         assert_eq!(scan_pair(&db, &family, "a"), Some(3));
         db.close().unwrap();
@@ -233,11 +233,11 @@ fn the_owner_of_a_lock_can_pause_and_ends_a_flush_that_may_not_wait() {
             let flushed = db.flush(std::slice::from_ref(family), &options);
             assert!(flushed.is_ok() || flushed.is_err_and(|error| error.kind() == Kind::TryAgain));
         });
-        db.lock_wal().unwrap();
+        db.wals().lock().unwrap();
         hasty.join().unwrap();
-        db.pause_background_work().unwrap();
-        db.continue_background_work().unwrap();
-        db.unlock_wal().unwrap();
+        db.background().pause().unwrap();
+        db.background().unpause().unwrap();
+        db.wals().unlock().unwrap();
         writer.join().unwrap();
         together.join().unwrap();
         assert_eq!(scan_pair(&db, &family, "a"), Some(2));
@@ -302,7 +302,7 @@ fn a_family_whose_flush_fails_stops_no_writer_of_another() {
         let (env, fs, request) = on_a_failing_disk();
         let db = open(request);
         let families = ["default", "other"];
-        drop(db.create_family(FamilyDescriptor::new("other", FamilyOptions::default())).unwrap());
+        drop(db.admin().create_family(FamilyDescriptor::new("other", FamilyOptions::default())).unwrap());
         put_pair(&db, &db.family("other").unwrap(), "flushed", 1).unwrap();
         fs.hook().set_plan("create *.sst #1 ENOSPC").unwrap();
         let writers = ["default", "other", "other"].into_iter().enumerate().map(|(at, family)| {
@@ -330,7 +330,7 @@ fn a_family_whose_flush_fails_stops_no_writer_of_another() {
             assert_eq!(failed.subcode(), Subcode::NoSpace);
         }
         let wrote: Vec<_> = writers.into_iter().map(|thread| thread.join().unwrap()).collect();
-        while db.background_error().is_some() {
+        while db.background().error().is_some() {
             thread::yield_now();
         }
         families.iter().for_each(|family| put_pair(&db, &db.family(family).unwrap(), "after", 1).unwrap());
@@ -377,14 +377,14 @@ fn an_ingestion_stays_above_files_that_move_to_another_level() {
             ..CompactRangeOptions::default()
         };
         db.put(&family, b"k", &1u64.to_be_bytes(), &WriteOptions::default()).unwrap();
-        db.compact_range(&family, None, None, &to(4)).unwrap();
+        db.compactions().compact_range(&family, None, None, &to(4)).unwrap();
         let ingested = one_entry(&db, &options, "k", 2);
         let mover = {
             let (db, family) = (db.clone(), family.clone());
             // The move is refused if the ingestion placed its file between the levels first.
-            thread::spawn(move || drop(db.compact_range(&family, None, None, &to(2))))
+            thread::spawn(move || drop(db.compactions().compact_range(&family, None, None, &to(2))))
         };
-        let prepared = db.prepare_ingestion(vec![ingested]).unwrap();
+        let prepared = db.files().prepare_ingestion(vec![ingested]).unwrap();
         fall_behind();
         prepared.commit().unwrap();
         mover.join().unwrap();
@@ -402,14 +402,14 @@ fn a_replacing_ingestion_and_a_deletion_of_files_stop_no_writes() {
         let db = open(request);
         let family = db.default_family().unwrap();
         db.put(&family, b"k", &1u64.to_be_bytes(), &WriteOptions::default()).unwrap();
-        db.compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
+        db.compactions().compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
         let mut ingested = one_entry(&db, &options, "k", 2);
         ingested.replace = Some(ReplaceRange::All);
         ingested.options.snapshot_consistency = false;
         let deleter = spawned(&db, |db, family| {
-            db.delete_files_in_ranges(family, &[(None, None)], true).unwrap();
+            db.files().delete_files_in_ranges(family, &[(None, None)], true).unwrap();
         });
-        let prepared = db.prepare_ingestion(vec![ingested]).unwrap();
+        let prepared = db.files().prepare_ingestion(vec![ingested]).unwrap();
         fall_behind();
         let committed = prepared.commit();
         deleter.join().unwrap();
@@ -430,19 +430,19 @@ fn files_that_become_obsolete_while_deletions_are_disabled_stay() {
             for number in 1..=3 {
                 put_pair(db, family, "a", number).unwrap();
                 db.flush(std::slice::from_ref(family), &FlushOptions::default()).unwrap();
-                db.compact_range(family, None, None, &CompactRangeOptions::default()).unwrap();
+                db.compactions().compact_range(family, None, None, &CompactRangeOptions::default()).unwrap();
             }
         });
         fall_behind();
-        db.disable_file_deletions();
+        db.files().disable_deletions();
         let options = LiveFilesStorageInfoOptions { wal_size_for_flush: u64::MAX, ..Default::default() };
-        let live = db.live_files_storage_info(&options).unwrap();
+        let live = db.files().live_files_storage_info(&options).unwrap();
         writer.join().unwrap();
-        db.wait_for_compact().unwrap();
+        db.background().wait_for_compact().unwrap();
         for file in live.files.iter().filter(|file| file.kind != LiveFileKind::Options) {
             assert!(env.fs.exists(&file.path()).unwrap(), "{} is gone", file.path().display());
         }
-        db.enable_file_deletions();
+        db.files().enable_deletions();
         db.close().unwrap();
     });
 }
@@ -471,7 +471,7 @@ fn a_synced_write_beside_a_failed_shared_sync_is_durable_or_refused() {
             thread::spawn(move || {
                 let mut batch = WriteBatch::default();
                 batch.put(b"prepared", b"1");
-                db.prepare(&batch, b"x", &synced).is_ok()
+                db.for_transactions().prepare(&batch, b"x", &synced).is_ok()
             })
         };
         let write = {
@@ -488,7 +488,10 @@ fn a_synced_write_beside_a_failed_shared_sync_is_durable_or_refused() {
         let db = open(allowing(&Env { fs: Arc::new(crashed), ..world() }));
         let value = get(&db, &db.default_family().unwrap(), "written");
         assert!(!written || value == Some(1), "the write was acknowledged, and is lost");
-        assert!(!prepared || db.take_recovered().len() == 1, "the prepare was acknowledged, and is lost");
+        assert!(
+            !prepared || db.for_transactions().take_recovered().len() == 1,
+            "the prepare was acknowledged, and is lost"
+        );
     });
 }
 

@@ -180,7 +180,7 @@ impl NewBackup<'_> {
         let (inner, fs) = (self.inner, self.inner.fs());
         fs.create_dir(&inner.path(&format!("{PRIVATE}/{}", self.id)))?;
         let _kept = KeepFiles::new(db.engine());
-        let live = db.engine().live_files_storage_info(&LiveFilesStorageInfoOptions {
+        let live = db.engine().files().live_files_storage_info(&LiveFilesStorageInfoOptions {
             include_checksum_info: true,
             wal_size_for_flush: if self.options.flush_before_backup { 0 } else { u64::MAX },
             atomic_flush: self.options.atomic_flush,

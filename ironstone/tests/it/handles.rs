@@ -221,7 +221,7 @@ fn readers_see_whole_batches_while_all_else_continues() {
             stop.store(true, Ordering::Relaxed);
         });
         db.wait_for_compact().unwrap();
-        assert_eq!(db.engine().background_error().map(|e| e.to_string()), None);
+        assert_eq!(db.engine().background().error().map(|e| e.to_string()), None);
         db.verify_checksum().unwrap();
     }
 }

@@ -109,23 +109,23 @@ natives! {
     fn RocksDB_getProperty[java](db: Handle, family: Handle, name: JString, _len: i32) -> JString<'j> {
         let (db, name) = (database(db)?, java.text(name)?);
         let family = InFamily::new(&db, family)?;
-        let value = db.db.property(family.get(&db), &name).ok_or_else(unknown_property)?;
+        let value = db.db.properties().text(family.get(&db), &name).ok_or_else(unknown_property)?;
         java.new_text(&value)?
     }
 
     fn RocksDB_getLongProperty[java](db: Handle, family: Handle, name: JString, _len: i32) -> i64 {
         let (db, name) = (database(db)?, java.text(name)?);
         let family = InFamily::new(&db, family)?;
-        db.db.int_property(family.get(&db), &name).ok_or_else(unknown_property)? as i64
+        db.db.properties().number(family.get(&db), &name).ok_or_else(unknown_property)? as i64
     }
 
     fn RocksDB_getAggregatedLongProperty[java](db: Handle, name: JString, _len: i32) -> i64 {
         let (db, name) = (database(db)?, java.text(name)?);
-        db.db.aggregated_int_property(&name).ok_or_else(unknown_property)? as i64
+        db.db.properties().sum(&name).ok_or_else(unknown_property)? as i64
     }
 
     fn RocksDB_resetStats[_](db: Handle) {
-        database(db)?.db.reset_stats();
+        database(db)?.db.properties().reset_stats();
     }
 
     fn RocksDB_flush[java](db: Handle, options: Handle, handles: JLongs) {
@@ -139,40 +139,40 @@ natives! {
     }
 
     fn RocksDB_flushWal[_](db: Handle, sync: bool) {
-        database(db)?.db.flush_wal(sync)?;
+        database(db)?.db.wals().flush(sync)?;
     }
 
     fn RocksDB_syncWal[_](db: Handle) {
-        database(db)?.db.sync_wal()?;
+        database(db)?.db.wals().sync()?;
     }
 
     fn RocksDB_setOptions[java](db: Handle, family: Handle, names: JObjects, values: JObjects) {
         let (db, changes) = (database(db)?, changes(java, names, values)?);
         check_changes(&changes)?;
         let family = InFamily::new(&db, family)?;
-        db.db.set_options(family.get(&db), &as_pairs(&changes))?;
+        db.db.admin().set_options(family.get(&db), &as_pairs(&changes))?;
     }
 
     fn RocksDB_setDBOptions[java](db: Handle, names: JObjects, values: JObjects) {
         let (db, changes) = (database(db)?, changes(java, names, values)?);
         check_changes(&changes)?;
-        db.db.set_db_options(&as_pairs(&changes))?;
+        db.db.admin().set_db_options(&as_pairs(&changes))?;
     }
 
     fn RocksDB_pauseBackgroundWork[_](db: Handle) {
-        database(db)?.db.pause_background_work()?;
+        database(db)?.db.background().pause()?;
     }
 
     fn RocksDB_continueBackgroundWork[_](db: Handle) {
-        database(db)?.db.continue_background_work()?;
+        database(db)?.db.background().unpause()?;
     }
 
     fn RocksDB_abortAllCompactions[_](db: Handle) {
-        database(db)?.db.abort_all_compactions()?;
+        database(db)?.db.compactions().abort_all()?;
     }
 
     fn RocksDB_resumeAllCompactions[_](db: Handle) {
-        database(db)?.db.resume_all_compactions()?;
+        database(db)?.db.compactions().resume_all()?;
     }
 
     /// Compacts a key range. A bound with a length of 0 or less means no bound.
@@ -183,7 +183,7 @@ natives! {
         let begin = if begin_len > 0 { Some(java.copy_first(begin, begin_len)?) } else { None };
         let end = if end_len > 0 { Some(java.copy_first(end, end_len)?) } else { None };
         let family = InFamily::new(&db, family)?;
-        db.db.compact_range(family.get(&db), begin.as_deref(), end.as_deref(), &options)?;
+        db.db.compactions().compact_range(family.get(&db), begin.as_deref(), end.as_deref(), &options)?;
     }
 
     fn RocksDB_ingestExternalFile[java](
@@ -198,7 +198,7 @@ natives! {
     fn RocksDB_enableAutoCompaction[java](db: Handle, handles: JLongs) {
         let db = database(db)?;
         for family in families(java, &db, handles)? {
-            db.db.set_options(&family, &[("disable_auto_compactions", "false")])?;
+            db.db.admin().set_options(&family, &[("disable_auto_compactions", "false")])?;
         }
     }
 
@@ -225,18 +225,18 @@ natives! {
     fn RocksDB_promoteL0[_](db: Handle, family: Handle, level: i32) {
         let db = database(db)?;
         let level = usize::try_from(level).map(Level::from_index).map_err(|_| Fault::illegal_argument(format!("the level {level}")))?;
-        db.db.promote_l0(InFamily::new(&db, family)?.get(&db), level)?;
+        db.db.compactions().promote_l0(InFamily::new(&db, family)?.get(&db), level)?;
     }
 
     fn RocksDB_verifyChecksum[_](db: Handle) {
-        database(db)?.db.verify_checksum()?;
+        database(db)?.db.files().verify_checksum()?;
     }
 
     /// Deletes the SST files whose keys are all in the ranges. A null bound means no bound.
     fn RocksDB_deleteFilesInRanges[java](db: Handle, family: Handle, ranges: JObjects, include_end: bool) {
         let (db, bounds) = (database(db)?, java.byte_arrays_or_null(ranges)?);
         let pairs: Vec<_> = bounds.chunks_exact(2).map(|pair| (pair[0].as_deref(), pair[1].as_deref())).collect();
-        db.db.delete_files_in_ranges(InFamily::new(&db, family)?.get(&db), &pairs, include_end)?;
+        db.db.files().delete_files_in_ranges(InFamily::new(&db, family)?.get(&db), &pairs, include_end)?;
     }
 
     /// Deletes an SST file of the last level, or an archived WAL. Only the classes of 8.10.0 and 9.8.4 declare the native. As in their

@@ -65,7 +65,7 @@ natives! {
     fn RocksDB_getLiveFiles[java](db: Handle, flush: bool) -> JObjects<'j> {
         let wal_size_for_flush = if flush { 0 } else { u64::MAX };
         let options = LiveFilesStorageInfoOptions { wal_size_for_flush, ..LiveFilesStorageInfoOptions::default() };
-        let files = database(db)?.db.live_files_storage_info(&options)?.files;
+        let files = database(db)?.db.files().live_files_storage_info(&options)?.files;
         let mut listed: Vec<_> = files.iter().filter(|file| file.kind != LiveFileKind::Wal).collect();
         listed.arrange_by_key(|file| match file.kind {
             LiveFileKind::Current => 1,
@@ -81,13 +81,13 @@ natives! {
     }
 
     fn RocksDB_getSortedWalFiles[java](db: Handle) -> JObjects<'j> {
-        let files = database(db)?.db.wal_files()?;
+        let files = database(db)?.db.wals().files()?;
         java.new_objects(LOG_FILE_CLASS.get(java)?, files.len(), |at| log_file(java, &files[at]))?
     }
 
     fn RocksDB_getUpdatesSince[_](db: Handle, sequence: i64) -> Handle {
         let db = database(db)?;
-        let updates = db.db.updates_since(SequenceNumber::new(sequence as u64))?;
+        let updates = db.db.wals().updates_since(SequenceNumber::new(sequence as u64))?;
         db.child(UpdatesObject { cursor: UpdateCursor::new(updates) })
     }
 
@@ -125,7 +125,7 @@ natives! {
         let options = options.shared::<CompactionOptions>()?.clone();
         let family = InFamily::new(&db, cf)?;
         let path_id = u32::try_from(output_path_id).ok();
-        let done = db.db.compact_files_reported(family.get(&db), &numbers, level, path_id, &options);
+        let done = db.db.compactions().compact_files_reported(family.get(&db), &numbers, level, path_id, &options);
         let done = done?;
         if let (false, Some(report)) = (info.is_null(), done.report) {
             *info.exclusive::<JobInfo>()? = JobInfo::new(*report);
@@ -136,7 +136,7 @@ natives! {
     /// Returns two empty slices. RocksDB's native passes an empty range to the engine and also returns two empty slices.
     fn RocksDB_suggestCompactRange[java](db: Handle, cf: Handle) -> JLongs<'j> {
         let db = database(db)?;
-        db.db.suggest_compact_range(InFamily::new(&db, cf)?.get(&db), Some(b""), Some(b""))?;
+        db.db.compactions().suggest_compact_range(InFamily::new(&db, cf)?.get(&db), Some(b""), Some(b""))?;
         let slice = || Handle::new(SliceObject::copied(Vec::new())).long();
         java.new_longs(&[slice(), slice()])?
     }

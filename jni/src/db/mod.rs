@@ -165,7 +165,7 @@ impl DatabaseObject {
     /// The errors of the engine.
     fn cancel_background_work(&self, wait: bool) -> Result<()> {
         self.is_canceled.store(true, Ordering::Relaxed);
-        self.db.cancel_all_background_work(wait)
+        self.db.background().cancel_all(wait)
     }
 
     /// Fails if background work was canceled.

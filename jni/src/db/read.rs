@@ -279,7 +279,7 @@ natives! {
         }
         let iters: Vec<i64> = options.read(|options| {
             let mut handles = Vec::with_capacity(families.len());
-            for (iter, family) in db.db.iterators(&families, options)?.into_iter().zip(&families) {
+            for (iter, family) in db.db.together().iterators(&families, options)?.into_iter().zip(&families) {
                 handles.push(db.child(db.iterator_of(Ok(Box::new(iter)), family, options)).long());
             }
             Ok(handles)

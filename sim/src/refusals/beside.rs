@@ -43,15 +43,16 @@ impl Writer {
             0 => self.db.flush(&families, &FlushOptions::default()).map_err(words("flush")),
             1 => {
                 let all = CompactRangeOptions::default();
-                let done = self.db.compact_range(&families[0], None, None, &all);
+                let done = self.db.compactions().compact_range(&families[0], None, None, &all);
                 done.map(drop).map_err(words("compact_range"))
             }
             2 => self.roll(),
             3 => {
                 let name = format!("f{}", self.states.len());
-                let made = self.db.create_family(FamilyDescriptor::new(name, FamilyOptions::default()));
+                let made =
+                    self.db.admin().create_family(FamilyDescriptor::new(name, FamilyOptions::default()));
                 let made = made.map_err(words("create_family"))?;
-                self.db.drop_family(&made).map_err(words("drop_family"))
+                self.db.admin().drop_family(&made).map_err(words("drop_family"))
             }
             _ => {
                 let (key, value) = (self.chance.below(20).to_be_bytes(), self.states.len().to_be_bytes());
@@ -73,7 +74,7 @@ impl Writer {
     fn roll(&self) -> Result<(), String> {
         let bytes = ["1", "4096", "1073741824"][self.states.len() % 3];
         let changes = [("max_manifest_file_size", bytes), ("max_manifest_space_amp_pct", "0")];
-        self.db.set_db_options(&changes).map_err(words("set_db_options"))
+        self.db.admin().set_db_options(&changes).map_err(words("set_db_options"))
     }
 }
 

@@ -92,7 +92,9 @@ fn drive(env: &Env, chance: &mut Chance, len: usize) -> Result<(), String> {
                     bottommost_level_compaction: BottommostLevelCompaction::Force,
                     ..CompactRangeOptions::default()
                 };
-                db.compact_range(&family, None, None, &forced).map_err(words("compact_range"))?;
+                db.compactions()
+                    .compact_range(&family, None, None, &forced)
+                    .map_err(words("compact_range"))?;
             }
             _ => {
                 let rows = kept.get_mut(family.name()).ok_or("rows.txt lacks a column family")?;

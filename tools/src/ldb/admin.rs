@@ -22,7 +22,8 @@ pub(crate) fn create_family(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let settings = s.settings(io)?;
     let options = settings.family.clone();
     let db = s.open_with(settings)?;
-    db.create_family(FamilyDescriptor::new(name, options))
+    db.admin()
+        .create_family(FamilyDescriptor::new(name, options))
         .map_err(|e| Failure::of("Fail to create new column family", crate::advice::with_advice(&e)))?;
     Ok(io.out.write_all(b"OK\n")?)
 }
@@ -36,7 +37,8 @@ pub(crate) fn drop_family(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let Some(family) = db.family(&name) else {
         return Err(Failure::new(format!("Column family: {name} doesn't exist in db.")));
     };
-    db.drop_family(&family)
+    db.admin()
+        .drop_family(&family)
         .map_err(|e| Failure::of("Fail to drop column family", crate::advice::with_advice(&e)))?;
     Ok(io.out.write_all(b"OK\n")?)
 }
@@ -48,7 +50,8 @@ pub(crate) fn compact(s: &mut Session, io: &mut Io<'_>) -> Outcome {
         bottommost_level_compaction: BottommostLevelCompaction::ForceOptimized,
         ..CompactRangeOptions::default()
     };
-    db.compact_range(&family, from.as_deref(), to.as_deref(), &options)
+    db.compactions()
+        .compact_range(&family, from.as_deref(), to.as_deref(), &options)
         .map_err(|e| Failure::of("Compaction failed", crate::advice::with_advice(&e)))
 }
 
@@ -104,11 +107,11 @@ fn give_back(db: &Db, families: &[(String, FamilyOptions)], other: &FamilyOption
         "max_bytes_for_level_multiplier",
     ];
     // An automatic compaction could move the file away from level 0.
-    db.pause_background_work()?;
+    db.background().pause()?;
     for family in db.families() {
         let options = families.iter().find(|(name, _)| name == family.name()).map_or(other, |(_, own)| own);
         let values = CHANGED.map(|name| (name, options.get(name).unwrap_or_default()));
-        db.set_options(&family, &values.each_ref().map(|(name, value)| (*name, &value[..])))?;
+        db.admin().set_options(&family, &values.each_ref().map(|(name, value)| (*name, &value[..])))?;
     }
     Ok(())
 }
@@ -122,7 +125,8 @@ fn to_one_file(db: &Db, family: &Arc<Family>, io: &mut Io<'_>) -> Outcome {
     writeln!(io.out, "files per level before compaction: {}", shown(&files()))?;
     let options =
         CompactRangeOptions { change_level: true, target_level: 0, ..CompactRangeOptions::default() };
-    db.compact_range(family, None, None, &options)
+    db.compactions()
+        .compact_range(family, None, None, &options)
         .map_err(|e| Failure::of("Compaction failed", crate::advice::with_advice(&e)))?;
     let after = files();
     for (level, (found, wanted)) in after.iter().zip([1].into_iter().chain(std::iter::repeat(0))).enumerate()
@@ -167,7 +171,8 @@ pub(crate) fn reduce_levels(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     writeln!(io.out, "Compacting the db...")?;
     let options =
         CompactRangeOptions { change_level: true, target_level: new - 1, ..CompactRangeOptions::default() };
-    db.compact_range(&family, None, None, &options)
+    db.compactions()
+        .compact_range(&family, None, None, &options)
         .map_err(|e| Failure::of("Compaction failed", crate::advice::with_advice(&e)))?;
     drop((version, family, db));
     s.close()?;
@@ -224,13 +229,13 @@ pub(crate) fn get_property(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let name = String::from_utf8_lossy(name).into_owned();
     let (db, family) = s.open_family(io)?;
     // A property can be a map and a text. RocksDB prints the map.
-    if let Some(map) = db.property_map(&family, &name) {
+    if let Some(map) = db.properties().map(&family, &name) {
         if map.is_empty() {
             writeln!(io.out, "{name}: <empty map>")?;
         }
         return Ok(map.iter().try_for_each(|(key, value)| writeln!(io.out, "{name}.{key}: {value}"))?);
     }
-    match db.property(&family, &name) {
+    match db.properties().text(&family, &name) {
         Some(value) => Ok(writeln!(io.out, "{name}: {value}")?),
         None => Err(Failure::new(format!("failed to get property: {name}"))),
     }

@@ -136,7 +136,7 @@ pub(crate) fn range_deletes(s: &mut Session, io: &mut Io<'_>) -> Outcome {
             break;
         }
         writeln!(io.out, "=== file : {} ===", normal(&table_path(&db, &paths, file)))?;
-        let reader = db.table(&family, level, file)?;
+        let reader = db.files().table(&family, level, file)?;
         let size = family.order().user.timestamp_size();
         let tombstones = reader.range_tombstones().iter().map(|(key, end)| Tombstone::decode(key, end, size));
         let fragments =

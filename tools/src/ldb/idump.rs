@@ -22,7 +22,7 @@ pub(crate) fn idump(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     }
     let order = &family.order().user;
     let size = order.timestamp_size();
-    let mut versions = db.versions(&family)?;
+    let mut versions = db.files().versions(&family)?;
     match from {
         Some(mut from) => {
             // The newest timestamp of a key comes first.

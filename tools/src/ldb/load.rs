@@ -48,7 +48,8 @@ pub(crate) fn load(s: &mut Session, io: &mut Io<'_>) -> Outcome {
             .map_err(|e| Failure::of("Load failed", crate::advice::with_advice(&e)))?;
     }
     if s.args.has_flag("compact") {
-        db.compact_range(&family, None, None, &CompactRangeOptions::default())
+        db.compactions()
+            .compact_range(&family, None, None, &CompactRangeOptions::default())
             .map_err(|e| Failure::of("Compaction failed", crate::advice::with_advice(&e)))?;
     }
     Ok(())

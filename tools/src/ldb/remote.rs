@@ -39,7 +39,8 @@ pub(crate) fn primary(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     s.compaction_service = Some(Arc::new(JobFiles { env, dir, scheduled, canceled }));
     let db = s.open_with(settings).map_err(|e| Failure::of("Open", e.text()))?;
     let family = s.family_of(&db)?;
-    db.compact_range(&family, None, None, &CompactRangeOptions::default())
+    db.compactions()
+        .compact_range(&family, None, None, &CompactRangeOptions::default())
         .map_err(|e| Failure::of("CompactRange", crate::advice::with_advice(&e)))?;
     Ok(writeln!(io.out, "remote_compaction_primary: OK")?)
 }

@@ -175,7 +175,7 @@ pub(crate) fn print_stats(
     family: &std::sync::Arc<engine::family::Family>,
     io: &mut Io<'_>,
 ) -> Outcome {
-    if let Some(stats) = db.property(family, "rocksdb.stats") {
+    if let Some(stats) = db.properties().text(family, "rocksdb.stats") {
         writeln!(io.out, "{stats}")?;
     }
     Ok(())

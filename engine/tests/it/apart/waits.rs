@@ -21,9 +21,9 @@ fn full_memtables_of_a_stopped_family_stall_no_other_family() {
     // The memtables of `b` fill and are flushed again and again.
     many("b").unwrap();
     assert!(tables(&db, "b") > 0);
-    assert_eq!(db.int_property(&family(&db, "b"), "rocksdb.is-write-stopped"), Some(0));
+    assert_eq!(db.properties().number(&family(&db, "b"), "rocksdb.is-write-stopped"), Some(0));
     apart.disks.mend("a");
-    db.resume().unwrap();
+    db.background().resume().unwrap();
     many("a").unwrap();
     db.close().unwrap();
 }
@@ -53,7 +53,7 @@ fn a_writer_waits_for_memory_while_a_flush_of_another_family_can_free_it() {
         assert_eq!(outcome.is_ok(), fits, "{held}: {outcome:?}");
         assert!(tables(&db, "b") < 20, "memtables of some size become tables");
         apart.disks.mend("a");
-        db.resume().unwrap();
+        db.background().resume().unwrap();
         (0..50).try_for_each(|i| put("b", i)).unwrap();
         db.close().unwrap();
     }
@@ -80,12 +80,12 @@ fn a_stalled_writer_continues_to_wait_after_another_family_fails() {
                 db.put(&family(&db, "b"), &i.to_be_bytes(), &value, &WriteOptions::default())
             })
         });
-        while db.int_property(&family(&db, "b"), "rocksdb.is-write-stopped") != Some(1) {
+        while db.properties().number(&family(&db, "b"), "rocksdb.is-write-stopped") != Some(1) {
             std::thread::yield_now();
         }
         apart.disks.fail("a", EIO);
         compact_into_one(&db, "a").unwrap_err();
-        assert_eq!(db.background_error().unwrap().severity(), Severity::Fatal);
+        assert_eq!(db.background().error().unwrap().severity(), Severity::Fatal);
         threads.set_threads(env::executor::Pool::High, flushers);
         writer.join().unwrap().unwrap();
     });

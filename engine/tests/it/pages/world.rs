@@ -261,13 +261,13 @@ impl World {
                 for (name, value) in pairs(settings) {
                     options.set(name, value)?;
                 }
-                db.create_family(FamilyDescriptor::new(*name, options))?;
+                db.admin().create_family(FamilyDescriptor::new(*name, options))?;
             }
-            ["drop", name] => db.drop_family(&self.named(db, name)?)?,
-            ["set", settings @ ..] => db.set_options(&self.current(db)?, &pairs(settings))?,
-            ["set-db", settings @ ..] => db.set_db_options(&pairs(settings))?,
+            ["drop", name] => db.admin().drop_family(&self.named(db, name)?)?,
+            ["set", settings @ ..] => db.admin().set_options(&self.current(db)?, &pairs(settings))?,
+            ["set-db", settings @ ..] => db.admin().set_db_options(&pairs(settings))?,
             ["property", name] => {
-                return Ok(db.property(&self.current(db)?, name).unwrap_or("none".to_string()));
+                return Ok(db.properties().text(&self.current(db)?, name).unwrap_or("none".to_string()));
             }
             ["ticker", name] => {
                 let ticker = Ticker::by_name(name).expect("a ticker");
@@ -275,9 +275,9 @@ impl World {
             }
             ["history"] => return history(db),
             ["error"] => {
-                return Ok(db.background_error().map_or("none".to_string(), |error| error.to_string()));
+                return Ok(db.background().error().map_or("none".to_string(), |error| error.to_string()));
             }
-            ["resume"] => db.resume()?,
+            ["resume"] => db.background().resume()?,
             other => panic!("no command: {other:?}"),
         }
         Ok(String::new())
@@ -294,7 +294,7 @@ fn family_options() -> FamilyOptions {
 }
 
 fn history(db: &Db) -> base::Result<String> {
-    let slices = db.stats_history(0, u64::MAX).collect::<base::Result<Vec<_>>>()?;
+    let slices = db.properties().stats_history(0, u64::MAX).collect::<base::Result<Vec<_>>>()?;
     let first = slices.first().map_or(0, |(second, _)| *second);
     let show = |(second, slice): &(u64, ironstone_engine::db::Slice)| {
         format!("+{}s: {} of {}", second - first, slice["rocksdb.number.keys.written"], slice.len())

@@ -88,25 +88,28 @@ impl World {
                 let families: base::Result<Vec<_>> = names.iter().map(|name| self.named(db, name)).collect();
                 db.flush(&families?, &FlushOptions::default())?;
             }
-            ["flush-wal", word] => db.flush_wal(*word == "sync")?,
-            ["compact"] => {
-                db.compact_range(&self.current(db)?, None, None, &CompactRangeOptions::default())?
-            }
+            ["flush-wal", word] => db.wals().flush(*word == "sync")?,
+            ["compact"] => db.compactions().compact_range(
+                &self.current(db)?,
+                None,
+                None,
+                &CompactRangeOptions::default(),
+            )?,
             ["compact", a, b] => {
                 let (a, b) = (Some(bytes(a)), Some(bytes(b)));
-                db.compact_range(&self.current(db)?, a, b, &CompactRangeOptions::default())?;
+                db.compactions().compact_range(&self.current(db)?, a, b, &CompactRangeOptions::default())?;
             }
             ["suggest", a, b] => {
-                db.suggest_compact_range(&self.current(db)?, Some(bytes(a)), Some(bytes(b)))?
+                db.compactions().suggest_compact_range(&self.current(db)?, Some(bytes(a)), Some(bytes(b)))?
             }
-            ["promote", level] => {
-                db.promote_l0(&self.current(db)?, Level::new(level.parse().expect("a level")))?
-            }
+            ["promote", level] => db
+                .compactions()
+                .promote_l0(&self.current(db)?, Level::new(level.parse().expect("a level")))?,
             ["delete-files", a, b] => {
                 let ranges = [(Some(bytes(a)), Some(bytes(b)))];
-                db.delete_files_in_ranges(&self.current(db)?, &ranges, true)?;
+                db.files().delete_files_in_ranges(&self.current(db)?, &ranges, true)?;
             }
-            ["wait"] => db.wait_for_compact()?,
+            ["wait"] => db.background().wait_for_compact()?,
             _ => return Ok(None),
         }
         Ok(Some(String::new()))

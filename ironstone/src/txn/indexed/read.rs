@@ -136,7 +136,7 @@ fn from_database(keys: &[(&Family, &[u8])], options: &ReadOptions) -> Vec<Result
         return engine.reads().multi_find(inner, &keys, options);
     }
     let keys: Vec<_> = keys.iter().map(|(family, key)| (family.inner(), *key)).collect();
-    engine.multi_find_families(&keys, options)
+    engine.together().multi_find(&keys, options)
 }
 
 /// Makes an iterator of the batch over the database.

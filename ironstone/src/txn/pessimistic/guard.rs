@@ -26,7 +26,7 @@ impl WriteGuard for KeyGuard {
     fn write(&self, db: &EngineDb, batch: &mut WriteBatch, options: &WriteOptions) -> Result<()> {
         check_timestamps(db, batch)?;
         if self.skip_concurrency_control {
-            return db.write_unguarded(batch, options, None);
+            return db.for_transactions().write_unguarded(batch, options, None);
         }
         if let Some(registry) = self.registry.upgrade() {
             registry.roll_back_abandoned();
@@ -42,7 +42,7 @@ impl WriteGuard for KeyGuard {
         for (family, key) in &locked.keys {
             self.locks.lock(&locked.owner, *family, key, LockMode::Exclusive)?;
         }
-        db.write_unguarded(batch, options, None)
+        db.for_transactions().write_unguarded(batch, options, None)
     }
 }
 

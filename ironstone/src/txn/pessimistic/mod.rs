@@ -133,13 +133,13 @@ impl TransactionDb {
             db.engine().stats().clone(),
         ));
         let registry: Arc<Registry> = Arc::default();
-        db.engine().set_write_guard(Arc::new(KeyGuard {
+        db.engine().for_transactions().set_write_guard(Arc::new(KeyGuard {
             locks: locks.clone(),
             registry: Arc::downgrade(&registry),
             timeout_ms: options.default_lock_timeout,
             skip_concurrency_control: options.skip_concurrency_control,
         }));
-        let recovered = db.engine().take_recovered();
+        let recovered = db.engine().for_transactions().take_recovered();
         let base = Db::new(engine::db::unguarded(db.engine()))?;
         let db = TransactionDb { db, base, registry, locks, options: Arc::new(options) };
         recovered.into_iter().try_for_each(|section| db.restore(section))?;

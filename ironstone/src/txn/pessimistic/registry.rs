@@ -196,7 +196,7 @@ impl TimestampedSnapshots {
                 return Ok(named(db, timestamp, held));
             }
         }
-        let held = db.engine().snapshot_at(seq);
+        let held = db.engine().for_transactions().snapshot_at(seq);
         snapshots.insert(timestamp, held.clone());
         Ok(named(db, timestamp, &held))
     }

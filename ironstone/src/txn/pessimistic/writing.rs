@@ -31,7 +31,7 @@ impl TransactionDb {
     /// The errors of [`Db::write`](crate::Db::write); NotSupported for a column family with timestamps.
     pub fn write_without_locks(&self, batch: &mut WriteBatch, options: &WriteOptions) -> Result<()> {
         check_timestamps(self.db.engine(), batch)?;
-        self.db.engine().write_unguarded(batch, options, None)
+        self.db.engine().for_transactions().write_unguarded(batch, options, None)
     }
 
     /// Writes a batch outside of a transaction, with what the application guarantees about the batch. RocksDB: `TransactionDB::Write`

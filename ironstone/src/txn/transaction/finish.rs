@@ -101,7 +101,8 @@ impl Transaction {
         let written = match pessimistic.settings.policy {
             TxnDbWritePolicy::WriteCommitted => {
                 let core = self.shared.core.lock();
-                let wal = self.db.engine().prepare(&core.batch, &body.name, &body.write_options);
+                let wal =
+                    self.db.engine().for_transactions().prepare(&core.batch, &body.name, &body.write_options);
                 wal.map(|wal| (body.prepared_in, body.prepared_bytes) = (Some(wal), core.batch.data_size()))
             }
             _ => self.write_last_section(&mut body, pessimistic),
@@ -152,7 +153,7 @@ impl Transaction {
         let written = match shared.policy {
             OccValidationPolicy::ValidateSerial => {
                 let hook = CheckAll { transaction: self, body };
-                engine.write_with_hook(&mut self.shared.core.lock().batch, &options, &hook)
+                engine.for_transactions().write_with_hook(&mut self.shared.core.lock().batch, &options, &hook)
             }
             OccValidationPolicy::ValidateParallel => {
                 let seed = kernel::hash::hash64(engine.session_id().as_bytes());
@@ -240,7 +241,11 @@ impl Transaction {
             _ => None,
         };
         let options = body.write_options;
-        self.db.engine().write_unguarded(&mut batch, &options, stamped.as_ref().map(Created::hook))?;
+        self.db.engine().for_transactions().write_unguarded(
+            &mut batch,
+            &options,
+            stamped.as_ref().map(Created::hook),
+        )?;
         self.adopt(body, stamped);
         Ok(batch.sequence())
     }
@@ -252,7 +257,7 @@ impl Transaction {
         let mut batch = self.shared.core.lock().batch.clone();
         let timestamp = self.stamp(body, &mut batch)?;
         let stamped = self.timestamped_snapshot(body)?;
-        if let Some(statistics) = self.db.engine().statistics() {
+        if let Some(statistics) = self.db.engine().stats().statistics() {
             statistics.measure(HistogramKind::NumOpPerTransaction, u64::from(batch.count()));
         }
         let prepared = PreparedName { name: &body.name, wal };
@@ -278,7 +283,7 @@ impl Transaction {
             }
         }
         let hook = stamped.as_ref().map(Created::hook);
-        let seq = engine.commit_prepared(
+        let seq = engine.for_transactions().commit_prepared(
             prepared,
             &body.commit_time,
             &batch,
@@ -361,7 +366,7 @@ impl Transaction {
         let rolled_back = match pessimistic.settings.policy {
             TxnDbWritePolicy::WriteCommitted => {
                 let prepared = PreparedName { name: &body.name, wal: body.prepared_in.unwrap_or_default() };
-                self.db.engine().rollback_prepared(prepared, &body.write_options)
+                self.db.engine().for_transactions().rollback_prepared(prepared, &body.write_options)
             }
             _ => body.sections.roll_back(&self.db, &body.name, &body.write_options),
         };

@@ -198,7 +198,8 @@ impl Sections {
     /// # Errors
     /// Errors of reading the values.
     pub fn values_before(&self, db: &Db, sections: usize) -> Result<WriteBatch> {
-        let before = db.engine().snapshot_with_own(None, Arc::new(self.own.oldest(sections)));
+        let before =
+            db.engine().for_transactions().snapshot_with_own(None, Arc::new(self.own.oldest(sections)));
         let options = ReadOptions { snapshot: Some(before), ..ReadOptions::default() };
         let families = db.families();
         let mut undo = WriteBatch::new();

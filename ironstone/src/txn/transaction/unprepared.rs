@@ -114,7 +114,7 @@ impl Transaction {
         if own.is_empty() {
             return Cow::Borrowed(options);
         }
-        let snapshot = self.db.engine().snapshot_with_own(options.snapshot.clone(), own);
+        let snapshot = self.db.engine().for_transactions().snapshot_with_own(options.snapshot.clone(), own);
         Cow::Owned(ReadOptions { snapshot: Some(snapshot), ..options.clone() })
     }
 }
