@@ -123,8 +123,8 @@ base::options! {
     call background_purge_on_iterator_cleanup: bool = false;
     /// Read-ahead stops at the block that holds the upper bound.
     call auto_readahead_size: bool = true, since: "8.6";
-    /// Has no effect: values in SST files and memtables are always prepared. RocksDB: the caller promises to call
-    /// `prepare_value` before each access to a value.
+    /// An iterator reads a value of a blob file only at `prepare_value`, and shows an empty value before. Values in SST files and
+    /// memtables are always prepared. RocksDB: the caller promises to call `prepare_value` before each access to a value.
     call allow_unprepared_value: bool = false, since: "9.8";
     /// With `snapshot`, the iterator releases obsolete memtables and SST files, and continues at the same snapshot
     /// in the current super version.
