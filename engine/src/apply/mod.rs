@@ -343,9 +343,10 @@ fn run_of_family<'a>(
     if let Some(buffers) = source.buffers {
         family.buffer_grown(buffers);
     }
-    done.memtable_full |= pin.parts.is_full(mem).is_some()
-        || family.flush_pace().is_ahead(mem.memory_used())
-        || (!pin.history.is_empty() && family.state().history_is_due(mem.memory_used()));
+    let used = mem.memory_used();
+    done.memtable_full |= pin.parts.is_full_with(mem, used).is_some()
+        || family.flush_pace().is_ahead(used)
+        || (!pin.history.is_empty() && family.state().history_is_due(used));
     Ok(rest)
 }
 

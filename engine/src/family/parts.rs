@@ -178,7 +178,13 @@ impl Parts {
     /// Returns the reason why a memtable of this column family must be flushed; `None` if it is not full.
     #[inline]
     pub fn is_full(&self, mem: &MemTable) -> Option<FlushReason> {
-        if mem.memory_used() >= self.full_bytes() || mem.is_marked_for_flush() || mem.is_nearly_full() {
+        self.is_full_with(mem, mem.memory_used())
+    }
+
+    /// Does the work of [`Parts::is_full`] for a memtable that uses `used` bytes.
+    #[inline]
+    pub(crate) fn is_full_with(&self, mem: &MemTable, used: usize) -> Option<FlushReason> {
+        if used >= self.full_bytes() || mem.is_marked_for_flush() || mem.is_nearly_full() {
             return Some(FlushReason::WriteBufferFull);
         }
         let many =
