@@ -336,10 +336,13 @@ impl World {
         let extra = commits && committed && self.chance.percent(30);
         let takes = if !committed { None } else { Some(self.chance.percent(30)) };
         let mut rows = Rows::new();
+        if committed {
+            // A failed commit leaves its commit-time batch in the transaction.
+            transaction.with_commit_time_batch(|batch| batch.clear());
+        }
         if extra {
             rows.insert(Key::new("default", b"commit time"), name.clone());
             transaction.with_commit_time_batch(|batch| {
-                batch.clear();
                 batch.put(b"commit time", &name);
             });
         }
