@@ -97,7 +97,7 @@ impl Source<'_> {
 pub struct Applied {
     /// The sequence number after the last one that the batch used.
     pub next_seq: SequenceNumber,
-    /// True if a changed memtable has reached its size limit, or if the history of flushed memtables has
+    /// True if a changed memtable has reached its size limit or is ahead of a flush, or if the history of flushed memtables has
     /// reached its limit.
     pub memtable_full: bool,
     /// True if many keys were deleted, so a job should look for empty key ranges.

@@ -110,7 +110,8 @@ pub struct Writer {
     errors: Arc<ErrorState>,
     controller: Arc<Controller>,
     faults: Arc<dyn ErrorSink>,
-    /// Set if an insert has filled a memtable. The next leader switches the full memtables.
+    /// Set if an insert has filled a memtable, or if a memtable is ahead of a flush. The next leader switches the full memtables, or
+    /// pauses.
     memtable_full: AtomicBool,
     wal_bytes_max: AtomicU64,
     relieved_wal: AtomicFileNumber,

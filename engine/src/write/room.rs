@@ -1,4 +1,5 @@
-//! Makes room before a group is appended to the WAL: switches full memtables, rolls the WAL, and delays writers.
+//! Makes room before a group is appended to the WAL: switches full memtables, rolls the WAL, delays writers, and keeps the pace of a
+//! flush.
 //!
 //! Only the leader switches memtables, and only between groups. So a batch is never split between two memtables of
 //! a column family or between two WALs. [`FlushRequests`] passes the immutable memtables to the background jobs.
@@ -26,7 +27,7 @@ pub trait FlushRequests: Send + Sync {
     fn look_for_empty_ranges(&self);
 }
 
-/// The length of one sleep in a pause for a flush.
+/// The length of one sleep in a pause for a flush, in microseconds.
 const PAUSE_STEP_US: u64 = 500;
 /// A write group of this many bytes pauses for at most [`PAUSE_US`]; a larger group pauses longer.
 const PACED_BYTES_PER_PAUSE: u64 = 16 << 10;
@@ -99,6 +100,7 @@ impl Writer {
         self.stats.measure(HistogramKind::WriteStall, micros);
     }
 
+    /// Switches the full memtables. If no memtable is full, a memtable is ahead of a flush: the group pauses.
     #[cold]
     fn switch_full(&self, leader_state: &mut LeaderState, bytes: u64, flags: Flags) -> Result<()> {
         self.memtable_full.store(false, Ordering::Relaxed);
@@ -240,7 +242,7 @@ fn keep_pace(writer: &Writer, bytes: u64) {
         || families.iter().find(|family| family.flush_pace().is_ahead(family.pin().mem.memory_used()));
     let Some(first) = ahead() else { return };
     let start = writer.env.clock.now_nanos();
-    let waited_us = || writer.env.clock.now_nanos().saturating_sub(start) / 1000;
+    let waited_us = || writer.env.clock.nanos_since(start) / 1000;
     let step = Step::begin_closed(Cause::Stall);
     let pause_us = (bytes / PACED_BYTES_PER_PAUSE + 1).saturating_mul(PAUSE_US).min(PAUSE_US_MAX);
     while waited_us() < pause_us && ahead().is_some() && !writer.controller.is_closing() {

@@ -140,19 +140,19 @@ fn a_write_that_must_not_wait_does_not_pause() {
 
 #[test]
 fn a_writer_does_not_pause_while_another_memtable_is_free() {
-    let (env, gate, db) = held(8 << 20, 3);
-    let start = env.clock.now_micros();
-    put_bytes(&db, 100_000, 5_000_000);
-    assert_eq!(env.clock.now_micros(), start);
-    gate.open();
-    db.close().unwrap();
+    assert_no_pause(8 << 20, 3, 5_000_000);
 }
 
 #[test]
 fn small_memtables_have_no_pace() {
-    let (env, gate, db) = held(2 << 20, 2);
+    assert_no_pause(2 << 20, 2, 1_000_000);
+}
+
+/// Checks that puts of `bytes` bytes beside a held flush take no time.
+fn assert_no_pause(buffer_bytes: usize, max_write_buffer_number: i32, bytes: usize) {
+    let (env, gate, db) = held(buffer_bytes, max_write_buffer_number);
     let start = env.clock.now_micros();
-    put_bytes(&db, 100_000, 1_000_000);
+    put_bytes(&db, 100_000, bytes);
     assert_eq!(env.clock.now_micros(), start);
     gate.open();
     db.close().unwrap();
