@@ -5,8 +5,8 @@
 //! estimate a small step toward the sample. In the long run, half of the samples are below the estimate. The sums are
 //! kept by second for [`KEPT_SECONDS`] seconds.
 //!
-//! The estimate differs from the median of a workload. So an operation gets its causes from seven times the estimate on, and the sums have
-//! the operations above ten times the estimate. An operation that is slow for its caller thus always has its causes.
+//! The estimate differs from the median of a workload. So an operation gets its causes from three times the estimate on, and the sums have
+//! the operations above ten times the estimate. An operation that is slow for its caller thus has its causes.
 //!
 //! A move of an iterator (`Next`) differs, because two reads of the tick counter cost too much for it. A move has no samples and
 //! no median: the move is slow if its steps take more than 10 microseconds.
@@ -39,7 +39,7 @@ use crate::sync::{Arc, AtomicU64, Mutex, Ordering};
 /// An operation is slow if it takes more than this many times the median of its kind.
 pub const SLOW_FACTOR: u64 = 10;
 /// An operation gets its causes if it takes more than this many tenths of the limit.
-const ATTRIBUTED_TENTHS: u64 = 7;
+const ATTRIBUTED_TENTHS: u64 = 3;
 /// The sums are kept for this many seconds.
 pub const KEPT_SECONDS: u64 = 600;
 /// This many seconds with slow operations get their memory at the open: 24 KiB. So an iterator in a loaded process
@@ -48,6 +48,9 @@ const READY_SECONDS: usize = 16;
 /// Before this many operations of a kind are measured, an operation is slow from `EARLY_LIMIT_NS` on.
 const EARLY_SAMPLES: u64 = 16;
 const EARLY_LIMIT_NS: u64 = 100_000;
+/// Before this many operations of a kind are measured, an operation gets its causes from this time on. The first reads after an open take
+/// 20 to 50 microseconds, and a caller compares them with the faster reads that follow.
+const EARLY_ATTRIBUTED_NS: u64 = 10_000;
 /// The wait for a processor is also read once in this many samples. So a slow operation does not get a wait from long
 /// before the operation.
 const WAIT_SAMPLES: u64 = 16;
@@ -472,12 +475,13 @@ impl SlowOperations {
 impl Kind {
     fn new(kind: usize) -> Self {
         let is_move = kind == OperationKind::Next.number();
-        let limit_ticks = ticks::of_nanos(if is_move { MOVE_LIMIT_NS } else { EARLY_LIMIT_NS });
+        let (limit, attributed) =
+            if is_move { (MOVE_LIMIT_NS, MOVE_LIMIT_NS) } else { (EARLY_LIMIT_NS, EARLY_ATTRIBUTED_NS) };
         Kind {
             median_ticks: AtomicU64::new(0),
             samples: AtomicU64::new(0),
-            limit_ticks: AtomicU64::new(limit_ticks),
-            attributed_ticks: AtomicU64::new(limit_ticks),
+            limit_ticks: AtomicU64::new(ticks::of_nanos(limit)),
+            attributed_ticks: AtomicU64::new(ticks::of_nanos(attributed)),
             slow: AtomicU64::new(0),
             slow_ticks: Default::default(),
         }

@@ -213,12 +213,30 @@ fn operation_just_below_the_limit_has_its_causes_and_is_not_counted() {
         let counted = || stats.slow.totals(OperationKind::Write).0;
         // If the system stops the thread, the operation is above the limit.
         let mut before = counted();
-        while slow(&stats, false, median * 17 / 2) >= median * 19 / 2 {
-            before = counted();
+        for (halves, at_least) in [(17, 8), (8, 3)] {
+            while slow(&stats, false, median * halves / 2) >= median * (halves + 2) / 2 {
+                before = counted();
+            }
+            assert_eq!(counted(), before);
+            let causes = base::stats::last_causes();
+            assert!(
+                causes[Cause::WriteWork.number()] >= median * at_least,
+                "{causes:?}, the median is {median}"
+            );
         }
-        assert_eq!(counted(), before);
+    });
+    thread.join().expect("the operations end");
+}
+
+#[test]
+fn operation_before_the_median_is_known_has_its_causes_from_10_microseconds_on() {
+    let thread = std::thread::spawn(|| {
+        let stats = Stats::new(None, Arc::new(Waits::new(0, 50_000_000)));
+        // The first reading of the times of a thread returns nothing.
+        slow(&stats, false, 1_000);
+        slow(&stats, false, 50_000);
         let causes = base::stats::last_causes();
-        assert!(causes[Cause::WriteWork.number()] >= median * 8, "{causes:?}, the median is {median}");
+        assert!(causes[Cause::WriteWork.number()] >= 40_000, "{causes:?}");
     });
     thread.join().expect("the operations end");
 }

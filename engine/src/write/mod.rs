@@ -199,6 +199,8 @@ impl Writer {
         if let Some(error) = self.refusal(batch.records()) {
             return Err(error);
         }
+        // The wait of `low_pri` belongs to the write.
+        let _operation = self.stats.slow.begin(OperationKind::Write);
         if options.low_pri && self.controller.needs_speedup() {
             self.low_pri.admit(batch, self.controller.low_pri_rate(), options.no_slowdown)?;
         }
@@ -226,7 +228,6 @@ impl Writer {
             concurrent: !batch.contents().merges,
         };
         let began = self.stats.begin();
-        let _operation = self.stats.slow.begin(OperationKind::Write);
         let wait = PerfTimer::start_at(PerfCounter::WriteThreadWaitNanos, PerfLevel::EnableWait);
         let role = self.queue.join(entry);
         wait.stop();

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use base::Kind;
+use base::stats::Cause;
 use env::Env;
 use env::executor::{Executor, Job, Pool, Tag, Threads};
 use env::fault::FaultFs;
@@ -444,6 +445,9 @@ fn writes_with_low_pri_share_one_rate_while_compactions_cannot_keep_up() {
     for writes in [&[1 << 20; 4][..], &[4 << 20]] {
         let micros = micros_of(writes, true);
         assert!((3_900_000..4_200_000).contains(&micros), "4 MiB took {micros} microseconds");
+        // The wait is a cause of the put.
+        let waited = base::stats::last_causes()[Cause::RateLimiter.number()];
+        assert!(waited > 0, "{:?}", base::stats::last_causes());
     }
     let options = WriteOptions { low_pri: true, no_slowdown: true, ..WriteOptions::default() };
     let error = db.put(&family, b"k", b"v", &options).unwrap_err();
