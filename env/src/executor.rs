@@ -41,7 +41,7 @@ pub enum Pool {
     Low = 1,
     /// Flushes.
     High = 2,
-    /// Jobs of the program that uses the database.
+    /// Deletions of obsolete files, and jobs of the program that uses the database.
     User = 3,
 }
 

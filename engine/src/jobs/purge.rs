@@ -77,7 +77,9 @@ impl FilePurger {
         {
             return;
         }
-        self.schedule.pool().spawn(Pool::High, &self.me, |me| {
+        // A deletion of a large file takes 30 ms on ext4, and a compaction leaves 30 of them. In the pool of the flushes, the writers
+        // would fill their memtables meanwhile and stop.
+        self.schedule.pool().spawn(Pool::User, &self.me, |me| {
             me.running.fetch_add(1, Ordering::AcqRel);
             me.scheduled.store(false, Ordering::Release);
             me.purge();

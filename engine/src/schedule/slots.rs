@@ -46,6 +46,8 @@ impl Schedule {
         let all = slots(o.max_background_flushes, o.max_background_compactions, o.max_background_jobs, true);
         self.tools.env.executor.grow_threads(Pool::High, all.flushes);
         self.tools.env.executor.grow_threads(Pool::Low, all.compactions);
+        // For the deletion of obsolete files.
+        self.tools.env.executor.grow_threads(Pool::User, 1);
     }
 
     /// Queues flushes of these column families. If `atomic` is set, one flush of all column families. Otherwise one

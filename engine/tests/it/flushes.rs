@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use env::Env;
-use env::executor::Threads;
+use env::executor::{Pool, Threads};
 use env::fault::FaultFs;
 use env::hook::{Call, Hook, Hooked, Op, Verdict};
 use env::meter::{FileKind, MeterFs};
@@ -16,10 +16,11 @@ use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::event::{Event, Listener};
 use ironstone_engine::options::{
-    CompactRangeOptions, CompressionType, DbOptions, FamilyOptions, FlushOptions, WriteOptions,
+    CompactRangeOptions, CompressionType, DbOptions, FamilyOptions, FlushOptions, WaitForCompactOptions,
+    WriteOptions,
 };
 
-use crate::basic::{get, open, options, put};
+use crate::basic::{flush, get, open, options, put};
 
 /// Holds the first flush that starts until another flush of the column family has written its file.
 struct Hold {
@@ -601,4 +602,39 @@ fn a_small_memtable_waits_for_the_next_one_while_a_full_level_0_is_compacted() {
     db.admin().set_options(&default, &[("disable_auto_compactions", "false")]).unwrap();
     while env.executor.help() {}
     assert_eq!(*filler.waiting.lock().unwrap(), [1, 0], "the first memtable waits, and one flush takes both");
+}
+
+/// The deletion of many large files takes most of a second on a real disk. The writers would stop if a flush waited for it.
+#[test]
+fn a_flush_does_not_wait_for_the_deletion_of_obsolete_files() {
+    let mut env = Env::memory(7);
+    env.executor = Arc::new(Threads::new());
+    let family = FamilyOptions { level0_file_num_compaction_trigger: 2, ..FamilyOptions::default() };
+    let db = open(&env, family);
+    // No deletion can begin.
+    env.executor.set_threads(Pool::User, 0);
+    for value in ["1", "2"] {
+        put(&db, "a", value);
+        put(&db, "b", value);
+        flush(&db);
+    }
+    db.background().wait_for_compact().unwrap();
+    let files = || {
+        let names = env.fs.list(std::path::Path::new("/db")).unwrap();
+        names.iter().filter(|name| name.ends_with(".sst")).count()
+    };
+    assert_eq!(
+        (env.executor.queue_len(Pool::User), files()),
+        (1, 3),
+        "two obsolete files and their successor"
+    );
+    put(&db, "a", "3");
+    flush(&db);
+    assert_eq!(files(), 4);
+    env.executor.set_threads(Pool::User, 1);
+    let purged = WaitForCompactOptions { wait_for_purge: true, ..WaitForCompactOptions::default() };
+    db.background().wait_for_compact_with(&purged).unwrap();
+    assert_eq!(files(), 2);
+    assert_eq!(get(&db, "a").as_deref(), Some("3"));
+    db.close().unwrap();
 }

@@ -13,7 +13,7 @@ use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::options::CompactionStyle;
 use ironstone_engine::options::{
     BottommostLevelCompaction, CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, ReadOptions,
-    WriteOptions,
+    WaitForCompactOptions, WriteOptions,
 };
 use lsm::merge::{Failure, FullMerge, MergeOperator, Merged};
 
@@ -188,6 +188,8 @@ fn writes_continue_though_every_sst_file_of_level_0_overlaps_it() {
         });
         let family = db.default_family().unwrap();
         assert_ne!(db.properties().text(&family, PROPERTY).as_deref(), Some(""));
+        let purged = WaitForCompactOptions { wait_for_purge: true, ..WaitForCompactOptions::default() };
+        db.background().wait_for_compact_with(&purged).unwrap();
         assert!(tables(&env).len() <= trigger as usize + 2, "{:?}", tables(&env));
         assert_eq!(get(&db, "key000").as_deref(), Some("round 29"));
         db.close().unwrap();
