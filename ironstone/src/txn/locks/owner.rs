@@ -130,9 +130,13 @@ pub(in crate::txn) struct Patience {
     pub detect_depth: Option<usize>,
 }
 
+/// The bit of [`Owner::state`] that keeps the locks of an expired transaction.
+const KEEPS_LOCKS: u8 = 8;
+
 /// The state of a transaction that other threads may read.
 pub(in crate::txn) struct Owner {
     id: TransactionId,
+    /// A [`TransactionState`], and the bit [`KEEPS_LOCKS`].
     state: AtomicU8,
     /// The time when the locks expire, in microseconds since 1970; 0: never.
     expiration_us: AtomicU64,
@@ -190,12 +194,29 @@ impl Owner {
 
     /// Changes the state without a check of the old state. [`Owner::change_state`] checks the old state.
     pub fn set_state(&self, state: TransactionState) {
-        self.state.store(state as u8, Ordering::Release);
+        self.update(|_| Some(state));
     }
 
     /// Changes the state to `to` if the state is `from`. Returns true if the state was changed.
     pub fn change_state(&self, from: TransactionState, to: TransactionState) -> bool {
-        self.state.compare_exchange(from as u8, to as u8, Ordering::AcqRel, Ordering::Acquire).is_ok()
+        self.update(|state| (state == from).then_some(to))
+    }
+
+    /// Changes the state to the result of `change`, and leaves [`KEEPS_LOCKS`] unchanged. Returns true if the
+    /// state was changed.
+    fn update(&self, change: impl Fn(TransactionState) -> Option<TransactionState>) -> bool {
+        let change = |byte| Some(byte & KEEPS_LOCKS | change(TransactionState::from_u8(byte))? as u8);
+        self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, change).is_ok()
+    }
+
+    /// Keeps the locks until the transaction ends, although they expire. A transaction calls this function before
+    /// its writes reach the database: the rollback of these writes needs the locks. Returns false if another
+    /// transaction has taken a lock already.
+    pub fn keep_locks(&self) -> bool {
+        let keep = |byte| {
+            (TransactionState::from_u8(byte) != TransactionState::LocksStolen).then_some(byte | KEEPS_LOCKS)
+        };
+        self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, keep).is_ok()
     }
 
     /// Returns the time in microseconds since 1970 at which the locks expire; 0: never.
@@ -215,10 +236,11 @@ impl Owner {
     }
 
     /// Marks the locks of an expired transaction as taken by another transaction. Returns false if the transaction is
-    /// in prepare or commit.
+    /// in prepare or commit, or keeps its locks ([`Owner::keep_locks`]).
     pub fn steal_locks(&self) -> bool {
-        self.state() == TransactionState::LocksStolen
-            || self.change_state(TransactionState::Started, TransactionState::LocksStolen)
+        use TransactionState::{LocksStolen, Started};
+        let steal = |byte| (byte == Started as u8 || byte == LocksStolen as u8).then_some(LocksStolen as u8);
+        self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, steal).is_ok()
     }
 
     /// Returns a copy of the lock for which the transaction waits. The copy is empty if the transaction does

@@ -8,6 +8,9 @@
 //! ([`engine::sequence::OwnRanges`]). A section ends at each save point, so that a rollback to the save point can
 //! read the values before it. While an iterator over the transaction exists, the batch is not written, because the
 //! iterator reads the batch.
+//!
+//! A transaction with sections keeps its locks when it expires. A rollback restores the values before the sections,
+//! so no other transaction may write these keys before the rollback.
 //! Facts: RocksDB `utilities/transactions/write_unprepared_txn.cc`.
 
 use std::borrow::Cow;
@@ -44,6 +47,10 @@ impl Transaction {
         }
         if body.name.is_empty() {
             return Err(Error::invalid_argument("Cannot write to DB without SetName."));
+        }
+        if !pessimistic.owner.keep_locks() {
+            // The transaction can only be rolled back. Its batch stays in memory.
+            return Ok(());
         }
         body.sections.roll_back_if_abandoned(&self.db);
         while core.batch.count() > 0 || core.batch.save_point_sizes().next().is_some() {

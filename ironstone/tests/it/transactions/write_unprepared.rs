@@ -310,3 +310,55 @@ fn rollback_after_recovery_keeps_what_others_wrote_after_a_save_point() {
         );
     }
 }
+
+#[test]
+fn expired_transaction_keeps_its_locks_after_a_part_of_it_is_in_the_database() {
+    for per_key in [false, true] {
+        let scratch = tempfile::tempdir().unwrap();
+        let settings = TransactionDbOptions {
+            use_per_key_point_lock_mgr: per_key,
+            ..options(TxnDbWritePolicy::WriteUnprepared)
+        };
+        let db = TransactionDb::open(scratch.path(), quiet(), settings).unwrap();
+        db.put(b"k", b"old").unwrap();
+        let expired = with(TransactionOptions { expiration: 0, ..Default::default() }, &db);
+        expired.set_name(b"expired").unwrap();
+        expired.put(b"k", b"section").unwrap();
+        expired.put(b"batch", b"x").unwrap();
+        assert!(expired.wal_number() > 0, "the put of k is in a section");
+        let thief = named(&db, "thief");
+        for key in [b"k".as_slice(), b"batch"] {
+            assert_eq!(thief.put(key, b"thief").unwrap_err().kind(), Kind::TimedOut);
+        }
+        assert_eq!(expired.state(), TransactionState::Started);
+        assert_eq!(expired.commit().unwrap_err().kind(), Kind::Expired);
+        drop(expired);
+        thief.put(b"k", b"thief").unwrap();
+        thief.put(b"batch", b"thief").unwrap();
+        assert_eq!(value(&db, "k").as_deref(), Some("old"));
+        thief.commit().unwrap();
+        assert_eq!(value(&db, "k").as_deref(), Some("thief"));
+    }
+}
+
+#[test]
+fn transaction_that_lost_a_lock_writes_no_section() {
+    let scratch = tempfile::tempdir().unwrap();
+    let db = open(scratch.path());
+    db.put(b"k", b"old").unwrap();
+    let expired = with(TransactionOptions { expiration: 0, ..Default::default() }, &db);
+    expired.set_name(b"expired").unwrap();
+    expired.put(b"k", b"expired").unwrap();
+    let thief = named(&db, "thief");
+    thief.put(b"k", b"thief").unwrap();
+    thief.put(b"z", b"thief").unwrap();
+    expired.put(b"b", b"expired").unwrap();
+    expired.put(b"c", b"expired").unwrap();
+    assert_eq!((expired.state(), expired.wal_number()), (TransactionState::LocksStolen, 0));
+    assert_eq!(own(&expired, "k").as_deref(), Some("expired"));
+    assert_eq!(expired.commit().unwrap_err().kind(), Kind::Expired);
+    drop(expired);
+    assert_eq!(value(&db, "k").as_deref(), Some("old"), "readers see no section");
+    thief.commit().unwrap();
+    assert_eq!(value(&db, "k").as_deref(), Some("thief"));
+}
