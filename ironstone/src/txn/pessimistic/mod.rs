@@ -252,7 +252,12 @@ impl TransactionDb {
             rollback_deletion: self.options.rollback_deletion_type_callback.clone(),
         });
         let order = self.db.default_family().inner().order().user.clone();
-        let core = Core::new(order, true, 0, options.max_write_batch_size);
+        // RocksDB's batch is one byte larger: it starts with a placeholder.
+        let bytes_max = match options.max_write_batch_size {
+            0 => 0,
+            limit => (limit - 1).max(1),
+        };
+        let core = Core::new(order, true, 0, bytes_max);
         let shared = Arc::new(Shared::new(control, core, *write_options, clock));
         let transaction = Transaction::new(&self.db, Some(self.registry.clone()), shared);
         if options.set_snapshot {

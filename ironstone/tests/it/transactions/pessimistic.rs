@@ -233,6 +233,11 @@ fn limits_of_a_transaction_hold() {
         assert_eq!(small.put(b"b", &[0; 60]).unwrap_err().subcode(), Subcode::MemoryLimit);
         small.commit().unwrap();
         assert_eq!(db.get(b"b").unwrap(), None);
+        // The header has 12 bytes, RocksDB's placeholder 1 byte, and the record 5 bytes.
+        for (limit, fits) in [(1, false), (17, false), (18, true)] {
+            let exact = with(TransactionOptions { max_write_batch_size: limit, ..Default::default() }, db);
+            assert_eq!(exact.put(b"e", b"1").is_ok(), fits, "a limit of {limit} bytes");
+        }
         let prepares = with(TransactionOptions { skip_prepare: false, ..Default::default() }, db);
         prepares.put(b"c", b"1").unwrap();
         let error = prepares.commit().unwrap_err();
