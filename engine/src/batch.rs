@@ -29,6 +29,24 @@ pub struct Contents {
     pub rare: bool,
 }
 
+impl Contents {
+    /// Adds the properties of a record.
+    fn add(&mut self, record: &Record<'_>) {
+        self.other_families |= record.family().is_some_and(|f| f != FamilyId::DEFAULT);
+        match record {
+            Record::Merge { .. } => self.merges = true,
+            Record::DeleteRange { .. } => self.range_deletions = true,
+            Record::PutBlobIndex { .. }
+            | Record::PutEntity { .. }
+            | Record::TimedPut { .. }
+            | Record::Marker(_) => {
+                self.rare = true;
+            }
+            _ => {}
+        }
+    }
+}
+
 /// Changes in order. For one key, a later change hides an earlier change.
 #[derive(Clone)]
 pub struct WriteBatch {
@@ -97,25 +115,10 @@ impl WriteBatch {
         batch.verify()?;
         let mut out = WriteBatch { bytes: bytes.to_vec(), ..WriteBatch::new() };
         for record in batch.records() {
-            out.note(&record?);
+            out.contents.add(&record?);
         }
-        out.timestamps = Some(Box::new(KeyTimestamps::encoded(&out.families())));
+        out.timestamps = Some(Box::new(KeyTimestamps::encoded(&families(&out))));
         Ok(out)
-    }
-
-    fn note(&mut self, record: &Record<'_>) {
-        self.contents.other_families |= record.family().is_some_and(|f| f != FamilyId::DEFAULT);
-        match record {
-            Record::Merge { .. } => self.contents.merges = true,
-            Record::DeleteRange { .. } => self.contents.range_deletions = true,
-            Record::PutBlobIndex { .. }
-            | Record::PutEntity { .. }
-            | Record::TimedPut { .. }
-            | Record::Marker(_) => {
-                self.contents.rare = true;
-            }
-            _ => {}
-        }
     }
 
     /// Adds a put to the default column family. If key or value is too long for the format, the write of the
@@ -313,7 +316,7 @@ impl WriteBatch {
     fn fits_at(&mut self, family: FamilyId, key_len: usize, timestamp_len: usize, value_len: usize) -> bool {
         let key_len = key_len.saturating_add(timestamp_len);
         if self.timestamps.is_none() {
-            self.timestamps = Some(Box::new(KeyTimestamps::missing(&self.families())));
+            self.timestamps = Some(Box::new(KeyTimestamps::missing(&families(self))));
         }
         let fits = self.has_room(family, key_len, value_len);
         if let Some(timestamps) = self.timestamps.as_deref_mut().filter(|_| fits) {
@@ -332,15 +335,6 @@ impl WriteBatch {
         let count = encoding::count(&self.bytes) + 1;
         encoding::set_count(&mut self.bytes, count);
         true
-    }
-
-    /// Returns the column families of the records, each once.
-    fn families(&self) -> Vec<FamilyId> {
-        let mut families: Vec<_> =
-            self.iter().filter_map(|record| record.ok().and_then(|record| record.family())).collect();
-        families.sort_unstable();
-        families.dedup();
-        families
     }
 
     /// Returns true if a record was added with a timestamp.
@@ -513,11 +507,6 @@ impl WriteBatch {
         if sums.next().is_some() { Err(mismatch()) } else { Ok(()) }
     }
 
-    /// Returns the first error that a method recorded while it added to the batch, or an error of a limit.
-    pub(crate) fn check(&self) -> Result<()> {
-        self.status()
-    }
-
     /// Empties the batch and keeps its memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
@@ -618,14 +607,23 @@ impl WriteBatch {
         }
         let mut timestamps = match self.timestamps.take() {
             Some(timestamps) => timestamps,
-            None => Box::new(KeyTimestamps::missing(&self.families())),
+            None => Box::new(KeyTimestamps::missing(&families(self))),
         };
         match &other.timestamps {
             Some(theirs) => timestamps.add_all(theirs),
-            None => timestamps.add_all(&KeyTimestamps::missing(&other.families())),
+            None => timestamps.add_all(&KeyTimestamps::missing(&families(other))),
         }
         self.timestamps = Some(timestamps);
     }
+}
+
+/// Returns the column families of the records of a batch, each once.
+fn families(batch: &WriteBatch) -> Vec<FamilyId> {
+    let mut families: Vec<_> =
+        batch.iter().filter_map(|record| record.ok().and_then(|record| record.family())).collect();
+    families.sort_unstable();
+    families.dedup();
+    families
 }
 
 fn no_save_point() -> Error {

@@ -21,7 +21,7 @@ const LARGE: [Large; 18] = [
     ("ironstone", "Db", 70, 20, "a handle: each method forwards"),
     ("ironstone", "Family", 68, 20, "a handle: each method forwards"),
     ("ironstone", "Transaction", 98, 20, "a handle: each method forwards"),
-    ("engine", "WriteBatch", 65, 20, "one method for each kind of record"),
+    ("engine", "WriteBatch", 60, 20, "one method for each kind of record"),
     ("lsm", "Options", 40, 41, "plain data: options of a picker"),
     ("lsm", "FileMetaData", 40, 23, "plain data: a record of the MANIFEST"),
     ("lsm", "Task", 40, 25, "plain data: what a compaction does"),

@@ -113,7 +113,7 @@ impl WriteBatch {
             if let Some(family) = record.family().filter(|family| size == 0 && !unchanged.contains(family)) {
                 unchanged.push(family);
             }
-            out.add_stamped(&record, timestamp, size, given)?;
+            add_stamped(&mut out, &record, timestamp, size, given)?;
         }
         if let Some(timestamps) = &self.timestamps {
             out.timestamps.get_or_insert_default().replace_families(timestamps, &unchanged);
@@ -131,58 +131,65 @@ impl WriteBatch {
             timestamps.add_room(family, len);
         }
     }
+}
 
-    /// Adds a record with a new timestamp. `size` is the length of the timestamps of its column family. With
-    /// `given`, its key ends with an older timestamp.
-    fn add_stamped(&mut self, record: &Record<'_>, timestamp: &[u8], size: usize, given: bool) -> Result<()> {
-        let without = |key: &'_ [u8]| -> Result<usize> {
-            let cut = if given { size } else { 0 };
-            key.len().checked_sub(cut).ok_or_else(|| Error::corruption("a key is shorter than its timestamp"))
-        };
-        base::invariant!(
-            size == 0 || timestamp.len() == size,
-            "a timestamp of {} bytes is given to keys with timestamps of {size}",
-            timestamp.len()
-        );
-        if size == 0 {
-            return self.add_as_is(record);
-        }
-        match *record {
-            Record::Put { family, key, value } => {
-                self.put_at(family, &key[..without(key)?], timestamp, value);
-            }
-            Record::Delete { family, key } => {
-                self.delete_at(family, &key[..without(key)?], timestamp);
-            }
-            Record::SingleDelete { family, key } => {
-                self.single_delete_at(family, &key[..without(key)?], timestamp);
-            }
-            Record::Merge { family, key, operand } => {
-                self.merge_at(family, &key[..without(key)?], timestamp, operand);
-            }
-            Record::DeleteRange { family, begin, end } => {
-                let (begin, end) = (&begin[..without(begin)?], &end[..without(end)?]);
-                self.delete_range_at(family, begin, end, timestamp);
-            }
-            _ => return self.add_as_is(record),
-        }
-        Ok(())
+/// Adds a record with a new timestamp. `size` is the length of the timestamps of its column family. With
+/// `given`, its key ends with an older timestamp.
+fn add_stamped(
+    batch: &mut WriteBatch,
+    record: &Record<'_>,
+    timestamp: &[u8],
+    size: usize,
+    given: bool,
+) -> Result<()> {
+    let without = |key: &'_ [u8]| -> Result<usize> {
+        let cut = if given { size } else { 0 };
+        key.len().checked_sub(cut).ok_or_else(|| Error::corruption("a key is shorter than its timestamp"))
+    };
+    base::invariant!(
+        size == 0 || timestamp.len() == size,
+        "a timestamp of {} bytes is given to keys with timestamps of {size}",
+        timestamp.len()
+    );
+    if size == 0 {
+        return add_as_is(batch, record);
     }
+    match *record {
+        Record::Put { family, key, value } => {
+            batch.put_at(family, &key[..without(key)?], timestamp, value);
+        }
+        Record::Delete { family, key } => {
+            batch.delete_at(family, &key[..without(key)?], timestamp);
+        }
+        Record::SingleDelete { family, key } => {
+            batch.single_delete_at(family, &key[..without(key)?], timestamp);
+        }
+        Record::Merge { family, key, operand } => {
+            batch.merge_at(family, &key[..without(key)?], timestamp, operand);
+        }
+        Record::DeleteRange { family, begin, end } => {
+            let (begin, end) = (&begin[..without(begin)?], &end[..without(end)?]);
+            batch.delete_range_at(family, begin, end, timestamp);
+        }
+        _ => return add_as_is(batch, record),
+    }
+    Ok(())
+}
 
-    fn add_as_is(&mut self, record: &Record<'_>) -> Result<()> {
-        match *record {
-            Record::Put { family, key, value } => self.put_in(family, key, value),
-            Record::Delete { family, key } => self.delete_in(family, key),
-            Record::SingleDelete { family, key } => self.single_delete_in(family, key),
-            Record::Merge { family, key, operand } => self.merge_in(family, key, operand),
-            Record::DeleteRange { family, begin, end } => self.delete_range_in(family, begin, end),
-            Record::PutEntity { family, key, entity } => self.put_encoded_entity_in(family, key, entity),
-            Record::LogData(blob) => self.put_log_data(blob),
-            Record::Marker(marker) => self.marker(marker),
-            Record::PutBlobIndex { .. } | Record::TimedPut { .. } => {
-                return Err(Error::not_supported("new timestamps for blob indexes and timed puts"));
-            }
-        };
-        Ok(())
-    }
+/// Adds a record unchanged.
+fn add_as_is(batch: &mut WriteBatch, record: &Record<'_>) -> Result<()> {
+    match *record {
+        Record::Put { family, key, value } => batch.put_in(family, key, value),
+        Record::Delete { family, key } => batch.delete_in(family, key),
+        Record::SingleDelete { family, key } => batch.single_delete_in(family, key),
+        Record::Merge { family, key, operand } => batch.merge_in(family, key, operand),
+        Record::DeleteRange { family, begin, end } => batch.delete_range_in(family, begin, end),
+        Record::PutEntity { family, key, entity } => batch.put_encoded_entity_in(family, key, entity),
+        Record::LogData(blob) => batch.put_log_data(blob),
+        Record::Marker(marker) => batch.marker(marker),
+        Record::PutBlobIndex { .. } | Record::TimedPut { .. } => {
+            return Err(Error::not_supported("new timestamps for blob indexes and timed puts"));
+        }
+    };
+    Ok(())
 }

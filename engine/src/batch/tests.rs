@@ -30,15 +30,15 @@ fn a_rollback_keeps_the_rejection_of_an_earlier_record() {
     batch.set_save_point();
     batch.put(b"b", b"2");
     batch.rollback_to_save_point().unwrap();
-    assert!(batch.check().is_err(), "the record before the save point is still missing");
+    assert!(batch.status().is_err(), "the record before the save point is still missing");
 
     let mut batch = WriteBatch::new();
     batch.put(b"a", b"1");
     batch.set_save_point();
     batch.put(b"huge", &huge);
-    assert!(batch.check().is_err());
+    assert!(batch.status().is_err());
     batch.rollback_to_save_point().unwrap();
-    batch.check().unwrap();
+    batch.status().unwrap();
     assert_eq!(batch.count(), 1);
 }
 
@@ -47,7 +47,7 @@ fn a_rollback_keeps_the_rejection_of_an_earlier_record() {
 fn rejection_of_a_long_record_names_the_part() {
     // The bytes are never touched: the batch looks only at the length.
     let huge = vec![0u8; 1 << 32];
-    let rejected = |batch: &WriteBatch| batch.check().unwrap_err().to_string();
+    let rejected = |batch: &WriteBatch| batch.status().unwrap_err().to_string();
     assert_eq!(rejected(WriteBatch::new().put(&huge, b"v")), "Invalid argument: key is too large");
     assert_eq!(rejected(WriteBatch::new().put(b"k", &huge)), "Invalid argument: value is too large");
     assert_eq!(rejected(WriteBatch::new().put(&huge, &huge)), "Invalid argument: key is too large");

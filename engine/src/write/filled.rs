@@ -97,7 +97,7 @@ impl<'w> Filler<'w> {
         let missing = if options.ignore_missing_column_families { Missing::Skip } else { Missing::Refuse };
         let mut seqs = 0u32;
         for batch in &batches {
-            batch.check()?;
+            batch.status()?;
             batch.verify_protection()?;
             check_memory(batch)?;
             apply::check(batch, &self.writer.switcher.families, missing, Markers::Refused)?;

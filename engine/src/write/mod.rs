@@ -253,7 +253,7 @@ impl Writer {
         missing: Missing,
         markers: Markers,
     ) -> Result<()> {
-        batch.check()?;
+        batch.status()?;
         if options.sync && options.disableWAL {
             return Err(Error::invalid_argument("Sync writes has to enable WAL."));
         }

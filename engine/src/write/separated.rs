@@ -36,7 +36,7 @@ impl Writer {
                 "a WAL termination point with the write policies WritePrepared and WriteUnprepared",
             ));
         }
-        batch.check()?;
+        batch.status()?;
         batch.verify_protection()?;
         let separated = apply::separate(batch.records(), &self.switcher.families)?;
         let mut copy = batch.with_records(&separated.records);
