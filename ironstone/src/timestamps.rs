@@ -81,7 +81,7 @@ impl Family {
         value: &[u8],
         options: &WriteOptions,
     ) -> Result<()> {
-        self.write_one(options, |batch| {
+        write_one(self, options, |batch| {
             batch.put_at(self.id(), key, timestamp, value);
         })
     }
@@ -104,7 +104,7 @@ impl Family {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn delete_with_ts(&self, key: &[u8], timestamp: &[u8], options: &WriteOptions) -> Result<()> {
-        self.write_one(options, |batch| {
+        write_one(self, options, |batch| {
             batch.delete_at(self.id(), key, timestamp);
         })
     }
@@ -124,7 +124,7 @@ impl Family {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn single_delete_with_ts(&self, key: &[u8], timestamp: &[u8], options: &WriteOptions) -> Result<()> {
-        self.write_one(options, |batch| {
+        write_one(self, options, |batch| {
             batch.single_delete_at(self.id(), key, timestamp);
         })
     }
@@ -155,7 +155,7 @@ impl Family {
         if self.options().merge_operator.is_none() {
             return Err(base::Error::not_supported("Provide a merge_operator when opening DB"));
         }
-        self.write_one(options, |batch| {
+        write_one(self, options, |batch| {
             batch.merge_at(self.id(), key, timestamp, operand);
         })
     }
@@ -183,7 +183,7 @@ impl Family {
         timestamp: &[u8],
         options: &WriteOptions,
     ) -> Result<()> {
-        self.write_one(options, |batch| {
+        write_one(self, options, |batch| {
             batch.delete_range_at(self.id(), begin, end, timestamp);
         })
     }
@@ -231,11 +231,11 @@ impl Family {
     pub fn newest_timestamp(&self) -> Result<Option<Vec<u8>>> {
         self.db.reads().newest_timestamp(&self.inner)
     }
+}
 
-    /// Writes a batch of one record.
-    fn write_one(&self, options: &WriteOptions, fill: impl FnOnce(&mut WriteBatch)) -> Result<()> {
-        let mut batch = WriteBatch::new();
-        fill(&mut batch);
-        self.db.write(&mut batch, options)
-    }
+/// Writes a batch of one record.
+fn write_one(family: &Family, options: &WriteOptions, fill: impl FnOnce(&mut WriteBatch)) -> Result<()> {
+    let mut batch = WriteBatch::new();
+    fill(&mut batch);
+    family.db.write(&mut batch, options)
 }

@@ -133,46 +133,45 @@ impl Db {
             slow.map(|(kind, median, sum)| of_kind(kind, median, &sum)).collect();
         operations.arrange_by_key(|kind| std::cmp::Reverse(kind.time));
         let mut stalls: Vec<SlowStall> =
-            report.stalls.iter().map(|(reason, sum)| self.stall(reason, sum)).collect();
+            report.stalls.iter().map(|(reason, sum)| of_stall(self, reason, sum)).collect();
         stalls.arrange_by_key(|stall| std::cmp::Reverse(stall.time));
         Why { last, operations, stalls }
     }
+}
 
-    fn stall(&self, reason: &StallReason, sum: &StallSum) -> SlowStall {
-        let name = |id| match self.families().into_iter().find(|family| family.id() == id) {
-            Some(family) => family.name().to_string(),
-            None => format!("number {id} (dropped)"),
-        };
-        let family = reason.family.map(name);
-        let of =
-            family.as_ref().map_or_else(|| "any column family".to_string(), |f| format!("column family {f}"));
-        let (ended_by, options) = match reason.trigger {
-            pressure::Cause::MemtableLimit => (format!("a flush of {of}"), "max_write_buffer_number"),
-            pressure::Cause::L0FileCountLimit => (
-                format!("a compaction of level 0 of {of}"),
-                "level0_slowdown_writes_trigger, level0_stop_writes_trigger",
-            ),
-            pressure::Cause::PendingCompactionBytes => (
-                format!("compactions of {of}"),
-                "soft_pending_compaction_bytes_limit, hard_pending_compaction_bytes_limit",
-            ),
-            pressure::Cause::WriteBufferManagerLimit => {
-                (format!("a flush of {of}"), "db_write_buffer_size, write_buffer_manager")
-            }
-            pressure::Cause::None => ("the call unlock_wal".to_string(), ""),
-        };
-        let jobs = match reason.trigger {
-            pressure::Cause::L0FileCountLimit => {
-                running_jobs(self, reason.family, |level| level == Level::ZERO)
-            }
-            pressure::Cause::PendingCompactionBytes => running_jobs(self, reason.family, |_| true),
-            _ => String::new(),
-        };
-        let ended_by = ended_by + &jobs;
-        let time = Duration::from_nanos(sum.nanos);
-        let (trigger, stopped, count) = (reason.trigger, reason.stopped, sum.count);
-        SlowStall { family, trigger, stopped, count, time, ended_by, options }
-    }
+/// Describes a stall by the column family, the limit, and the jobs that end the stall.
+fn of_stall(db: &Db, reason: &StallReason, sum: &StallSum) -> SlowStall {
+    let name = |id| match db.families().into_iter().find(|family| family.id() == id) {
+        Some(family) => family.name().to_string(),
+        None => format!("number {id} (dropped)"),
+    };
+    let family = reason.family.map(name);
+    let of =
+        family.as_ref().map_or_else(|| "any column family".to_string(), |f| format!("column family {f}"));
+    let (ended_by, options) = match reason.trigger {
+        pressure::Cause::MemtableLimit => (format!("a flush of {of}"), "max_write_buffer_number"),
+        pressure::Cause::L0FileCountLimit => (
+            format!("a compaction of level 0 of {of}"),
+            "level0_slowdown_writes_trigger, level0_stop_writes_trigger",
+        ),
+        pressure::Cause::PendingCompactionBytes => (
+            format!("compactions of {of}"),
+            "soft_pending_compaction_bytes_limit, hard_pending_compaction_bytes_limit",
+        ),
+        pressure::Cause::WriteBufferManagerLimit => {
+            (format!("a flush of {of}"), "db_write_buffer_size, write_buffer_manager")
+        }
+        pressure::Cause::None => ("the call unlock_wal".to_string(), ""),
+    };
+    let jobs = match reason.trigger {
+        pressure::Cause::L0FileCountLimit => running_jobs(db, reason.family, |level| level == Level::ZERO),
+        pressure::Cause::PendingCompactionBytes => running_jobs(db, reason.family, |_| true),
+        _ => String::new(),
+    };
+    let ended_by = ended_by + &jobs;
+    let time = Duration::from_nanos(sum.nanos);
+    let (trigger, stopped, count) = (reason.trigger, reason.stopped, sum.count);
+    SlowStall { family, trigger, stopped, count, time, ended_by, options }
 }
 
 /// Returns the running compactions that can end a stall, as the end of a sentence: those of the column family, or of all column

@@ -2,20 +2,21 @@
 
 use base::{FileNumber, Result, SequenceNumber};
 use engine::batch::WriteBatch;
+use engine::db::snapshot_for_conflicts;
 use engine::family::Family as EngineFamily;
 use engine::options::WriteOptions;
 use engine::sequence::Snapshot as Held;
 use env::Clock;
 use env::sync::{Arc, Mutex, Weak};
 
-use super::super::indexed::{Core, Indexing};
+use super::super::indexed::{Core, Indexing, Write};
 use super::super::locks::{LockManager, Owner};
 use super::super::optimistic::shared::OptimisticShared;
 use super::super::options::{LargeCommit, RollbackDeletionType, TxnDbWritePolicy};
 use super::super::pessimistic::{Abandoned, Registry};
 use super::super::tracker::Tracker;
 use super::sections::Sections;
-use crate::Snapshot;
+use crate::{Db, Snapshot};
 
 /// Receives a snapshot that a transaction took by itself. RocksDB: `TransactionNotifier`.
 ///
@@ -133,6 +134,18 @@ pub(in crate::txn) struct Counts {
     pub merges: u64,
 }
 
+impl Counts {
+    /// Counts a write.
+    pub fn add(&mut self, write: Write<'_>) {
+        match write {
+            Write::Put(_) => self.puts += 1,
+            Write::Entity(_) => self.put_entities += 1,
+            Write::Merge(_) => self.merges += 1,
+            Write::Delete | Write::SingleDelete => self.deletes += 1,
+        }
+    }
+}
+
 /// The state that a rollback to the save point restores.
 pub(in crate::txn) struct SavePoint {
     pub snapshot: Option<Arc<Held>>,
@@ -166,6 +179,21 @@ impl Body {
             sections: Sections::default(),
             committed_at: SequenceNumber::ZERO,
             iterators: Arc::default(),
+        }
+    }
+
+    /// Takes a snapshot for the checks of later operations.
+    pub fn take_snapshot(&mut self, db: &Db) {
+        self.snapshot = Some(snapshot_for_conflicts(db.engine()));
+        self.wish = SnapshotWish::None;
+    }
+
+    /// Takes the snapshot that [`crate::Transaction::set_snapshot_on_next_operation`] asked for.
+    pub fn take_wished_snapshot(&mut self, db: &Db) {
+        let SnapshotWish::NextOperation(notifier) = std::mem::take(&mut self.wish) else { return };
+        self.take_snapshot(db);
+        if let (Some(notifier), Some(held)) = (notifier, &self.snapshot) {
+            notifier.snapshot_created(&Snapshot::new(db.clone(), held.clone()));
         }
     }
 

@@ -1,10 +1,11 @@
 //! [`Transaction`]: the same calls for optimistic and for pessimistic transactions.
 //!
-//! `body` is the state, and `track` takes locks and checks for conflicts. `write` and `read` are the operations, and
-//! `finish` has prepare, commit and rollback. `unprepared` writes large batches before prepare, and `info` returns
-//! information. One thread at a time uses a transaction; calls of other threads wait.
+//! `body` is the state, and `track` takes locks and checks for conflicts. `write` and `read` are the operations.
+//! `finish` has prepare, commit and rollback, and `commit` is the work of a commit. `unprepared` writes large batches
+//! before prepare, and `info` returns information. One thread at a time uses a transaction; calls of other threads wait.
 
 mod body;
+mod commit;
 mod finish;
 mod info;
 mod read;
@@ -14,14 +15,12 @@ mod unprepared;
 mod write;
 
 pub use body::TransactionNotifier;
-pub(super) use body::{Body, Control, Pessimistic, Settings, Shared};
+pub(super) use body::{Control, Pessimistic, Settings, Shared};
 pub(super) use sections::{Sections, UndecidedSections};
 pub use track::Validation;
 pub use write::TrackedWrite;
 
 use base::{Error, Result};
-use engine::db::snapshot_for_conflicts;
-use engine::sequence::Snapshot as Held;
 use env::sync::Arc;
 
 use super::indexed::Indexing;
@@ -29,6 +28,7 @@ use super::locks::TransactionState;
 use super::pessimistic::Registry;
 use crate::{Db, Family, Snapshot};
 use body::{SavePoint, SnapshotWish};
+use unprepared::LargeBatch;
 
 /// A transaction of an [`crate::OptimisticTransactionDb`] or a [`crate::TransactionDb`].
 ///
@@ -82,12 +82,7 @@ impl Transaction {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn set_snapshot(&self) {
-        self.take_snapshot(&mut self.shared.body.lock());
-    }
-
-    fn take_snapshot(&self, body: &mut Body) {
-        body.snapshot = Some(snapshot_for_conflicts(self.db.engine()));
-        body.wish = SnapshotWish::None;
+        self.shared.body.lock().take_snapshot(&self.db);
     }
 
     /// Takes a snapshot at the next write or read for update. `notifier` receives the snapshot. In a pessimistic
@@ -107,15 +102,6 @@ impl Transaction {
         self.shared.body.lock().wish = SnapshotWish::NextOperation(notifier);
     }
 
-    /// Takes the snapshot that [`Transaction::set_snapshot_on_next_operation`] asked for.
-    fn take_wished_snapshot(&self, body: &mut Body) {
-        let SnapshotWish::NextOperation(notifier) = std::mem::take(&mut body.wish) else { return };
-        self.take_snapshot(body);
-        if let (Some(notifier), Some(held)) = (notifier, &body.snapshot) {
-            notifier.snapshot_created(&self.public_snapshot(held));
-        }
-    }
-
     /// Returns the snapshot of the transaction, if one was taken.
     ///
     /// ```
@@ -133,11 +119,7 @@ impl Transaction {
     /// ```
     pub fn snapshot(&self) -> Option<Snapshot> {
         let body = self.shared.body.lock();
-        body.snapshot.as_ref().map(|held| self.public_snapshot(held))
-    }
-
-    fn public_snapshot(&self, held: &Arc<Held>) -> Snapshot {
-        Snapshot::new(self.db.clone(), held.clone())
+        body.snapshot.as_ref().map(|held| Snapshot::new(self.db.clone(), held.clone()))
     }
 
     /// Releases the snapshot. Later operations then check only for changes after the lock of the key.
@@ -207,7 +189,9 @@ impl Transaction {
         if self.shared.pessimistic().is_some_and(|p| p.owner.state() != TransactionState::Started) {
             return Err(Error::invalid_argument("Transaction is beyond state for rollback."));
         }
-        self.restore_sections(&mut body)?;
+        if let Some(pessimistic) = self.shared.pessimistic() {
+            LargeBatch::new(&self.db, &self.shared, pessimistic).restore_sections(&mut body)?;
+        }
         self.shared.rollback_to_save_point(&mut body)
     }
 

@@ -48,7 +48,7 @@ impl Transaction {
     /// # Errors
     /// The errors of [`Family::get_with`]; InvalidArgument if operands must be merged and there is no merge operator.
     pub fn get_in(&self, family: &Family, key: &[u8], options: &ReadOptions) -> Result<Option<Pinned>> {
-        indexed::get_over(&self.shared.core, family, key, &self.with_own_sections(options))
+        indexed::get_over(&self.shared.core, family, key, &self.shared.with_own_sections(&self.db, options))
     }
 
     /// Returns the values of several keys, in the order of `keys`. All values of the database belong to one sequence number.
@@ -71,7 +71,12 @@ impl Transaction {
         keys: &[&[u8]],
         options: &ReadOptions,
     ) -> Vec<Result<Option<Pinned>>> {
-        indexed::multi_get_over(&self.shared.core, family, keys, &self.with_own_sections(options))
+        indexed::multi_get_over(
+            &self.shared.core,
+            family,
+            keys,
+            &self.shared.with_own_sections(&self.db, options),
+        )
     }
 
     /// Returns the values of keys of several column families, in the order of `keys`, with the writes of this transaction. All
@@ -95,7 +100,11 @@ impl Transaction {
         options: &ReadOptions,
     ) -> Vec<Result<Option<Pinned>>> {
         let plain = |found: Result<Option<Found>>| found?.map(Found::into_plain).transpose();
-        let found = indexed::multi_find_over(&self.shared.core, keys, &self.with_own_sections(options));
+        let found = indexed::multi_find_over(
+            &self.shared.core,
+            keys,
+            &self.shared.with_own_sections(&self.db, options),
+        );
         found.into_iter().map(plain).collect()
     }
 
@@ -121,7 +130,12 @@ impl Transaction {
         key: &[u8],
         options: &ReadOptions,
     ) -> Result<Option<WideColumns>> {
-        indexed::get_entity_over(&self.shared.core, family, key, &self.with_own_sections(options))
+        indexed::get_entity_over(
+            &self.shared.core,
+            family,
+            key,
+            &self.shared.with_own_sections(&self.db, options),
+        )
     }
 
     /// Returns the columns of several keys, in the order of `keys`, with the writes of this transaction. All columns of the
@@ -144,7 +158,12 @@ impl Transaction {
         keys: &[&[u8]],
         options: &ReadOptions,
     ) -> Vec<Result<Option<WideColumns>>> {
-        indexed::multi_get_entity_over(&self.shared.core, family, keys, &self.with_own_sections(options))
+        indexed::multi_get_entity_over(
+            &self.shared.core,
+            family,
+            keys,
+            &self.shared.with_own_sections(&self.db, options),
+        )
     }
 
     /// Returns an iterator over the keys of several column families, with the writes of this transaction. The columns of a key
@@ -167,7 +186,7 @@ impl Transaction {
     /// # Errors
     /// The errors of [`crate::Db::coalescing_iter`].
     pub fn coalescing_iter(&self, families: &[Family], options: &ReadOptions) -> Result<FamiliesIter> {
-        let own = self.with_own_sections(options);
+        let own = self.shared.with_own_sections(&self.db, options);
         let holds = self.shared.body.lock().iterators.clone();
         FamiliesIter::of(families, || {
             let iters = indexed::iters_over(&self.shared.core, &self.db, families, &own)?;
@@ -195,7 +214,7 @@ impl Transaction {
     /// # Errors
     /// The errors of [`Family::iter_with`].
     pub fn iter_in(&self, family: &Family, options: ReadOptions) -> Result<BaseDeltaIter> {
-        let own = self.with_own_sections(&options).into_owned();
+        let own = self.shared.with_own_sections(&self.db, &options).into_owned();
         let holds = self.shared.body.lock().iterators.clone();
         Ok(indexed::iter_over(&self.shared.core, family, own)?.holding(holds))
     }
@@ -338,7 +357,7 @@ impl Transaction {
         check_read_timestamp(&self.shared, &body, family, options, validation)?;
         let tracking =
             if validation == Validation::Check { Tracking::Validated } else { Tracking::Untracked };
-        self.track(&mut body, &Operation { family, key, by: Use::Read, mode, tracking })
+        Operation { family, key, by: Use::Read, mode, tracking }.track(self, &mut body)
     }
 
     /// Reads several keys for update, exclusively, in the order of `keys`. Stops at the first key that cannot be

@@ -57,55 +57,56 @@ pub(super) struct Operation<'a> {
     pub tracking: Tracking,
 }
 
-impl Transaction {
-    /// Locks and checks the key of an operation.
+impl Operation<'_> {
+    /// Locks and checks the key of the self.
     ///
     /// # Errors
     /// See [`Transaction::put_in`].
-    pub(super) fn track(&self, body: &mut Body, operation: &Operation<'_>) -> Result<()> {
-        match &self.shared.control {
+    pub fn track(&self, transaction: &Transaction, body: &mut Body) -> Result<()> {
+        match &transaction.shared.control {
             Control::Optimistic(_) => {
-                self.track_for_commit(body, operation);
+                self.track_for_commit(transaction, body);
                 Ok(())
             }
-            Control::Pessimistic(pessimistic) => self.lock(body, pessimistic, operation),
+            Control::Pessimistic(pessimistic) => self.lock(transaction, body, pessimistic),
         }
     }
 
     /// Tracks the key of an optimistic transaction. The commit checks the key.
-    fn track_for_commit(&self, body: &mut Body, operation: &Operation<'_>) {
-        if operation.tracking != Tracking::Validated {
+    fn track_for_commit(&self, transaction: &Transaction, body: &mut Body) {
+        if self.tracking != Tracking::Validated {
             return;
         }
-        self.take_wished_snapshot(body);
-        let seq = body.snapshot.as_ref().map_or_else(|| self.db.latest_sequence(), |held| held.sequence());
-        body.meet(operation.family.inner());
-        remember(body, operation, seq);
+        body.take_wished_snapshot(&transaction.db);
+        let seq =
+            body.snapshot.as_ref().map_or_else(|| transaction.db.latest_sequence(), |held| held.sequence());
+        body.meet(self.family.inner());
+        self.remember(body, seq);
     }
 
-    fn lock(&self, body: &mut Body, pessimistic: &Pessimistic, operation: &Operation<'_>) -> Result<()> {
+    fn lock(&self, transaction: &Transaction, body: &mut Body, pessimistic: &Pessimistic) -> Result<()> {
         if pessimistic.settings.skip_concurrency_control {
             return Ok(());
         }
-        let (family, key) = (operation.family.id(), operation.key);
-        let check_family = || match operation.family.inner().is_dropped() {
+        let (family, key) = (self.family.id(), self.key);
+        let check_family = || match self.family.inner().is_dropped() {
             true => Err(Error::invalid_argument(format!("Column family id not found: {family}"))),
             false => Ok(()),
         };
         check_family()?;
         let before = body.tracked.get(family, key).copied();
-        let upgrades = before.is_some_and(|b| operation.mode == LockMode::Exclusive && !b.exclusive);
-        if operation.tracking == Tracking::Assumed && before.is_none() {
+        let upgrades = before.is_some_and(|b| self.mode == LockMode::Exclusive && !b.exclusive);
+        if self.tracking == Tracking::Assumed && before.is_none() {
             return Err(Error::invalid_argument("assume_tracked is set but it is not tracked yet"));
         }
         if before.is_none() || upgrades {
-            pessimistic.locks.lock(&pessimistic.owner, family, key, operation.mode)?;
+            pessimistic.locks.lock(&pessimistic.owner, family, key, self.mode)?;
             // The column family may have been dropped during the wait for the lock.
             check_family().inspect_err(|_| pessimistic.locks.unlock(&pessimistic.owner, family, key))?;
         }
-        self.take_wished_snapshot(body);
+        body.take_wished_snapshot(&transaction.db);
         let known = before.map_or(MAX_SEQUENCE, |before| before.seq);
-        let seq = match self.validated(body, pessimistic, operation, known) {
+        let seq = match self.validated(transaction, body, pessimistic, known) {
             Ok(seq) => seq,
             Err(error) => {
                 if upgrades {
@@ -116,8 +117,8 @@ impl Transaction {
                 return Err(error);
             }
         };
-        if operation.tracking != Tracking::Assumed {
-            remember(body, operation, seq);
+        if self.tracking != Tracking::Assumed {
+            self.remember(body, seq);
         }
         Ok(())
     }
@@ -126,24 +127,23 @@ impl Transaction {
     /// `known` is the number that an earlier operation found.
     fn validated(
         &self,
+        transaction: &Transaction,
         body: &Body,
         pessimistic: &Pessimistic,
-        operation: &Operation<'_>,
         known: SequenceNumber,
     ) -> Result<SequenceNumber> {
-        let timestamps = operation.family.inner().order().user.timestamp_size() > 0;
+        let timestamps = self.family.inner().order().user.timestamp_size() > 0;
         let read_timestamp = body.read_timestamp.filter(|_| timestamps);
-        if operation.tracking != Tracking::Validated || (body.snapshot.is_none() && read_timestamp.is_none())
-        {
+        if self.tracking != Tracking::Validated || (body.snapshot.is_none() && read_timestamp.is_none()) {
             // From now on the lock prevents changes by other transactions.
-            return Ok(if known == MAX_SEQUENCE { self.db.latest_sequence() } else { known });
+            return Ok(if known == MAX_SEQUENCE { transaction.db.latest_sequence() } else { known });
         }
         let snapshot = body.snapshot.as_ref().map(|held| held.sequence());
         let read_timestamp = read_timestamp.filter(|_| pessimistic.settings.enable_udt_validation);
         if read_timestamp.is_none() && snapshot.is_some_and(|snapshot| known <= snapshot) {
             return Ok(known);
         }
-        let above = snapshot.unwrap_or_else(|| self.db.latest_sequence());
+        let above = snapshot.unwrap_or_else(|| transaction.db.latest_sequence());
         let visibility = body.snapshot.as_ref().and_then(|held| held.visibility());
         let certain = match (read_timestamp, visibility) {
             // An older sequence number can have a newer timestamp than the read timestamp. So the newest entry decides, also
@@ -152,14 +152,14 @@ impl Transaction {
             (None, Some(visibility)) => visibility.certain_up_to(),
             (None, None) => above,
         };
-        let reads = self.db.engine().reads();
-        let newest = reads.newest_write(operation.family.inner(), operation.key, certain, Reach::Files)?;
+        let reads = transaction.db.engine().reads();
+        let newest = reads.newest_write(self.family.inner(), self.key, certain, Reach::Files)?;
         let Some(newest) = newest else { return Ok(above) };
         let own = body.sections.own();
         if !own.contains(newest.seq)
             && (newest.seq > above || visibility.is_some_and(|visibility| !visibility.sees(newest.seq)))
         {
-            return Err(conflict(operation.family.id(), operation.key, above, newest.seq));
+            return Err(conflict(self.family.id(), self.key, above, newest.seq));
         }
         if let Some(read) = read_timestamp
             && let Ok(written) = <[u8; 8]>::try_from(&newest.timestamp[..])
@@ -172,15 +172,16 @@ impl Transaction {
         }
         Ok(above)
     }
-}
 
-fn remember(body: &mut Body, operation: &Operation<'_>, seq: SequenceNumber) {
-    let exclusive = operation.mode == LockMode::Exclusive;
-    let (family, key, by) = (operation.family.id(), operation.key, operation.by);
-    let tracked = Tracked { family, key, seq, by, exclusive };
-    body.tracked.track(tracked);
-    if let Some(save) = body.save_points.last_mut() {
-        save.new_locks.track(tracked);
+    /// Enters the key in the tracker, and in the tracker of the last save point.
+    fn remember(&self, body: &mut Body, seq: SequenceNumber) {
+        let exclusive = self.mode == LockMode::Exclusive;
+        let (family, key, by) = (self.family.id(), self.key, self.by);
+        let tracked = Tracked { family, key, seq, by, exclusive };
+        body.tracked.track(tracked);
+        if let Some(save) = body.save_points.last_mut() {
+            save.new_locks.track(tracked);
+        }
     }
 }
 

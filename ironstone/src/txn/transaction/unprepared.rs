@@ -22,20 +22,30 @@ use format::batch::{HEADER_LEN, Records};
 
 use super::super::indexed::Core;
 use super::super::options::TxnDbWritePolicy;
-use super::Transaction;
-use super::body::{Body, Pessimistic};
+use super::body::{Body, Pessimistic, Shared};
 use super::sections::{SectionSettings, Undo};
-use crate::ReadOptions;
+use crate::{Db, ReadOptions};
 
-impl Transaction {
+/// The batch of a pessimistic transaction, which may become sections before the commit.
+pub(super) struct LargeBatch<'a> {
+    db: &'a Db,
+    shared: &'a Shared,
+    pessimistic: &'a Pessimistic,
+}
+
+impl<'a> LargeBatch<'a> {
+    /// Returns the batch of a transaction.
+    pub fn new(db: &'a Db, shared: &'a Shared, pessimistic: &'a Pessimistic) -> Self {
+        LargeBatch { db, shared, pessimistic }
+    }
+
     /// Writes the batch as sections, if it is larger than the threshold.
     ///
     /// # Errors
     /// InvalidArgument if the transaction has no name. As [`crate::Db::write`]. After an error, the records that are
     /// not written stay in the batch.
-    pub(super) fn write_large_batch(&self, body: &mut Body) -> Result<()> {
-        let Some(pessimistic) = self.shared.pessimistic() else { return Ok(()) };
-        let threshold = pessimistic.settings.flush_threshold;
+    pub fn write_if_large(&self, body: &mut Body) -> Result<()> {
+        let threshold = self.pessimistic.settings.flush_threshold;
         if threshold == 0 {
             return Ok(());
         }
@@ -48,26 +58,26 @@ impl Transaction {
         if body.name.is_empty() {
             return Err(Error::invalid_argument("Cannot write to DB without SetName."));
         }
-        if !pessimistic.owner.keep_locks() {
+        if !self.pessimistic.owner.keep_locks() {
             // The transaction can only be rolled back. Its batch stays in memory.
             return Ok(());
         }
-        body.sections.roll_back_if_abandoned(&self.db);
+        body.sections.roll_back_if_abandoned(self.db);
         while core.batch.count() > 0 || core.batch.save_point_sizes().next().is_some() {
-            self.write_to_save_point(body, &mut core, pessimistic)?;
+            self.write_to_save_point(body, &mut core)?;
         }
         core.clear();
         Ok(())
     }
 
     /// Writes the batch up to its first save point, or the whole batch, as a section.
-    fn write_to_save_point(&self, body: &mut Body, core: &mut Core, pessimistic: &Pessimistic) -> Result<()> {
+    fn write_to_save_point(&self, body: &mut Body, core: &mut Core) -> Result<()> {
         let end = core.batch.save_point_sizes().next().unwrap_or(core.batch.data_size());
         let reached = core.batch.save_point_sizes().take_while(|size| *size == end).count();
         let records = &core.batch.bytes()[HEADER_LEN..end];
         if Records::behind_header(records).flatten().any(|record| record.is_counted()) {
-            let by = settings(&body.name, &body.write_options, pessimistic);
-            body.sections.write(&self.db, records, SectionKind::Unprepared, &by)?;
+            let by = settings(&body.name, &body.write_options, self.pessimistic);
+            body.sections.write(self.db, records, SectionKind::Unprepared, &by)?;
         }
         core.remove_front(end)?;
         let sections = body.sections.own().len();
@@ -80,11 +90,11 @@ impl Transaction {
     ///
     /// # Errors
     /// The errors of [`crate::Db::write`].
-    pub(super) fn write_last_section(&self, body: &mut Body, pessimistic: &Pessimistic) -> Result<()> {
+    pub fn write_last_section(&self, body: &mut Body) -> Result<()> {
         let mut core = self.shared.core.lock();
-        let by = settings(&body.name, &body.write_options, pessimistic);
-        body.sections.write(&self.db, core.batch.records(), SectionKind::Prepared, &by)?;
-        if pessimistic.settings.policy == TxnDbWritePolicy::WriteUnprepared {
+        let by = settings(&body.name, &body.write_options, self.pessimistic);
+        body.sections.write(self.db, core.batch.records(), SectionKind::Prepared, &by)?;
+        if self.pessimistic.settings.policy == TxnDbWritePolicy::WriteUnprepared {
             core.clear();
             // The batch has no save points any more, but a prepared transaction may still remove its save points.
             let sections = body.sections.own().len();
@@ -99,29 +109,30 @@ impl Transaction {
     ///
     /// # Errors
     /// Errors of reading the values; as [`crate::Db::write`].
-    pub(super) fn restore_sections(&self, body: &mut Body) -> Result<()> {
-        let Some(pessimistic) = self.shared.pessimistic() else { return Ok(()) };
+    pub fn restore_sections(&self, body: &mut Body) -> Result<()> {
         let Some(sections) = body.save_points.last().and_then(|save| save.sections) else { return Ok(()) };
-        let undo = body.sections.values_before(&self.db, sections)?;
+        let undo = body.sections.values_before(self.db, sections)?;
         if undo.count() > 0 {
-            let by = settings(&body.name, &body.write_options, pessimistic);
-            body.sections.write(&self.db, undo.records(), SectionKind::Unprepared, &by)?;
+            let by = settings(&body.name, &body.write_options, self.pessimistic);
+            body.sections.write(self.db, undo.records(), SectionKind::Unprepared, &by)?;
         }
         self.shared.core.lock().clear();
         Ok(())
     }
+}
 
+impl Shared {
     /// Returns the options for a read of the transaction, which sees the sections of the transaction.
-    pub(super) fn with_own_sections<'a>(&self, options: &'a ReadOptions) -> Cow<'a, ReadOptions> {
-        let policy = self.shared.pessimistic().map(|pessimistic| pessimistic.settings.policy);
+    pub fn with_own_sections<'a>(&self, db: &Db, options: &'a ReadOptions) -> Cow<'a, ReadOptions> {
+        let policy = self.pessimistic().map(|pessimistic| pessimistic.settings.policy);
         if policy != Some(TxnDbWritePolicy::WriteUnprepared) {
             return Cow::Borrowed(options);
         }
-        let own = self.shared.body.lock().sections.own().clone();
+        let own = self.body.lock().sections.own().clone();
         if own.is_empty() {
             return Cow::Borrowed(options);
         }
-        let snapshot = self.db.engine().for_transactions().snapshot_with_own(options.snapshot.clone(), own);
+        let snapshot = db.engine().for_transactions().snapshot_with_own(options.snapshot.clone(), own);
         Cow::Owned(ReadOptions { snapshot: Some(snapshot), ..options.clone() })
     }
 }

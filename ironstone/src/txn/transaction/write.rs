@@ -9,8 +9,8 @@ use super::super::locks::{LockMode, TransactionState};
 use super::super::options::TxnDbWritePolicy;
 use super::super::tracker::Use;
 use super::Transaction;
-use super::body::Body;
 use super::track::{Operation, Tracking};
+use super::unprepared::LargeBatch;
 use crate::Family;
 use crate::wide::encode_entity;
 
@@ -80,7 +80,7 @@ impl Transaction {
     /// TimedOut with `LockTimeout` or Busy with `Deadlock` if another transaction has the lock, Aborted with `LockLimit`,
     /// and Busy if the key was changed after the snapshot.
     pub fn put_in(&self, family: &Family, key: &[u8], value: &[u8]) -> Result<()> {
-        self.write(family, key, Write::Put(value), Tracking::Validated)
+        write_in(self, family, key, Write::Put(value), Tracking::Validated)
     }
 
     /// Sets the columns of a key. RocksDB: `PutEntity`.
@@ -99,7 +99,7 @@ impl Transaction {
     /// # Errors
     /// The errors of [`Transaction::put_in`]; Corruption if two columns have the same name.
     pub fn put_entity_in(&self, family: &Family, key: &[u8], columns: &[(&[u8], &[u8])]) -> Result<()> {
-        self.write(family, key, Write::Entity(&encode_entity(columns)?), Tracking::Validated)
+        write_in(self, family, key, Write::Entity(&encode_entity(columns)?), Tracking::Validated)
     }
 
     /// Adds a merge operand to a key of the default column family.
@@ -142,7 +142,7 @@ impl Transaction {
     /// # Errors
     /// The errors of [`Transaction::put_in`].
     pub fn merge_in(&self, family: &Family, key: &[u8], operand: &[u8]) -> Result<()> {
-        self.write(family, key, Write::Merge(operand), Tracking::Validated)
+        write_in(self, family, key, Write::Merge(operand), Tracking::Validated)
     }
 
     /// Deletes a key of the default column family.
@@ -181,7 +181,7 @@ impl Transaction {
     /// # Errors
     /// The errors of [`Transaction::put_in`].
     pub fn delete_in(&self, family: &Family, key: &[u8]) -> Result<()> {
-        self.write(family, key, Write::Delete, Tracking::Validated)
+        write_in(self, family, key, Write::Delete, Tracking::Validated)
     }
 
     /// Deletes a key that was put exactly once since its last deletion. For other keys the result is undefined.
@@ -201,7 +201,7 @@ impl Transaction {
     /// # Errors
     /// The errors of [`Transaction::put_in`].
     pub fn single_delete_in(&self, family: &Family, key: &[u8]) -> Result<()> {
-        self.write(family, key, Write::SingleDelete, Tracking::Validated)
+        write_in(self, family, key, Write::SingleDelete, Tracking::Validated)
     }
 
     /// Sets the value of a key without a check for conflicts. A pessimistic transaction still locks the key.
@@ -219,7 +219,7 @@ impl Transaction {
     /// # Errors
     /// The errors of [`Transaction::put_in`], without the check against the snapshot.
     pub fn put_untracked_in(&self, family: &Family, key: &[u8], value: &[u8]) -> Result<()> {
-        self.write(family, key, Write::Put(value), Tracking::Untracked)
+        write_in(self, family, key, Write::Put(value), Tracking::Untracked)
     }
 
     /// Sets the columns of a key without a check for conflicts, as [`Transaction::put_untracked_in`].
@@ -242,7 +242,7 @@ impl Transaction {
         key: &[u8],
         columns: &[(&[u8], &[u8])],
     ) -> Result<()> {
-        self.write(family, key, Write::Entity(&encode_entity(columns)?), Tracking::Untracked)
+        write_in(self, family, key, Write::Entity(&encode_entity(columns)?), Tracking::Untracked)
     }
 
     /// Adds a merge operand without a check for conflicts, as [`Transaction::put_untracked_in`].
@@ -263,7 +263,7 @@ impl Transaction {
     /// # Errors
     /// The errors of [`Transaction::put_untracked_in`].
     pub fn merge_untracked_in(&self, family: &Family, key: &[u8], operand: &[u8]) -> Result<()> {
-        self.write(family, key, Write::Merge(operand), Tracking::Untracked)
+        write_in(self, family, key, Write::Merge(operand), Tracking::Untracked)
     }
 
     /// Deletes a key without a check for conflicts, as [`Transaction::put_untracked_in`].
@@ -281,7 +281,7 @@ impl Transaction {
     /// # Errors
     /// The errors of [`Transaction::put_untracked_in`].
     pub fn delete_untracked_in(&self, family: &Family, key: &[u8]) -> Result<()> {
-        self.write(family, key, Write::Delete, Tracking::Untracked)
+        write_in(self, family, key, Write::Delete, Tracking::Untracked)
     }
 
     /// Deletes a key that was put once, without a check for conflicts, as [`Transaction::put_untracked_in`].
@@ -299,7 +299,7 @@ impl Transaction {
     /// # Errors
     /// The errors of [`Transaction::put_untracked_in`].
     pub fn single_delete_untracked_in(&self, family: &Family, key: &[u8]) -> Result<()> {
-        self.write(family, key, Write::SingleDelete, Tracking::Untracked)
+        write_in(self, family, key, Write::SingleDelete, Tracking::Untracked)
     }
 
     /// Writes a key that the transaction has locked, without a search in the lock table. RocksDB: `assume_tracked`.
@@ -333,7 +333,7 @@ impl Transaction {
             TrackedWrite::Delete => Write::Delete,
             TrackedWrite::SingleDelete => Write::SingleDelete,
         };
-        self.write(family, key, write, Tracking::Assumed)
+        write_in(self, family, key, write, Tracking::Assumed)
     }
 
     /// Adds bytes that are written only to the WAL.
@@ -351,28 +351,6 @@ impl Transaction {
     /// ```
     pub fn put_log_data(&self, blob: &[u8]) -> Result<()> {
         self.shared.core.lock().put_log_data(blob)
-    }
-
-    fn write(&self, family: &Family, key: &[u8], write: Write<'_>, tracking: Tracking) -> Result<()> {
-        let mut body = self.shared.body.lock();
-        check_takes_writes(self)?;
-        self.write_large_batch(&mut body)?;
-        let operation = Operation { family, key, by: Use::Write, mode: LockMode::Exclusive, tracking };
-        self.track(&mut body, &operation)?;
-        self.record(&mut body, family, key, write)
-    }
-
-    /// Adds a write to the batch, and counts it.
-    fn record(&self, body: &mut Body, family: &Family, key: &[u8], write: Write<'_>) -> Result<()> {
-        self.shared.core.lock().write(target(family), key, write, body.indexing)?;
-        let counts = &mut body.counts;
-        match write {
-            Write::Put(_) => counts.puts += 1,
-            Write::Entity(_) => counts.put_entities += 1,
-            Write::Merge(_) => counts.merges += 1,
-            Write::Delete | Write::SingleDelete => counts.deletes += 1,
-        }
-        Ok(())
     }
 
     /// Repeats the writes of a batch in this transaction, with locks and checks. RocksDB: `RebuildFromWriteBatch`.
@@ -395,7 +373,7 @@ impl Transaction {
     /// unknown column family, and for range deletions.
     pub fn rebuild_from_batch(&self, batch: &WriteBatch) -> Result<()> {
         for record in batch.iter() {
-            self.repeat(&record?)?;
+            repeat(self, &record?)?;
         }
         Ok(())
     }
@@ -407,32 +385,10 @@ impl Transaction {
         for record in batch.iter() {
             let record = record?;
             if record.family().is_none_or(|family| live.contains(&family)) {
-                self.repeat(&record)?;
+                repeat(self, &record)?;
             }
         }
         Ok(())
-    }
-
-    fn repeat(&self, record: &Record<'_>) -> Result<()> {
-        let Some(id) = record.family() else {
-            return match record {
-                Record::LogData(_) => Ok(()),
-                _ => Err(Error::invalid_argument("the batch has markers of a two-phase commit")),
-            };
-        };
-        let unknown = || Error::invalid_argument(format!("Could not access column family {id}"));
-        let family = self.db.families().into_iter().find(|family| family.id() == id).ok_or_else(unknown)?;
-        let stripped =
-            |key: &'_ [u8]| key.len() - family.inner().order().user.timestamp_size().min(key.len());
-        let (key, write) = match *record {
-            Record::Put { key, value, .. } => (key, Write::Put(value)),
-            Record::PutEntity { key, entity, .. } => (key, Write::Entity(entity)),
-            Record::Delete { key, .. } => (key, Write::Delete),
-            Record::SingleDelete { key, .. } => (key, Write::SingleDelete),
-            Record::Merge { key, operand, .. } => (key, Write::Merge(operand)),
-            _ => return Err(Error::invalid_argument("a transaction cannot take this record")),
-        };
-        self.write(&family, &key[..stripped(key)], write, Tracking::Validated)
     }
 
     /// Returns true if writes enter the index, so that reads of the transaction see them.
@@ -461,4 +417,47 @@ fn check_takes_writes(transaction: &Transaction) -> Result<()> {
         Prepared if policy == Some(TxnDbWritePolicy::WriteCommitted) => Ok(()),
         state => Err(Error::invalid_argument(format!("Transaction takes no writes in state {state:?}"))),
     }
+}
+
+/// Locks and checks a key, and adds a write of the key to the batch.
+fn write_in(
+    transaction: &Transaction,
+    family: &Family,
+    key: &[u8],
+    write: Write<'_>,
+    tracking: Tracking,
+) -> Result<()> {
+    let mut body = transaction.shared.body.lock();
+    check_takes_writes(transaction)?;
+    if let Some(pessimistic) = transaction.shared.pessimistic() {
+        LargeBatch::new(&transaction.db, &transaction.shared, pessimistic).write_if_large(&mut body)?;
+    }
+    let operation = Operation { family, key, by: Use::Write, mode: LockMode::Exclusive, tracking };
+    operation.track(transaction, &mut body)?;
+    transaction.shared.core.lock().write(target(family), key, write, body.indexing)?;
+    body.counts.add(write);
+    Ok(())
+}
+
+/// Repeats one write of a batch in the transaction.
+fn repeat(transaction: &Transaction, record: &Record<'_>) -> Result<()> {
+    let Some(id) = record.family() else {
+        return match record {
+            Record::LogData(_) => Ok(()),
+            _ => Err(Error::invalid_argument("the batch has markers of a two-phase commit")),
+        };
+    };
+    let unknown = || Error::invalid_argument(format!("Could not access column family {id}"));
+    let family =
+        transaction.db.families().into_iter().find(|family| family.id() == id).ok_or_else(unknown)?;
+    let stripped = |key: &'_ [u8]| key.len() - family.inner().order().user.timestamp_size().min(key.len());
+    let (key, write) = match *record {
+        Record::Put { key, value, .. } => (key, Write::Put(value)),
+        Record::PutEntity { key, entity, .. } => (key, Write::Entity(entity)),
+        Record::Delete { key, .. } => (key, Write::Delete),
+        Record::SingleDelete { key, .. } => (key, Write::SingleDelete),
+        Record::Merge { key, operand, .. } => (key, Write::Merge(operand)),
+        _ => return Err(Error::invalid_argument("a transaction cannot take this record")),
+    };
+    write_in(transaction, &family, &key[..stripped(key)], write, Tracking::Validated)
 }
