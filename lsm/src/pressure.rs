@@ -17,8 +17,15 @@
 //!       └──────┬────────────┬────────► level-0 files, pending bytes
 //!          slow down       stop
 //! ```
+//! With the default of `delayed_write_rate` and leveled compaction, the ceiling for level 0 begins at the rate at which the last
+//! compactions emptied level 0, if this rate is higher. So the writers slow down to the speed of the compactions, and not to 16 MiB per
+//! second.
 
 use crate::pick::{Options, Style};
+
+use drain::Drain;
+
+mod drain;
 
 /// Minimum of the adapted rate, in bytes per second.
 pub const MIN_RATE: u64 = 16 << 10;
@@ -109,6 +116,7 @@ pub struct Pressure {
     last_pending_bytes: u64,
     max_rate: u64,
     rate: u64,
+    drain: Drain,
 }
 
 impl Pressure {
@@ -116,7 +124,7 @@ impl Pressure {
     pub fn new(delayed_write_rate: u64) -> Self {
         let rate = if delayed_write_rate == 0 { DEFAULT_RATE } else { delayed_write_rate };
         base::invariant!(rate > 0, "delayed writers have a rate of 0 bytes for each second");
-        Pressure { last: Stall::Normal, last_pending_bytes: 0, max_rate: rate, rate }
+        Pressure { last: Stall::Normal, last_pending_bytes: 0, max_rate: rate, rate, drain: Drain::default() }
     }
 
     /// Sets a new `delayed_write_rate`.
@@ -124,6 +132,7 @@ impl Pressure {
         *self = Pressure {
             last: self.last,
             last_pending_bytes: self.last_pending_bytes,
+            drain: self.drain,
             ..Self::new(delayed_write_rate)
         };
     }
@@ -133,8 +142,10 @@ impl Pressure {
         self.rate
     }
 
-    /// Makes a new decision. Call this after each flush, compaction, memtable switch and change of options.
-    pub fn decide(&mut self, load: &Load, options: &Options) -> Decision {
+    /// Makes a new decision. Call this after each flush, compaction, memtable switch and change of options. `now_us` is a time in
+    /// microseconds, of any clock that does not go back.
+    pub fn decide(&mut self, load: &Load, options: &Options, now_us: u64) -> Decision {
+        self.drain.look(load.num_l0_files, options, now_us);
         let (condition, cause) = condition(load, options);
         let was_stopped = self.last == Stall::Stopped;
         let was_slowed = matches!(self.last, Stall::Delayed { .. });
@@ -145,8 +156,12 @@ impl Pressure {
                 if was_slowed || was_stopped {
                     self.adapt(load, options, penalize);
                 }
-                let ceiling = self.ceiling(cause, load, options);
-                Stall::Delayed { rate: self.rate.min(ceiling) }
+                let ceiling = self.ceiling(self.max_rate, cause, load, options);
+                let drained = match self.follows_level_0(cause, options) {
+                    true => self.ceiling(self.drain.rate(), cause, load, options),
+                    false => 0,
+                };
+                Stall::Delayed { rate: self.rate.min(ceiling).max(drained) }
             }
             Condition::Normal => {
                 if was_slowed {
@@ -190,8 +205,13 @@ impl Pressure {
         base::invariant!(self.rate > 0, "the rate of delayed writers fell to 0 bytes for each second");
     }
 
-    /// Returns the maximum rate at this distance from the stop trigger.
-    fn ceiling(&self, cause: Cause, load: &Load, options: &Options) -> u64 {
+    /// Returns true if the rate of delayed writers follows the compactions of level 0. A rate that the user chose is kept.
+    fn follows_level_0(&self, cause: Cause, options: &Options) -> bool {
+        cause == Cause::L0FileCountLimit && options.style == Style::Level && self.max_rate == DEFAULT_RATE
+    }
+
+    /// Returns the maximum rate at this distance from the stop trigger. The maximum is `max_rate` at the slowdown trigger.
+    fn ceiling(&self, max_rate: u64, cause: Cause, load: &Load, options: &Options) -> u64 {
         let way = match cause {
             Cause::L0FileCountLimit => share(
                 load.num_l0_files as f64,
@@ -206,7 +226,7 @@ impl Pressure {
             _ => 0.0,
         };
         base::invariant!((0.0..=1.0).contains(&way), "the way to the stop trigger is {way}");
-        scale(self.max_rate, 1.0 - (1.0 - CEILING_AT_STOP) * way).max(MIN_RATE.min(self.max_rate))
+        scale(max_rate, 1.0 - (1.0 - CEILING_AT_STOP) * way).max(MIN_RATE.min(max_rate))
     }
 }
 

@@ -170,7 +170,8 @@ base::options! {
     /// Shows the flush or compaction of a thread in the list of threads: operation, stage, and the bytes read and written.
     fixed enable_thread_tracking: bool = false;
     /// The first rate of writes in a write stall. 0 stands for the rate of the rate limiter, or for 16 MiB per second
-    /// without a rate limiter.
+    /// without a rate limiter. With 16 MiB per second, writers that wait for level 0 of leveled compaction write at the rate of the last
+    /// compactions of level 0, if this rate is higher.
     mutable delayed_write_rate: u64 = 0, unit: "bytes per second";
     /// Writes the WAL of one write group while the previous group inserts into the memtables.
     fixed enable_pipelined_write: bool = false;

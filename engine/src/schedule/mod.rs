@@ -194,7 +194,7 @@ impl Schedule {
             .entry(family.id())
             .or_insert_with(|| (Pressure::new(rate), Decision::NORMAL, load));
         *last_load = load;
-        let decision = pressure.decide(&load, options);
+        let decision = pressure.decide(&load, options, self.tools.env.clock.now_nanos() / 1000);
         let after = condition_of(&decision);
         let from = std::mem::replace(before, decision);
         count_stall(family, &pin.version, &decision);
@@ -263,7 +263,7 @@ impl Schedule {
             // The statistics of a stall need the running compactions of level 0.
             return false;
         }
-        let decision = pressure.decide(load, &parts.pick);
+        let decision = pressure.decide(load, &parts.pick, self.tools.env.clock.now_nanos() / 1000);
         let (from, load) = (std::mem::replace(before, decision), *load);
         self.controller.set(family.id(), decision, None);
         self.tools.flush_priority.set_hurry(self.controller.waits_for_compaction());

@@ -286,7 +286,7 @@ impl Simulation {
             num_marked_files: scores.marked.len(),
             bottommost_bytes: 0,
         };
-        let decision = self.pressure.decide(&load, options);
+        let decision = self.pressure.decide(&load, options, (self.now * 1e6) as u64);
         (self.stall, self.speed_up) = (decision.stall, decision.speed_up_compaction);
     }
 

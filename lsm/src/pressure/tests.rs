@@ -21,7 +21,7 @@ fn triggers_are_rocksdbs() {
         (Load { pending_compaction_bytes: 64 << 30, ..l0(0) }, Cause::PendingCompactionBytes, "slow"),
     ];
     for (load, cause, what) in cases {
-        let d = p.decide(&load, &options());
+        let d = p.decide(&load, &options(), 0);
         let got = match d.stall {
             Stall::Normal => "go",
             Stall::Delayed { .. } => "slow",
@@ -36,7 +36,7 @@ fn the_ceiling_falls_towards_the_stop_and_never_reaches_zero() {
     let mut last = u64::MAX;
     for n in 20..36 {
         let mut p = Pressure::new(16 << 20);
-        let Stall::Delayed { rate } = p.decide(&l0(n), &options()).stall else { panic!("{n}") };
+        let Stall::Delayed { rate } = p.decide(&l0(n), &options(), 0).stall else { panic!("{n}") };
         assert!(rate < last || n == 20 && rate == 16 << 20, "{n}: {rate}");
         assert!(rate >= 1 << 20, "{n}: {rate}");
         last = rate;
@@ -47,25 +47,25 @@ fn the_ceiling_falls_towards_the_stop_and_never_reaches_zero() {
 fn growing_debt_slows_and_shrinking_debt_speeds_up() {
     let mut p = Pressure::new(1 << 20);
     let at = |pending| Load { pending_compaction_bytes: pending, ..l0(20) };
-    p.decide(&at(100), &options());
-    p.decide(&at(200), &options());
+    p.decide(&at(100), &options(), 0);
+    p.decide(&at(200), &options(), 0);
     let slowed = p.rate();
     assert!(slowed < 1 << 20);
-    p.decide(&at(100), &options());
+    p.decide(&at(100), &options(), 0);
     assert!(p.rate() > slowed);
     for _ in 0..100 {
-        p.decide(&at(200), &options());
+        p.decide(&at(200), &options(), 0);
     }
     assert_eq!(p.rate(), MIN_RATE);
     // After the stop, the rate recovers step by step.
-    p.decide(&l0(0), &options());
+    p.decide(&l0(0), &options(), 0);
     assert!(p.rate() > MIN_RATE);
 }
 
 #[test]
 fn without_automatic_compactions_only_memtables_stop() {
     let off = Options { disable_auto_compactions: true, ..options() };
-    assert_eq!(Pressure::new(0).decide(&l0(100), &off).stall, Stall::Normal);
+    assert_eq!(Pressure::new(0).decide(&l0(100), &off, 0).stall, Stall::Normal);
 }
 
 #[test]
@@ -100,4 +100,61 @@ fn only_small_memtables_over_a_full_level_0_wait_for_a_second_memtable() {
     assert_eq!(others.each_ref().map(|other| memtables_to_merge(&l0(8), other)), [1; 4]);
     let three = Options { max_write_buffer_number: 4, min_write_buffer_number_to_merge: 3, ..small };
     assert_eq!(memtables_to_merge(&l0(8), &three), 3);
+}
+
+/// Returns the rate of delayed writers.
+fn rate(decision: Decision) -> u64 {
+    let Stall::Delayed { rate } = decision.stall else { panic!("{decision:?}") };
+    rate
+}
+
+/// Level 0 reaches its trigger at 10 s, and a compaction of 10 SST files ends at 15 s: two memtables of 64 MiB each second.
+fn drained(delayed_write_rate: u64, options: &Options) -> Pressure {
+    let mut p = Pressure::new(delayed_write_rate);
+    for (files, seconds) in [(0, 1), (4, 10), (18, 14), (8, 15)] {
+        p.decide(&l0(files), options, seconds * 1_000_000);
+    }
+    p
+}
+
+#[test]
+fn writers_slow_down_to_the_speed_of_the_compactions_of_level_0() {
+    const MIB: u64 = 1 << 20;
+    let at = |n| rate(drained(0, &options()).decide(&l0(n), &options(), 16_000_000)) / MIB;
+    assert_eq!((at(20), at(28), at(35)), (128, 68, 15));
+    // The mean of two measurements: six more SST files went in one second.
+    let mut p = drained(0, &options());
+    p.decide(&l0(14), &options(), 15_500_000);
+    p.decide(&l0(8), &options(), 16_000_000);
+    assert_eq!(rate(p.decide(&l0(20), &options(), 17_000_000)) / MIB, 256);
+}
+
+#[test]
+fn a_rate_that_the_user_chose_is_the_rate_of_delayed_writers() {
+    for chosen in [1 << 20, 8 << 20, 32 << 20] {
+        assert_eq!(rate(drained(chosen, &options()).decide(&l0(20), &options(), 16_000_000)), chosen);
+    }
+}
+
+#[test]
+fn only_level_0_of_leveled_compaction_has_a_speed_of_its_own() {
+    let universal = Options { style: Style::Universal, ..options() };
+    assert_eq!(rate(drained(0, &universal).decide(&l0(20), &universal, 16_000_000)), DEFAULT_RATE);
+    let memtables = Load { num_unflushed_memtables: 3, ..l0(0) };
+    assert!(rate(drained(0, &options()).decide(&memtables, &options(), 16_000_000)) <= DEFAULT_RATE);
+}
+
+#[test]
+fn the_speed_of_level_0_is_unknown_without_a_measured_time() {
+    let mut p = Pressure::new(0);
+    for files in [4, 18, 8, 20] {
+        p.decide(&l0(files), &options(), 5);
+    }
+    assert!(rate(p.decide(&l0(20), &options(), 5)) <= DEFAULT_RATE);
+    // An hour without a compaction is no time of a compaction.
+    let mut p = Pressure::new(0);
+    for (files, seconds) in [(0, 0), (3, 1), (4, 3601), (20, 3605), (10, 3606)] {
+        p.decide(&l0(files), &options(), seconds * 1_000_000);
+    }
+    assert_eq!(rate(p.decide(&l0(20), &options(), 3_607_000_000)), 128 << 20);
 }
