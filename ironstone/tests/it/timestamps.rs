@@ -297,3 +297,14 @@ fn a_value_of_a_family_without_timestamps_has_an_empty_timestamp() {
     let error = plain.get_with_ts(b"k", &read_at(9)).unwrap_err();
     assert_eq!(error.kind(), Kind::InvalidArgument);
 }
+
+#[test]
+fn a_merge_without_timestamp_fails_as_a_put_with_and_without_merge_operator() {
+    for text in ["", "merge_operator=stringappend"] {
+        let db = stamped(text);
+        let put = db.put(b"k", b"1").unwrap_err();
+        let merge = db.merge(b"k", b"1").unwrap_err();
+        assert_eq!(merge.kind(), Kind::InvalidArgument, "{text}: {merge}");
+        assert_eq!(merge.message(), put.message(), "{text}");
+    }
+}
