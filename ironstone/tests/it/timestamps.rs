@@ -308,3 +308,27 @@ fn a_merge_without_timestamp_fails_as_a_put_with_and_without_merge_operator() {
         assert_eq!(merge.message(), put.message(), "{text}");
     }
 }
+
+#[test]
+fn a_timestamp_that_goes_back_leaves_one_entry_of_the_bottommost_level() {
+    let db = stamped("");
+    let put_in = |key: &[u8], time: u64, value: &[u8]| {
+        db.put_with_ts(key, &time.to_le_bytes(), value, &WriteOptions::default())
+    };
+    let put = |time: u64, value: &[u8]| put_in(b"k", time, value);
+    put(11, b"first").unwrap();
+    db.flush().unwrap();
+    put(23, b"newest").unwrap();
+    let snapshot = db.snapshot();
+    db.increase_full_history_ts_low(&25u64.to_le_bytes()).unwrap();
+    db.flush().unwrap();
+    put(12, b"late").unwrap();
+    put_in(b"l", 12, b"other").unwrap();
+    db.compact_range(None, None, &Default::default()).unwrap();
+    let options = ReadOptions { snapshot: Some(snapshot.held()), ..read_at(30) };
+    for options in [read_at(30), options] {
+        assert_eq!(db.get_with(b"k", &options).unwrap().as_deref(), Some(&b"newest"[..]));
+    }
+    put(31, b"next").unwrap();
+    assert_eq!(db.get_with(b"k", &read_at(31)).unwrap().as_deref(), Some(&b"next"[..]));
+}

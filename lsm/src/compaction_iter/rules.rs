@@ -116,7 +116,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
             self.out.show_cleared();
         } else if self.out.value_type == ValueType::SingleDeletion {
             self.judge_single_deletion(before);
-        } else if newer != MAX_SEQUENCE && newer_stripe <= stripe {
+        } else if newer != MAX_SEQUENCE && (newer_stripe <= stripe || self.history.zeroed_timestamp) {
             // (A)
             self.stats.num_record_drop_hidden += 1;
             self.advance();
@@ -246,6 +246,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
             }
             let end = self.out.key.len() - TRAILER_LEN;
             self.out.key[end.saturating_sub(self.rules.timestamp_size)..end].fill(0);
+            self.history.zeroed_timestamp = true;
         }
         base::invariant!(
             self.rules.no_snapshots || self.out.seq <= self.rules.config.snapshots.earliest(),
