@@ -97,11 +97,12 @@ pub(crate) fn get_families(
     keys: &[&[u8]],
     options: &ReadOptions,
 ) -> Result<Answers> {
-    let options = at_one_sequence(db, families, options)?;
     let open = db.get()?;
     let _traced =
         open.db.stats().trace.multi_get(families.iter().map(|family| family.id()).zip(keys.iter().copied()));
-    Ok(families.iter().zip(keys).map(|(family, key)| open.get(family, key, &options)).collect())
+    let pairs: Vec<_> = families.iter().zip(keys.iter().copied()).collect();
+    let found = open.db.together().multi_get(&pairs, options);
+    Ok(found.into_iter().map(|stored| open.value_of(stored?)).collect())
 }
 
 /// Works like [`get_families`]. Also returns the timestamp of each value. A key without a value has an empty timestamp.

@@ -1,5 +1,5 @@
 /* What listeners, loggers and filters get: the details of a compaction with blob files, the levels of the lines of the info log,
- * the level of a manual compaction with a compaction filter factory; and small answers of batches and transactions.
+ * the level of a manual compaction with a compaction filter factory; and small answers of batches, transactions and reads.
  *
  *   details DIRECTORY     prints the answers */
 #include <rocksdb/c.h>
@@ -250,6 +250,44 @@ static void transaction_without_a_snapshot(const char* directory) {
   rocksdb_options_destroy(options);
 }
 
+/* The limit of the bytes of values in a read of two column families. */
+static void limited_reads(const char* directory) {
+  enum { COUNT = 4 };
+  rocksdb_options_t* options = rocksdb_options_create();
+  rocksdb_options_set_create_if_missing(options, 1);
+  rocksdb_t* db = open_new(directory, "limited", options);
+  rocksdb_column_family_handle_t* first = rocksdb_get_default_column_family_handle(db);
+  rocksdb_column_family_handle_t* other = rocksdb_create_column_family(db, options, "other", &error);
+  answer("create");
+  for (const char* key = "abc"; *key != 0; key++) {
+    rocksdb_put_cf(db, write_options, first, key, 1, "1234", 4, &error);
+    rocksdb_put_cf(db, write_options, other, key, 1, "5678", 4, &error);
+  }
+  answer("puts");
+  const rocksdb_column_family_handle_t* families[COUNT] = {other, first, first, other};
+  const char* keys[COUNT] = {"a", "c", "a", "b"};
+  const size_t lengths[COUNT] = {1, 1, 1, 1};
+  for (uint64_t limit = 3; limit <= 8; limit++) {
+    char *values[COUNT], *errors[COUNT];
+    size_t found[COUNT];
+    rocksdb_readoptions_set_value_size_soft_limit(read_options, limit);
+    rocksdb_multi_get_cf(db, read_options, families, COUNT, keys, lengths, values, found, errors);
+    printf("limit %d:", (int)limit);
+    for (int i = 0; i < COUNT; i++) {
+      const char* text = errors[i] != NULL ? errors[i] : values[i];
+      printf(" [%.*s]", errors[i] != NULL ? (int)strcspn(text, ":") : (int)found[i], text);
+      rocksdb_free(values[i]);
+      rocksdb_free(errors[i]);
+    }
+    printf("\n");
+  }
+  rocksdb_readoptions_set_value_size_soft_limit(read_options, UINT64_MAX);
+  rocksdb_column_family_handle_destroy(other);
+  rocksdb_column_family_handle_destroy(first);
+  rocksdb_close(db);
+  rocksdb_options_destroy(options);
+}
+
 int main(int argc, char** argv) {
   if (argc < 2) return 2;
   setvbuf(stdout, NULL, _IOLBF, 0);
@@ -263,6 +301,7 @@ int main(int argc, char** argv) {
   levels_of_lines(argv[1]);
   batches_that_do_not_decode();
   transaction_without_a_snapshot(argv[1]);
+  limited_reads(argv[1]);
   rocksdb_writeoptions_destroy(write_options);
   rocksdb_readoptions_destroy(read_options);
   return 0;

@@ -9,6 +9,7 @@ use base::{Pinned, Result};
 use super::{Db, DbIterator};
 use crate::family::Family;
 use crate::options::ReadOptions;
+use crate::read::exceeded_limit;
 use crate::sequence::{Snapshot, Snapshots};
 use crate::source::resolve::Found;
 use crate::sync::Arc;
@@ -21,7 +22,8 @@ pub struct Together<'a> {
 
 impl Together<'_> {
     /// Returns the values of keys of several column families, in the order of the keys. All values belong to one
-    /// sequence number. `value_size_soft_limit` counts the values of all column families.
+    /// sequence number. `value_size_soft_limit` counts the values of each column family, in the order of their ids. After
+    /// a column family exceeds the limit, the answers of the other column families are Aborted, as in RocksDB.
     pub fn multi_get(
         &self,
         keys: &[(&Arc<Family>, &[u8])],
@@ -56,22 +58,23 @@ impl Together<'_> {
         read: impl Fn(&Arc<Family>, &[&[u8]], &ReadOptions) -> Vec<Result<Option<T>>>,
         size: impl Fn(&T) -> usize,
     ) -> Vec<Result<Option<T>>> {
-        let options = self.fixed(options);
+        let one_family = keys.windows(2).all(|pair| Arc::ptr_eq(pair[0].0, pair[1].0));
+        // The read of one column family fixes its sequence number itself.
+        let options = if one_family { options.clone() } else { self.fixed(options) };
         let mut found: Vec<Option<Result<Option<T>>>> = keys.iter().map(|_| None).collect();
-        let mut left = options.value_size_soft_limit;
-        for (first, (family, _)) in keys.iter().enumerate() {
-            if found[first].is_some() {
+        let mut order: Vec<usize> = (0..keys.len()).collect();
+        order.sort_by_key(|&at| keys[at].0.id());
+        let mut bytes = 0;
+        for own in order.chunk_by(|&a, &b| Arc::ptr_eq(keys[a].0, keys[b].0)) {
+            if bytes > options.value_size_soft_limit {
+                own.iter().for_each(|&at| found[at] = Some(Err(exceeded_limit())));
                 continue;
             }
-            let of_family =
-                keys.iter().enumerate().skip(first).filter(|(_, (other, _))| Arc::ptr_eq(other, family));
-            let (own, own_keys): (Vec<usize>, Vec<&[u8]>) =
-                of_family.map(|(at, (_, key))| (at, *key)).unzip();
-            let own_options = ReadOptions { value_size_soft_limit: left, ..at_snapshot(family, &options) };
-            for (at, answer) in own.into_iter().zip(read(family, &own_keys, &own_options)) {
-                let bytes = answer.as_ref().ok().and_then(Option::as_ref).map_or(0, &size);
-                // The limit is soft: the last value may exceed the rest.
-                left = left.saturating_sub(bytes as u64);
+            bytes = 0;
+            let family = keys[own[0]].0;
+            let own_keys: Vec<&[u8]> = own.iter().map(|&at| keys[at].1).collect();
+            for (&at, answer) in own.iter().zip(read(family, &own_keys, &at_snapshot(family, &options))) {
+                bytes += answer.as_ref().ok().and_then(Option::as_ref).map_or(0, &size) as u64;
                 found[at] = Some(answer);
             }
         }

@@ -74,8 +74,9 @@ base::options! {
     /// Charges accesses to SST files to the rate limiter of the database with this priority, if the rate limiter
     /// limits reads. If absent, accesses are not charged.
     call rate_limiter_priority: Option<IoPriority> = None, since: "7.0";
-    /// If the values of a multi-get exceed this number of bytes, the remaining keys fail with Aborted. The default
-    /// sets no limit.
+    /// If the values of a multi-get exceed this number of bytes, the remaining keys fail with Aborted. In a read of
+    /// several column families, each column family has the limit, and after an exceeded limit all later column
+    /// families fail. The default sets no limit.
     call value_size_soft_limit: u64 = u64::MAX, unit: "bytes", since: "6.11";
     /// If a look-up merges more operands than this number, its `Answered` has the subcode
     /// `MergeOperandThresholdExceeded`. If absent, the look-up reports no number.

@@ -8,6 +8,11 @@ use super::answer::Answer;
 use crate::options::ReadOptions;
 use crate::source::resolve::Found;
 
+/// Returns the error of a key after the values of a call exceeded `value_size_soft_limit`.
+pub fn exceeded_limit() -> Error {
+    Error::aborted("the values before this one exceed value_size_soft_limit")
+}
+
 /// The keys and bytes that a call has found so far.
 pub(super) struct Finish<'a> {
     statistics: Option<&'a Statistics>,
@@ -30,11 +35,8 @@ impl<'a> Finish<'a> {
         place: DecidedBy,
     ) -> (Result<Option<Found>>, usize) {
         let operands = answer.operands();
-        let result = if self.bytes > self.value_size_soft_limit {
-            Err(Error::aborted("the values before this one exceed value_size_soft_limit"))
-        } else {
-            answer.finish(key)
-        };
+        let result =
+            if self.bytes > self.value_size_soft_limit { Err(exceeded_limit()) } else { answer.finish(key) };
         if let Ok(Some(value)) = &result {
             self.bytes += value.len() as u64;
             self.keys += 1;

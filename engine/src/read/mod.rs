@@ -16,6 +16,7 @@ mod stamped;
 mod tally;
 
 pub(crate) use answer::Answer;
+pub use finish::exceeded_limit;
 pub use newest::{NewestWrite, Reach};
 pub use row_cache::RowCache;
 pub use stamped::Stamped;

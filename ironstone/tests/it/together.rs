@@ -80,10 +80,19 @@ fn keys_of_families_in_any_order_are_answered_in_the_order_of_the_call() {
         .collect();
     let wanted = [Some("b1"), Some("a2"), None, Some("a1"), Some("a2")];
     assert_eq!(found, wanted.map(|value| value.map(str::to_string)));
-    // The limit counts the values of all column families: after more than two bytes, the later answers are Aborted.
+    // Each value has two bytes. The second value of the family "a" exceeds the limit, so its third value is Aborted, and
+    // also the value of the family "b", whose id is larger.
     let limited = ReadOptions { value_size_soft_limit: 2, ..ReadOptions::default() };
     let found = db.multi_get_families(&asked, &limited);
-    assert!(found.iter().any(|value| value.is_err()));
+    let answered: Vec<_> = found.iter().map(|value| value.as_ref().map(Option::is_some).ok()).collect();
+    assert_eq!(answered, [None, Some(true), Some(false), Some(true), None]);
+    let errors = found.iter().filter_map(|value| value.as_ref().err());
+    assert!(errors.map(|error| error.kind()).all(|kind| kind == Kind::Aborted));
+    let exact = ReadOptions { value_size_soft_limit: 6, ..ReadOptions::default() };
+    assert!(
+        db.multi_get_families(&asked, &exact).iter().all(Result::is_ok),
+        "each column family has 6 bytes or less"
+    );
 }
 
 #[test]

@@ -3,7 +3,6 @@
 use base::{Error, Pinned};
 use engine::options::ReadOptions;
 
-use super::kind::Kind;
 use super::{DatabaseObject, InFamily, database};
 use crate::call_options::ReadHandle;
 use crate::fault::{Fault, Outcome};
@@ -42,7 +41,7 @@ fn families(db: &DatabaseObject, handles: &[i64], count: usize) -> Outcome<Vec<I
     }
 }
 
-/// Reads many keys. Keys of one column family are read together.
+/// Reads many keys at one sequence number. Keys of one column family are read together.
 fn read_many(
     db: &DatabaseObject,
     families: &[InFamily],
@@ -51,17 +50,9 @@ fn read_many(
 ) -> Vec<base::Result<Option<Pinned>>> {
     let pairs = families.iter().map(|family| family.get(db).id()).zip(keys.iter().copied());
     let _traced = db.db.stats().trace.multi_get(pairs);
-    let same = |other: &InFamily| std::sync::Arc::ptr_eq(other.get(db), families[0].get(db));
-    if !families.is_empty() && families.iter().all(same) {
-        let found = db.db.multi_get(families[0].get(db), keys, options);
-        return match db.kind {
-            Kind::Ttl(_) => found.into_iter().map(|value| db.value_of(value?)).collect(),
-            _ => found,
-        };
-    }
-    let pairs = families.iter().zip(keys);
-    let read = |family: &InFamily, key: &[u8]| db.value_of(db.db.get(family.get(db), key, options)?);
-    pairs.map(|(family, key)| read(family, key)).collect()
+    let pairs: Vec<_> = families.iter().map(|family| family.get(db)).zip(keys.iter().copied()).collect();
+    let found = db.db.together().multi_get(&pairs, options);
+    found.into_iter().map(|value| db.value_of(value?)).collect()
 }
 
 /// Reads the keys of `multiGetAsList`. Returns null for a missing key. Returns null also for a key whose read fails, as RocksDB does:
