@@ -13,6 +13,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use base::invariant::takes_slow_path;
 use base::key::{self, InternalOrder, user_key};
 use base::order::head;
 use base::{Arrange, Level};
@@ -108,7 +109,8 @@ impl Cutter {
             && head(user_key(key)) < self.next_head
             && self.old.is_empty()
             && self.partitioner.is_none()
-            && self.split_at.is_none();
+            && self.split_at.is_none()
+            && !takes_slow_path(user_key(key));
         if quiet && file_size < self.max_file_size {
             return false;
         }

@@ -36,6 +36,7 @@ pub use unlocked::{alone_unlocked, try_switch_for_flush};
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use base::invariant::takes_slow_path;
 use base::stats::{Cause, HistogramKind, OperationKind, PerfCounter, PerfLevel, PerfTimer, Step};
 use base::{Error, FamilyId, FileNumber, Result, SequenceNumber};
 use env::Env;
@@ -273,7 +274,11 @@ impl Writer {
         let contents = batch.contents();
         let plain =
             !(contents.merges || contents.range_deletions || contents.other_families || contents.rare);
-        if plain && !self.switcher.families.any_timestamps() && !batch.has_timestamps() {
+        if plain
+            && !self.switcher.families.any_timestamps()
+            && !batch.has_timestamps()
+            && !takes_slow_path(batch.records())
+        {
             return Ok(());
         }
         apply::check(batch, &self.switcher.families, missing, markers)

@@ -17,6 +17,7 @@
 //! For backward merges the heads are complemented, so that the same tree finds the largest key.
 
 use base::error::Result;
+use base::invariant::{INVARIANTS, takes_slow_path};
 use base::iter::{Direction, InternalIterator};
 use base::key::{InternalOrder, user_key};
 use base::order::{Order, head};
@@ -241,9 +242,24 @@ impl<I: InternalIterator> Merging<I> {
         self.take_head(w as usize);
         if self.runner_up != UNKNOWN && self.before(w, self.runner_up) {
             // The source is still in its run.
+            if INVARIANTS && self.sources[w as usize].valid() {
+                self.check_run(w);
+            }
             return self.conclude();
         }
         self.replay(w);
+    }
+
+    /// Compares the source with all losers on its path, as if it were not in a run. For some keys only: see [`takes_slow_path`].
+    /// The comparisons are not counted.
+    #[cold]
+    fn check_run(&mut self, w: u32) {
+        if takes_slow_path(user_key(self.sources[w as usize].key())) {
+            let stats = self.stats;
+            self.replay(w);
+            self.stats = stats;
+            base::invariant!(self.winner == w, "source {w} is in a run, and source {} wins", self.winner);
+        }
     }
 
     /// Compares the old winner with the losers on its path. The result of a comparison of random keys is not
