@@ -138,6 +138,21 @@ pub use engine::event;
 pub use engine::event::{Event, JobPressure, Listener};
 pub use engine::read::Answered;
 pub use engine::remote::{CompactionService, JobInfo, JobStatus, ScheduleResponse};
+/// A [`Snapshot`] as [`Snapshot::held`] returns it: the form of the field `ReadOptions::snapshot`.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use ironstone::{HeldSnapshot, ReadOptions};
+///
+/// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+/// let held: Arc<HeldSnapshot> = db.snapshot().held();
+/// db.put(b"k", b"v")?;
+/// let options = ReadOptions { snapshot: Some(held), ..ReadOptions::default() };
+/// assert!(db.get_with(b"k", &options)?.is_none());
+/// # Ok::<(), ironstone::Error>(())
+/// ```
+pub use engine::sequence::Snapshot as HeldSnapshot;
 pub use engine::source::WideColumns;
 pub use format::batch::{Batch, Marker, Record, Records};
 pub use lsm::filter::{

@@ -4,7 +4,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use base::{Pinned, Result, SequenceNumber};
-use engine::sequence::Snapshot as Held;
+use engine::sequence::Snapshot as HeldSnapshot;
 
 use crate::{Db, Family, Iter, ReadOptions};
 
@@ -30,13 +30,13 @@ pub struct Snapshot {
 /// A reference to the engine's snapshot. `None` only during its drop, which gives the memory of the last reference to the next
 /// snapshot of the thread.
 #[derive(Clone)]
-struct Reference(Option<Arc<Held>>);
+struct Reference(Option<Arc<HeldSnapshot>>);
 
 impl Deref for Reference {
-    type Target = Arc<Held>;
+    type Target = Arc<HeldSnapshot>;
 
     #[inline]
-    fn deref(&self) -> &Arc<Held> {
+    fn deref(&self) -> &Arc<HeldSnapshot> {
         self.0.as_ref().expect("the reference is not dropped")
     }
 }
@@ -44,13 +44,13 @@ impl Deref for Reference {
 impl Drop for Reference {
     fn drop(&mut self) {
         if let Some(held) = self.0.take() {
-            Held::release(held);
+            HeldSnapshot::release(held);
         }
     }
 }
 
 impl Snapshot {
-    pub(crate) fn new(db: Db, held: Arc<Held>) -> Self {
+    pub(crate) fn new(db: Db, held: Arc<HeldSnapshot>) -> Self {
         Snapshot { db, held: Reference(Some(held)) }
     }
 
@@ -89,7 +89,7 @@ impl Snapshot {
     /// assert!(db.get_with(b"k", &options)?.is_none());
     /// # Ok::<(), ironstone::Error>(())
     /// ```
-    pub fn held(&self) -> Arc<Held> {
+    pub fn held(&self) -> Arc<HeldSnapshot> {
         Arc::clone(&self.held)
     }
 
@@ -188,7 +188,7 @@ impl Snapshot {
     }
 }
 
-impl From<&Snapshot> for Option<Arc<Held>> {
+impl From<&Snapshot> for Option<Arc<HeldSnapshot>> {
     fn from(snapshot: &Snapshot) -> Self {
         Some(snapshot.held())
     }

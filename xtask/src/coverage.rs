@@ -81,7 +81,7 @@ fn unused_calls(root: &Path, data: &Value) {
 
 /// Returns the names of the types and functions that the crate exports: the words of `pub use` in the root and in its public
 /// modules, and the items that these modules declare.
-fn exported_names(source: &Path) -> BTreeSet<String> {
+pub fn exported_names(source: &Path) -> BTreeSet<String> {
     let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
     let library = read(&source.join("lib.rs"));
     let mut names = reexported(&library);
@@ -91,7 +91,9 @@ fn exported_names(source: &Path) -> BTreeSet<String> {
         names.extend(reexported(&text));
         let declared = text.lines().filter_map(|line| line.strip_prefix("pub "));
         let declared = declared.filter_map(|line| {
-            let rest = ["fn ", "struct ", "enum "].iter().find_map(|kind| line.strip_prefix(kind))?;
+            let rest = ["fn ", "struct ", "enum ", "trait ", "type "]
+                .iter()
+                .find_map(|kind| line.strip_prefix(kind))?;
             Some(first_word(rest))
         });
         names.extend(declared);
@@ -111,7 +113,7 @@ fn public_modules(library: &str) -> Vec<&str> {
 }
 
 /// Returns the words of all `pub use` items.
-fn reexported(text: &str) -> BTreeSet<String> {
+pub fn reexported(text: &str) -> BTreeSet<String> {
     let items = text.split("pub use ").skip(1).filter_map(|rest| rest.split(';').next());
     let words = items.flat_map(|item| item.split(|c: char| !c.is_alphanumeric() && c != '_'));
     words.filter(|word| !word.is_empty()).map(str::to_string).collect()

@@ -20,6 +20,7 @@
 //!   too long and is not in `long_files.txt` ([`text`]).
 //! - More than 3 % of the long sentences of a module are mostly pronouns ([`prose`]).
 //! - A type has too many methods or fields ([`sizes`]).
+//! - A type in a public signature of `ironstone` is not exported from the crate ([`exports`]).
 //! - A function is too long ([`functions`]).
 //! - Files of a crate import each other in a circle ([`circles`]).
 //! - The page of the findings names a test or a mutant that does not exist ([`findings`]).
@@ -28,6 +29,7 @@
 
 mod circles;
 mod coverage;
+mod exports;
 mod findings;
 mod functions;
 mod header;
@@ -92,6 +94,7 @@ fn main() -> ExitCode {
         text::check(root, &mut faults);
         prose::check(root, &mut faults);
         sizes::check(root, &mut faults);
+        exports::check(root, &mut faults);
         functions::check(root, &mut faults);
         circles::check(root, &mut faults);
         findings::check(root, &mut faults);
