@@ -41,6 +41,10 @@ id!(
     FileNumber u64
 );
 id!(
+    /// The number in the name of a WAL. WALs share the counter of all files.
+    WalNumber u64
+);
+id!(
     /// The number of a column family; 0 is the default column family. The number of a dropped column family is never
     /// used again.
     FamilyId u32
@@ -107,6 +111,28 @@ impl FileNumber {
     /// Returns the next larger number. The largest number has no next number: it is returned.
     pub fn next(self) -> FileNumber {
         self.plus(1)
+    }
+}
+
+impl WalNumber {
+    /// The number that no WAL has. Formats write it for "no WAL".
+    pub const ZERO: WalNumber = WalNumber(0);
+
+    /// Returns the number of a file that is a WAL.
+    #[inline]
+    pub const fn of_file(number: FileNumber) -> WalNumber {
+        WalNumber(number.0)
+    }
+
+    /// Returns the number of the file.
+    #[inline]
+    pub const fn file(self) -> FileNumber {
+        FileNumber(self.0)
+    }
+
+    /// Returns the next larger number. The largest number has no next number: it is returned.
+    pub fn next(self) -> WalNumber {
+        WalNumber(self.0.saturating_add(1))
     }
 }
 

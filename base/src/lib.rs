@@ -23,7 +23,7 @@ pub mod stats;
 
 pub use arrange::Arrange;
 pub use error::{Error, Kind, Result, Severity, Subcode};
-pub use ids::{EpochNumber, FamilyId, FileNumber, JobId, Level};
+pub use ids::{EpochNumber, FamilyId, FileNumber, JobId, Level, WalNumber};
 pub use key::{SequenceNumber, ValueType};
 pub use order::Order;
 pub use pinned::Pinned;

@@ -16,7 +16,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use base::{FamilyId, FileNumber, Result, SequenceNumber};
+use base::{FamilyId, Result, SequenceNumber, WalNumber};
 use format::batch::{Marker, Record, Records, append};
 use format::wal::WalPosition;
 
@@ -80,7 +80,7 @@ pub enum Numbering {
 pub struct Section {
     pub name: Vec<u8>,
     /// The oldest WAL that holds a part.
-    pub wal: FileNumber,
+    pub wal: WalNumber,
     /// The parts in the order of their writes. With `Committed` and `Prepared`, a transaction has one part.
     pub parts: Vec<SectionPart>,
     /// Hides the entries of the parts. Without effect with the policy `Committed`.
@@ -123,7 +123,7 @@ impl SectionKind {
 impl Section {
     /// Makes a section without parts.
     pub fn new(name: &[u8]) -> Self {
-        let (wal, parts, decision) = (FileNumber::ZERO, Vec::new(), Arc::default());
+        let (wal, parts, decision) = (WalNumber::ZERO, Vec::new(), Arc::default());
         Section { name: name.to_vec(), wal, parts, decision }
     }
 
@@ -220,7 +220,7 @@ struct Tracked {
     /// The transactions without commit or rollback, by name.
     outstanding: BTreeMap<Vec<u8>, Outstanding>,
     /// Committed sections: the WAL of the section and the WAL of the commit.
-    committed: Vec<(FileNumber, FileNumber)>,
+    committed: Vec<(WalNumber, WalNumber)>,
     recovered: Vec<Section>,
 }
 
@@ -228,7 +228,7 @@ struct Tracked {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outstanding {
     /// The oldest WAL that holds a part.
-    pub wal: FileNumber,
+    pub wal: WalNumber,
     /// The end of the record of the newest part. `None` if the part is durable: recovery read the part, or a resume wrote the
     /// part again and synced it.
     pub newest: Option<WalPosition>,
@@ -240,7 +240,7 @@ impl PreparedSections {
     /// Adds a part of the transaction `name`. `end` is the end of its record in the WAL, and `first` is the sequence number in its
     /// header. With the policy `Committed`, a transaction has one part, which replaces an earlier part.
     pub fn add(&self, name: &[u8], end: WalPosition, first: SequenceNumber, policy: Numbering) {
-        base::invariant!(end.number > FileNumber::default(), "a section is added without its WAL");
+        base::invariant!(end.number > WalNumber::default(), "a section is added without its WAL");
         let mut state = self.state.lock();
         match state.outstanding.get_mut(name) {
             Some(known) if policy == Numbering::PerBatch => {
@@ -255,7 +255,7 @@ impl PreparedSections {
     }
 
     /// Records that the transaction `name` was committed by a record in the WAL `commit`.
-    pub fn committed(&self, name: &[u8], commit: FileNumber) {
+    pub fn committed(&self, name: &[u8], commit: WalNumber) {
         let mut state = self.state.lock();
         let Some(Outstanding { wal, .. }) = state.outstanding.remove(name) else { return };
         base::invariant!(
@@ -299,7 +299,7 @@ impl PreparedSections {
 
     /// Records that `wal` holds all sections without commit or rollback: a resume has written and synced them. Returns the sections
     /// as they were, for [`PreparedSections::move_back`].
-    pub fn move_to(&self, wal: FileNumber) -> BTreeMap<Vec<u8>, Outstanding> {
+    pub fn move_to(&self, wal: WalNumber) -> BTreeMap<Vec<u8>, Outstanding> {
         let mut state = self.state.lock();
         let before = state.outstanding.clone();
         for section in state.outstanding.values_mut() {
@@ -323,17 +323,17 @@ impl PreparedSections {
     }
 
     /// Returns the oldest WAL that must be kept if column families need the WALs from `by_families` on.
-    pub fn oldest_needed(&self, by_families: FileNumber) -> FileNumber {
+    pub fn oldest_needed(&self, by_families: WalNumber) -> WalNumber {
         let state = self.state.lock();
         let outstanding = state.outstanding.values().map(|section| section.wal);
         let replayed = state.committed.iter().filter(|(_, commit)| *commit >= by_families);
-        outstanding.chain(replayed.map(|(wal, _)| *wal)).fold(by_families, FileNumber::min)
+        outstanding.chain(replayed.map(|(wal, _)| *wal)).fold(by_families, WalNumber::min)
     }
 
     /// Forgets the committed sections whose commits no recovery replays. The MANIFEST states that column families need
     /// the WALs from `by_families` on. A caller that only plans to state this number must not call this function: if
     /// the write to the MANIFEST fails, recovery still replays the commits and needs their sections.
-    pub fn forget_committed(&self, by_families: FileNumber) {
+    pub fn forget_committed(&self, by_families: WalNumber) {
         self.state.lock().committed.retain(|(_, commit)| *commit >= by_families);
     }
 }

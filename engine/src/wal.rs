@@ -27,7 +27,7 @@ mod sync;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
-use base::{Error, FamilyId, FileNumber, Result, SequenceNumber};
+use base::{Error, FamilyId, Result, SequenceNumber, WalNumber};
 use env::{AppendHints, Env};
 use format::names;
 use format::proof::Extent;
@@ -41,7 +41,7 @@ use self::shared::SharedSyncs;
 pub use self::sync::SharedSync;
 use crate::ranks;
 use crate::sync::{
-    Arc, AtomicBool, AtomicFileNumber, AtomicU64, AtomicUsize, OnceLock, Ordering, RankedMutex,
+    Arc, AtomicBool, AtomicU64, AtomicUsize, AtomicWalNumber, OnceLock, Ordering, RankedMutex,
 };
 
 /// Makes durable what the records of the WALs refer to.
@@ -74,7 +74,7 @@ pub struct WalSet {
     names_synced: AtomicU64,
     /// The size of all live WALs in bytes.
     total_bytes: AtomicU64,
-    active_number: AtomicFileNumber,
+    active_number: AtomicWalNumber,
     /// `WalSettings::buffer_bytes_max` and `bytes_per_sync`, which may change.
     buffer_bytes_max: AtomicUsize,
     bytes_per_sync: AtomicU64,
@@ -89,7 +89,7 @@ pub struct WalSet {
 /// The records of a closed WAL.
 #[derive(Clone, Debug)]
 pub struct ClosedWal {
-    pub number: FileNumber,
+    pub number: WalNumber,
     /// The size of all records in bytes.
     pub size: u64,
     /// The last bytes of these records, if they are not in the file.
@@ -98,7 +98,7 @@ pub struct ClosedWal {
 
 /// Returns the closed WALs from `from` on, oldest first, for a read of their records. A failed WAL may have records that are not
 /// in its file.
-pub fn closed_from(wals: &WalSet, from: FileNumber) -> Vec<ClosedWal> {
+pub fn closed_from(wals: &WalSet, from: WalNumber) -> Vec<ClosedWal> {
     let of = |wal: &Closed| ClosedWal {
         number: wal.number,
         size: wal.whole.bytes,
@@ -110,7 +110,7 @@ pub fn closed_from(wals: &WalSet, from: FileNumber) -> Vec<ClosedWal> {
 /// A WAL that no column family needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObsoleteWal {
-    pub number: FileNumber,
+    pub number: WalNumber,
     pub size: u64,
 }
 
@@ -130,7 +130,7 @@ impl WalSet {
             names_made: AtomicU64::new(1),
             names_synced: AtomicU64::new(0),
             total_bytes: AtomicU64::new(0),
-            active_number: AtomicFileNumber::new(FileNumber::ZERO),
+            active_number: AtomicWalNumber::new(WalNumber::ZERO),
             failed: RankedMutex::new(&ranks::WAL_FAILURE, None),
             has_failed: AtomicBool::new(false),
             before_sync: OnceLock::new(),
@@ -154,7 +154,7 @@ impl WalSet {
     }
 
     /// Returns the path of the WAL with this number in the WAL directory. The file may not exist.
-    pub fn path(&self, number: FileNumber) -> PathBuf {
+    pub fn path(&self, number: WalNumber) -> PathBuf {
         self.settings.dir.join(names::wal(number))
     }
 
@@ -164,9 +164,9 @@ impl WalSet {
 
     /// Adds a WAL of an earlier session that has unflushed entries. The file has `size` bytes and is synced.
     /// `whole` is the part that recovery read; bytes that a crash left may follow.
-    pub fn add_recovered(&self, number: FileNumber, size: u64, whole: Extent) {
+    pub fn add_recovered(&self, number: WalNumber, size: u64, whole: Extent) {
         base::invariant!(
-            whole.number == number,
+            whole.number == number.file(),
             "WAL {} is recovered with the extent of WAL {}",
             number,
             whole.number
@@ -185,7 +185,7 @@ impl WalSet {
 
     /// Returns the number of the active WAL.
     #[inline]
-    pub fn active_number(&self) -> FileNumber {
+    pub fn active_number(&self) -> WalNumber {
         self.active_number.load()
     }
 
@@ -196,7 +196,7 @@ impl WalSet {
     }
 
     /// Returns the number and size of each live WAL, oldest first, the active WAL last.
-    pub fn list(&self) -> Vec<(FileNumber, u64)> {
+    pub fn list(&self) -> Vec<(WalNumber, u64)> {
         let mut wals: Vec<_> = self.closed.lock().iter().map(|c| (c.number, c.size)).collect();
         if let Some(active) = &*self.active.lock() {
             wals.push((active.number, active.writer.offset()));
@@ -213,7 +213,7 @@ impl WalSet {
     ///
     /// # Errors
     /// A failure of the file system. The failure poisons the WALs.
-    pub fn flushed_extents(&self) -> Result<Vec<(FileNumber, u64)>> {
+    pub fn flushed_extents(&self) -> Result<Vec<(WalNumber, u64)>> {
         self.check()?;
         // Lock order as in `roll`: active, then closed. So no WAL is missed that becomes closed meanwhile.
         let mut slot = self.active.lock();
@@ -335,12 +335,7 @@ impl WalSet {
     /// # Errors
     /// An error of the file system. If the new file cannot be made, the old WAL stays active. If the buffered
     /// records of the old WAL or the first bytes of the new WAL cannot be written, the error poisons the WALs.
-    pub fn roll(
-        &self,
-        number: FileNumber,
-        recycled: Option<FileNumber>,
-        preallocate_bytes: u64,
-    ) -> Result<()> {
+    pub fn roll(&self, number: WalNumber, recycled: Option<WalNumber>, preallocate_bytes: u64) -> Result<()> {
         base::invariant!(
             number > self.active_number(),
             "WAL {} follows WAL {}",
@@ -412,7 +407,7 @@ impl WalSet {
             old.number
         );
         let (number, whole) =
-            (old.number, Extent { number: old.number, bytes: size, digest: old.writer.digest() });
+            (old.number, Extent { number: old.number.file(), bytes: size, digest: old.writer.digest() });
         let (durable_bytes, written_over) = (old.durable.bytes, old.written_over);
         let state = if self.has_failed.load(Ordering::Acquire) {
             let error = self.failed.lock().clone();
@@ -433,7 +428,7 @@ impl WalSet {
         // than the next number of the old WAL, because an ingestion takes a sequence number without a record.
         if size == 0 || durable_bytes < size || written_over || closed.len() > 1 {
             let unsynced = closed.iter().filter(|wal| wal.is_unsynced());
-            active.written = unsynced.filter_map(|wal| mark(wal.number, &wal.whole)).collect();
+            active.written = unsynced.filter_map(|wal| mark(wal.number.file(), &wal.whole)).collect();
         }
     }
 
@@ -451,7 +446,7 @@ impl WalSet {
     }
 
     /// Removes the closed WALs below `min_to_keep` from the set, and returns them.
-    pub fn release(&self, min_to_keep: FileNumber) -> Vec<ObsoleteWal> {
+    pub fn release(&self, min_to_keep: WalNumber) -> Vec<ObsoleteWal> {
         // Wait for a running sync: the sync must not cut the file after the file is recycled.
         let _syncing = self.syncing.lock();
         let mut closed = self.closed.lock();

@@ -22,7 +22,7 @@
 
 use std::fmt::Write;
 
-use base::{Error, FileNumber, Result};
+use base::{Error, FileNumber, Result, WalNumber};
 use kernel::checksum::crc32c;
 
 /// The name of the file in the database directory.
@@ -117,8 +117,8 @@ fn flipped_byte(sector: &[u8], written: u32) -> Option<usize> {
 impl Proof {
     /// Returns the durable part of the WAL with this number. Returns `None` if the proof does not name the
     /// WAL.
-    pub fn wal(&self, number: FileNumber) -> Option<&Extent> {
-        self.wals.iter().find(|wal| wal.number == number)
+    pub fn wal(&self, number: WalNumber) -> Option<&Extent> {
+        self.wals.iter().find(|wal| wal.number == number.file())
     }
 
     /// Returns the bytes of the PROOF file, with the checksum line at the end.

@@ -1,6 +1,6 @@
 //! Targets for sequences of records: WALs, write batches, version edits, and the records of blob files.
 
-use base::FileNumber;
+use base::{FileNumber, WalNumber};
 use format::batch::Batch;
 use format::blob::{BlobIndex, Footer, Header, RecordHeader};
 use format::edit::VersionEdit;
@@ -39,7 +39,7 @@ const DIAGNOSED_LEN_MAX: usize = 300;
 
 fn read_log(data: &[u8], mut each: impl FnMut(&[u8])) {
     let mut reader =
-        Reader::new(data, ReaderOptions { wal_number: FileNumber::new(4), ..ReaderOptions::default() });
+        Reader::new(data, ReaderOptions { wal_number: WalNumber::new(4), ..ReaderOptions::default() });
     let mut diagnosed = false;
     for _ in 0..=data.len() + 1 {
         match reader.next() {

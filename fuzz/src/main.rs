@@ -12,7 +12,7 @@
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
 
-use base::FileNumber;
+use base::WalNumber;
 use std::path::{Path, PathBuf};
 use std::process::exit;
 use std::time::Instant;
@@ -186,7 +186,7 @@ fn seed_file(
 fn records(name: &str, bytes: &[u8]) -> Vec<Vec<u8>> {
     use format::wal::{Item, Reader, ReaderOptions};
     let number = name.split('.').next().and_then(|n| n.parse().ok()).unwrap_or(0);
-    let options = ReaderOptions { wal_number: FileNumber::new(number), ..ReaderOptions::default() };
+    let options = ReaderOptions { wal_number: WalNumber::new(number), ..ReaderOptions::default() };
     let mut reader = Reader::new(bytes, options);
     let mut out = Vec::new();
     while let Ok(item) = reader.next() {

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use base::iter::InternalIterator;
 use base::key::{append_with_trailer, parse};
-use base::{Error, FamilyId, FileNumber, Kind, Order, Result};
+use base::{Error, FamilyId, FileNumber, Kind, Order, Result, WalNumber};
 use engine::manifest::FileSource;
 use env::{Env, ReadHints};
 use format::batch::{Batch, Record};
@@ -56,7 +56,7 @@ impl LogKind {
     /// Returns the file name.
     pub fn name(self, number: u64) -> String {
         match self {
-            LogKind::Wal => names::wal(FileNumber::new(number)),
+            LogKind::Wal => names::wal(WalNumber::new(number)),
             LogKind::Manifest => names::manifest(FileNumber::new(number)),
         }
     }
@@ -126,7 +126,7 @@ fn open_log(env: &Env, dir: &Path, (kind, number): (LogKind, u64), from: u64) ->
     let is_compressed = file.read_at(0, &mut head)? == head.len() && head[6] == record_type::SET_COMPRESSION;
     let options = match kind {
         LogKind::Wal => ReaderOptions {
-            wal_number: FileNumber::new(number),
+            wal_number: WalNumber::new(number),
             decompressor: Some(Box::new(engine::wal::compression::decompressor)),
             ..ReaderOptions::default()
         },
@@ -254,10 +254,13 @@ fn batch_text(bytes: &[u8]) -> String {
 /// Returns the marks of a record as a sentence: what was durable, or written, at the time of the record.
 fn marks_text(marks: &Marks) -> String {
     let durable = |name: String, mark: &Mark| format!("{name} is durable up to byte {}", mark.bytes);
-    let wals = marks.durable.iter().map(|mark| durable(names::wal(mark.wal_number), mark));
+    let wals =
+        marks.durable.iter().map(|mark| durable(names::wal(WalNumber::of_file(mark.wal_number)), mark));
     let manifest = marks.manifest.iter().map(|mark| durable(names::manifest(mark.wal_number), mark));
-    let written =
-        marks.written.iter().map(|mark| format!("{} has {} bytes", names::wal(mark.wal_number), mark.bytes));
+    let written = marks
+        .written
+        .iter()
+        .map(|mark| format!("{} has {} bytes", names::wal(WalNumber::of_file(mark.wal_number)), mark.bytes));
     let parts: Vec<String> = wals.chain(manifest).chain(written).collect();
     match parts.is_empty() {
         true => "an earlier mark again".to_string(),

@@ -11,7 +11,7 @@ mod boundaries;
 mod merge;
 mod own;
 
-use base::{Error, FamilyId, FileNumber, Result, SequenceNumber, ValueType};
+use base::{Error, FamilyId, Result, SequenceNumber, ValueType, WalNumber};
 use format::batch::{Batch, Marker, Record};
 use mem::memtable::Inserted;
 use mem::write_buffer::WriteBufferManager;
@@ -47,7 +47,7 @@ pub struct Source<'a> {
     pub missing: Missing,
     /// During recovery: the number of the WAL. Column families whose entries of this WAL are in SST files are
     /// skipped.
-    pub wal: Option<FileNumber>,
+    pub wal: Option<WalNumber>,
     /// The write buffer manager that learns how memtables grow.
     pub buffers: Option<&'a Arc<WriteBufferManager>>,
     /// Merges for `max_successive_merges`. Only if all older entries are in memtables.
@@ -60,7 +60,7 @@ pub struct Source<'a> {
 
 impl Source<'_> {
     /// Returns the settings for a batch that recovery read from this WAL.
-    pub fn recovered(wal: FileNumber) -> Self {
+    pub fn recovered(wal: WalNumber) -> Self {
         Source {
             missing: Missing::Skip,
             wal: Some(wal),

@@ -16,7 +16,7 @@ pub use records::of_new_family;
 
 use std::collections::BTreeMap;
 
-use base::{Error, FamilyId, FileNumber, Result, SequenceNumber};
+use base::{Error, FamilyId, FileNumber, Result, SequenceNumber, WalNumber};
 use format::edit::{VersionEdit, WalAddition};
 use format::proof::Extent;
 
@@ -27,7 +27,7 @@ use crate::manifest::{Manifest, ManifestSettings, Record};
 use crate::prepared::PreparedSections;
 use crate::ranks;
 use crate::sequence::LastSequence;
-use crate::sync::{Arc, AtomicFileNumber, Mutex, OnceLock, RankedMutex};
+use crate::sync::{Arc, AtomicWalNumber, Mutex, OnceLock, RankedMutex};
 use crate::wal::WalSet;
 
 /// What a crash during a commit can keep of the changes.
@@ -42,7 +42,7 @@ pub enum Atomicity {
 /// The result of a commit.
 pub struct Committed {
     /// WALs below this number are not needed.
-    pub min_wal_to_keep: FileNumber,
+    pub min_wal_to_keep: WalNumber,
     /// The flushes of the commit. The caller drops this value after the listeners were called and the space was checked.
     pub flushes: Vec<Unannounced>,
 }
@@ -56,8 +56,8 @@ pub struct Committer {
     obsolete: Arc<Obsolete>,
     /// The first record of each MANIFEST has this id; `None` to leave it out.
     db_id: Option<String>,
-    min_wal_to_keep: AtomicFileNumber,
-    tracked_wals: Mutex<BTreeMap<FileNumber, Option<u64>>>,
+    min_wal_to_keep: AtomicWalNumber,
+    tracked_wals: Mutex<BTreeMap<WalNumber, Option<u64>>>,
     /// MANIFESTs that a newer MANIFEST has replaced.
     old_manifests: Mutex<Vec<FileNumber>>,
     /// Gets the durable size of the MANIFEST after each commit.
@@ -75,7 +75,7 @@ impl Committer {
         sequence: Arc<LastSequence>,
         obsolete: Arc<Obsolete>,
         db_id: Option<String>,
-        min_wal_to_keep: FileNumber,
+        min_wal_to_keep: WalNumber,
     ) -> Self {
         Committer {
             manifest: RankedMutex::new(&ranks::MANIFEST, manifest),
@@ -84,7 +84,7 @@ impl Committer {
             sequence,
             obsolete,
             db_id,
-            min_wal_to_keep: AtomicFileNumber::new(min_wal_to_keep),
+            min_wal_to_keep: AtomicWalNumber::new(min_wal_to_keep),
             tracked_wals: Mutex::default(),
             old_manifests: Mutex::default(),
             wals: OnceLock::new(),
@@ -103,7 +103,7 @@ impl Committer {
     }
 
     /// Returns the oldest WAL that is needed.
-    pub fn min_wal_to_keep(&self) -> FileNumber {
+    pub fn min_wal_to_keep(&self) -> WalNumber {
         self.min_wal_to_keep.load()
     }
 
@@ -232,7 +232,7 @@ impl Committer {
     ///
     /// # Errors
     /// An error of the file system.
-    pub fn track_wals(&self, synced: &[(FileNumber, u64)]) -> Result<()> {
+    pub fn track_wals(&self, synced: &[(WalNumber, u64)]) -> Result<()> {
         let mut manifest = self.manifest.lock();
         let min_wal = self.min_wal_to_keep();
         let wal_additions: Vec<_> = synced
@@ -262,7 +262,7 @@ impl Committer {
         let needed = self.families.all().into_iter().map(|family| family.state().wal_number).min();
         let needed = self.prepared.oldest_needed(needed.unwrap_or_default());
         base::invariant!(
-            needed <= self.numbers.peek(),
+            needed.file() <= self.numbers.peek(),
             "WAL {needed} is needed, and the next file number is {}",
             self.numbers.peek()
         );
@@ -279,13 +279,13 @@ impl Committer {
     ///
     /// # Errors
     /// An error of the file system.
-    pub fn continue_manifest(&self, tracked: BTreeMap<FileNumber, Option<u64>>) -> Result<Committed> {
+    pub fn continue_manifest(&self, tracked: BTreeMap<WalNumber, Option<u64>>) -> Result<Committed> {
         let families = self.families.all();
         let wal_number = |family: &Arc<Family>| family.state().wal_number;
         let by_families = families.iter().map(wal_number).min().unwrap_or_default();
         let min_wal = self.prepared.oldest_needed(by_families).max(self.min_wal_to_keep());
         base::invariant!(
-            min_wal <= self.numbers.peek(),
+            min_wal.file() <= self.numbers.peek(),
             "WAL {min_wal} is needed, and the next file number is {}",
             self.numbers.peek()
         );
@@ -351,7 +351,7 @@ impl Committer {
         &self,
         manifest: &mut Manifest,
         mut records: Vec<Record>,
-        min_wal: FileNumber,
+        min_wal: WalNumber,
     ) -> Result<()> {
         let number = self.numbers.take();
         let old = manifest.number();
@@ -387,7 +387,7 @@ impl Committer {
 
     /// Sets the fields that every appended edit has.
     fn complete(&self, mut edit: VersionEdit, largest_seq: SequenceNumber) -> VersionEdit {
-        edit.prev_log_number = Some(FileNumber::ZERO);
+        edit.prev_log_number = Some(WalNumber::ZERO);
         edit.next_file_number = Some(self.numbers.peek());
         edit.last_sequence = Some(self.sequence.visible().max(largest_seq));
         self.check(&edit);
@@ -420,7 +420,7 @@ impl Committer {
             );
         }
         base::invariant!(
-            edit.wal_number.is_none_or(|wal| wal <= next),
+            edit.wal_number.is_none_or(|wal| wal.file() <= next),
             "an edit names WAL {}, and the next file number is {next}",
             edit.wal_number.unwrap_or_default()
         );
@@ -436,7 +436,7 @@ impl Committer {
         );
     }
 
-    fn records_of(&self, parts: &[Part], min_wal: Option<FileNumber>, atomicity: Atomicity) -> Vec<Record> {
+    fn records_of(&self, parts: &[Part], min_wal: Option<WalNumber>, atomicity: Atomicity) -> Vec<Record> {
         let mut records: Vec<Record> = Vec::with_capacity(parts.len() + 1);
         for part in parts {
             let largest = part
@@ -474,11 +474,11 @@ impl Committer {
 
     /// Returns the oldest WAL that a column family or a prepared transaction needs after the flush; `None` if the
     /// commit has no flush.
-    fn min_wal_after(&self, parts: &[Part]) -> Option<FileNumber> {
+    fn min_wal_after(&self, parts: &[Part]) -> Option<WalNumber> {
         if !parts.iter().any(|p| p.change.flushed.is_some()) {
             return None;
         }
-        let flushed: BTreeMap<FamilyId, FileNumber> = parts
+        let flushed: BTreeMap<FamilyId, WalNumber> = parts
             .iter()
             .filter_map(|p| Some((p.change.family.id(), p.change.flushed.as_ref()?.next_wal())))
             .collect();
@@ -487,7 +487,7 @@ impl Committer {
         let after = now.iter().map(|(id, wal)| flushed.get(id).map_or(*wal, |flushed| *wal.max(flushed)));
         let needed = self.prepared.oldest_needed(after.min().unwrap_or_default());
         base::invariant!(
-            needed <= self.numbers.peek(),
+            needed.file() <= self.numbers.peek(),
             "a flush needs WAL {needed}, and the next file number is {}",
             self.numbers.peek()
         );

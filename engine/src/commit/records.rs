@@ -1,6 +1,6 @@
 //! Makes MANIFEST records: the edit of one change, and the snapshot at the start of a new MANIFEST.
 
-use base::{FamilyId, FileNumber, SequenceNumber};
+use base::{FamilyId, SequenceNumber, WalNumber};
 use format::edit::{BlobFileGarbage, VersionEdit, WalAddition};
 use lsm::version::{BlobGarbage, Version};
 
@@ -37,7 +37,7 @@ fn garbage_of(version: &Version) -> Vec<BlobFileGarbage> {
 }
 
 /// Returns the edit that creates a column family.
-pub fn of_new_family(id: FamilyId, name: &str, parts: &Parts, wal_number: FileNumber) -> VersionEdit {
+pub fn of_new_family(id: FamilyId, name: &str, parts: &Parts, wal_number: WalNumber) -> VersionEdit {
     VersionEdit {
         comparator: Some(parts.order.name().to_string()),
         wal_number: Some(wal_number),
@@ -52,8 +52,8 @@ pub fn of_new_family(id: FamilyId, name: &str, parts: &Parts, wal_number: FileNu
 pub(super) fn snapshot(
     families: &[Arc<Family>],
     db_id: Option<&str>,
-    tracked_wals: &[(FileNumber, Option<u64>)],
-    min_wal_to_keep: FileNumber,
+    tracked_wals: &[(WalNumber, Option<u64>)],
+    min_wal_to_keep: WalNumber,
     last_sequence: SequenceNumber,
 ) -> Vec<Record> {
     base::invariant!(
@@ -72,7 +72,7 @@ pub(super) fn snapshot(
             .collect();
         records.push((VersionEdit { wal_additions, ..VersionEdit::default() }, 0));
     }
-    let wal_deletion = (min_wal_to_keep > FileNumber::ZERO).then_some(min_wal_to_keep);
+    let wal_deletion = (min_wal_to_keep > WalNumber::ZERO).then_some(min_wal_to_keep);
     records.push((VersionEdit { wal_deletion, ..VersionEdit::default() }, 0));
     for family in families {
         let is_default = family.id() == FamilyId::DEFAULT;
@@ -103,7 +103,7 @@ pub(super) fn snapshot(
                 .filter_map(|level| Some((level, version.cursor(level)?.to_vec())))
                 .collect(),
             wal_number: Some(state.recorded_wal_number),
-            min_log_number_to_keep: (is_default && min_wal_to_keep > FileNumber::ZERO)
+            min_log_number_to_keep: (is_default && min_wal_to_keep > WalNumber::ZERO)
                 .then_some(min_wal_to_keep),
             full_history_ts_low: state.full_history_ts_low.clone(),
             last_sequence: Some(last_sequence),

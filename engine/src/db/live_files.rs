@@ -11,7 +11,7 @@
 
 use std::path::{Path, PathBuf};
 
-use base::{Error, FileNumber, Result, SequenceNumber};
+use base::{Error, FileNumber, Result, SequenceNumber, WalNumber};
 use format::names::{self, FileName};
 use lsm::table_file::TableFile;
 use lsm::version::BlobFile;
@@ -164,7 +164,7 @@ impl Files<'_> {
     ///
     /// # Errors
     /// A failure to write the WAL's buffered records.
-    pub fn live_wals(&self) -> Result<Vec<(FileNumber, u64)>> {
+    pub fn live_wals(&self) -> Result<Vec<(WalNumber, u64)>> {
         let failures = &self.db.inner.writing()?.jobs.failures;
         self.db.inner.wals.flushed_extents().inspect_err(|error| failures.wal_found_failed(error))
     }
@@ -268,9 +268,9 @@ fn name_unknown_checksums(files: &mut [LiveFileStorageInfo]) {
     }
 }
 
-fn wal_info(dir: &Path, number: FileNumber, size: u64) -> LiveFileStorageInfo {
-    base::invariant!(number > FileNumber::default(), "a WAL has no number");
-    let info = plain(names::wal(number), dir, number, LiveFileKind::Wal, size);
+fn wal_info(dir: &Path, number: WalNumber, size: u64) -> LiveFileStorageInfo {
+    base::invariant!(number > WalNumber::ZERO, "a WAL has no number");
+    let info = plain(names::wal(number), dir, number.file(), LiveFileKind::Wal, size);
     LiveFileStorageInfo { trim_to_size: true, ..info }
 }
 

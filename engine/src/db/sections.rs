@@ -8,7 +8,7 @@
 //! A rollback is a commit too: its records write the values from before the section again, with newer sequence numbers.
 //! Facts: RocksDB `utilities/transactions/write_prepared_txn.cc`, `write_unprepared_txn.cc`.
 
-use base::{Error, FileNumber, Result, SequenceNumber};
+use base::{Error, Result, SequenceNumber, WalNumber};
 use format::batch::Marker;
 use format::wal::WalPosition;
 
@@ -24,7 +24,7 @@ use crate::write::{Parts, WriteHook};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WrittenSection {
     /// The WAL that holds the section.
-    pub wal: FileNumber,
+    pub wal: WalNumber,
     /// The first and the last sequence number of its entries.
     pub first: SequenceNumber,
     pub last: SequenceNumber,
@@ -35,7 +35,7 @@ pub struct WrittenSection {
 pub struct SectionOwner<'a> {
     pub name: &'a [u8],
     /// The WAL of its oldest section; `None` before the first section.
-    pub wal: Option<FileNumber>,
+    pub wal: Option<WalNumber>,
     pub decision: &'a Arc<Decision>,
 }
 
@@ -73,7 +73,7 @@ impl WriteHook for Write<'_> {
 struct Decide<'a> {
     prepared: &'a PreparedSections,
     name: &'a [u8],
-    wal: FileNumber,
+    wal: WalNumber,
     decision: &'a Decision,
     before_visible: Option<BeforeVisible<'a>>,
 }

@@ -6,7 +6,7 @@
 //!
 //! Not here: the write-prepared and write-unprepared policies (`sections`).
 
-use base::{FileNumber, Result, SequenceNumber};
+use base::{Result, SequenceNumber, WalNumber};
 use format::batch::Marker;
 use format::wal::WalPosition;
 
@@ -15,7 +15,7 @@ use crate::batch::WriteBatch;
 use crate::options::WriteOptions;
 use crate::prepared::{self, Numbering, PreparedSections, Section};
 use crate::sequence::{OwnRanges, Snapshot, Snapshots};
-use crate::sync::{Arc, AtomicFileNumber};
+use crate::sync::{Arc, AtomicWalNumber};
 use crate::write::{Parts, RangeDeletions, WriteHook};
 
 /// A prepared transaction.
@@ -23,7 +23,7 @@ use crate::write::{Parts, RangeDeletions, WriteHook};
 pub struct PreparedName<'a> {
     pub name: &'a [u8],
     /// The WAL that held its section after the prepare. A resume may have written the section to a newer WAL.
-    pub wal: FileNumber,
+    pub wal: WalNumber,
 }
 
 impl PreparedName<'_> {
@@ -66,7 +66,7 @@ pub type BeforeVisible<'a> = &'a (dyn Fn(SequenceNumber) -> Result<()> + Send + 
 struct Prepare<'a> {
     prepared: &'a PreparedSections,
     name: &'a [u8],
-    wal: AtomicFileNumber,
+    wal: AtomicWalNumber,
 }
 
 impl WriteHook for Prepare<'_> {
@@ -94,7 +94,7 @@ struct Commit<'a> {
 
 impl Commit<'_> {
     /// Records that the commit record is in the WAL `wal`.
-    fn committed(&self, wal: FileNumber) {
+    fn committed(&self, wal: WalNumber) {
         base::invariant!(
             self.of.wal <= wal,
             "a commit is in WAL {wal}, and its section was written to the newer WAL {}",
@@ -166,7 +166,7 @@ impl ForTransactions<'_> {
     ///
     /// # Errors
     /// The errors of [`Db::write`]. After an error of the WAL, a later recovery may find the section nevertheless.
-    pub fn prepare(&self, batch: &WriteBatch, name: &[u8], options: &WriteOptions) -> Result<FileNumber> {
+    pub fn prepare(&self, batch: &WriteBatch, name: &[u8], options: &WriteOptions) -> Result<WalNumber> {
         let options = WriteOptions { disableWAL: false, ..*options };
         let mut section = WriteBatch::from_bytes(&prepared::encode(
             Marker::BeginPrepare,
@@ -177,11 +177,11 @@ impl ForTransactions<'_> {
         let hook = Prepare {
             prepared: self.db.inner.committer.prepared(),
             name,
-            wal: AtomicFileNumber::new(FileNumber::ZERO),
+            wal: AtomicWalNumber::new(WalNumber::ZERO),
         };
         self.write_with_hook(&mut section, &options, &hook)?;
         let wal = hook.wal.load();
-        base::invariant!(wal > FileNumber::ZERO, "a section is written, and no WAL holds the section");
+        base::invariant!(wal > WalNumber::ZERO, "a section is written, and no WAL holds the section");
         Ok(wal)
     }
 

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use base::stats::Ticker;
-use base::{Arrange, Error, FileNumber, Result, SequenceNumber};
+use base::{Arrange, Error, FileNumber, Result, SequenceNumber, WalNumber};
 use env::fs::{RandomRead, ReadHints};
 use format::batch::{self, Batch, Marker, Record};
 use format::names::{self, FileName};
@@ -110,11 +110,11 @@ impl Wals<'_> {
             last_wal: None,
             held: None,
             sections: BTreeMap::new(),
-            start: files.get(first).map(|file| file.number),
+            start: files.get(first).map(|file| WalNumber::of_file(file.number)),
         })
     }
 
-    fn path(&self, number: FileNumber, file_type: WalFileType) -> PathBuf {
+    fn path(&self, number: WalNumber, file_type: WalFileType) -> PathBuf {
         let dir = &self.db.inner.tools.paths.wal;
         match file_type {
             WalFileType::Live => dir.join(names::wal(number)),
@@ -122,7 +122,7 @@ impl Wals<'_> {
         }
     }
 
-    fn list(&self, file_type: WalFileType) -> Result<Vec<FileNumber>> {
+    fn list(&self, file_type: WalFileType) -> Result<Vec<WalNumber>> {
         let dir = &self.db.inner.tools.paths.wal;
         let listed = match file_type {
             WalFileType::Live => self.db.inner.tools.env.fs.list(dir),
@@ -140,7 +140,7 @@ impl Wals<'_> {
     }
 
     /// Opens a WAL in the WAL directory or in the archive. Returns `None` if the file is deleted.
-    fn open(&self, number: FileNumber) -> Result<Option<(Arc<dyn RandomRead>, WalFileType)>> {
+    fn open(&self, number: WalNumber) -> Result<Option<(Arc<dyn RandomRead>, WalFileType)>> {
         for file_type in [WalFileType::Live, WalFileType::Archived] {
             let path = self.path(number, file_type);
             match self.db.inner.tools.env.fs.open_random(&path, &ReadHints::default()) {
@@ -152,7 +152,7 @@ impl Wals<'_> {
         Ok(None)
     }
 
-    fn file(&self, number: FileNumber) -> Result<Option<WalFile>> {
+    fn file(&self, number: WalNumber) -> Result<Option<WalFile>> {
         let Some((file, file_type)) = self.open(number)? else { return Ok(None) };
         let size = file.size()?;
         let name = names::wal(number);
@@ -165,11 +165,11 @@ impl Wals<'_> {
             Found::Batch(bytes) => batch::sequence(&bytes),
             Found::End => SequenceNumber::ZERO,
         };
-        Ok(Some(WalFile { number, file_type, start_sequence, size, path_name }))
+        Ok(Some(WalFile { number: number.file(), file_type, start_sequence, size, path_name }))
     }
 
     /// Returns the smallest WAL number above `number`.
-    fn after(&self, number: FileNumber) -> Result<Option<FileNumber>> {
+    fn after(&self, number: WalNumber) -> Result<Option<WalNumber>> {
         let live = self.list(WalFileType::Live)?;
         let archived = self.list(WalFileType::Archived)?;
         Ok(live.into_iter().chain(archived).filter(|other| *other > number).min())
@@ -201,9 +201,9 @@ pub struct Updates {
     /// The sequence number that the next batch must have. `None` before the first batch.
     next: Option<SequenceNumber>,
     reading: Option<Reader<FileSource>>,
-    last_wal: Option<FileNumber>,
+    last_wal: Option<WalNumber>,
     /// The first WAL to read. `None` if the database has no WAL with a batch yet.
-    start: Option<FileNumber>,
+    start: Option<WalNumber>,
     /// A batch that was read and not returned.
     held: Option<Vec<u8>>,
     /// Prepared sections without commit or rollback, and the sequence numbers that their commits take.
@@ -313,7 +313,7 @@ impl Updates {
         let number = match (self.last_wal, self.start) {
             (Some(last), _) => self.db.wals().after(last)?,
             (None, Some(start)) => Some(start),
-            (None, None) => self.db.wals().files()?.first().map(|file| file.number),
+            (None, None) => self.db.wals().files()?.first().map(|file| WalNumber::of_file(file.number)),
         };
         let Some(number) = number else { return Ok(Step::End) };
         // If the file is deleted, the sequence number of the next batch shows that batches are missing.
@@ -340,7 +340,7 @@ impl Updates {
     }
 }
 
-fn reader(file: Arc<dyn RandomRead>, number: FileNumber) -> Reader<FileSource> {
+fn reader(file: Arc<dyn RandomRead>, number: WalNumber) -> Reader<FileSource> {
     let options = ReaderOptions {
         wal_number: number,
         decompressor: Some(Box::new(crate::wal::compression::decompressor)),

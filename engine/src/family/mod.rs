@@ -43,7 +43,7 @@ use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
 use base::key::{self, InternalOrder};
-use base::{Error, FamilyId, FileNumber, Result};
+use base::{Error, FamilyId, Result, WalNumber};
 use lsm::version::Version;
 use mem::memtable::MemTable;
 use mem::write_buffer::WriteBufferManager;
@@ -101,7 +101,7 @@ impl Family {
         parts: Arc<Parts>,
         version: Arc<Version>,
         mem: Arc<MemTable>,
-        wal_number: FileNumber,
+        wal_number: WalNumber,
         release_notifier: Arc<ReleaseNotifier>,
     ) -> Arc<Self> {
         let order = version.order().clone();

@@ -1,7 +1,7 @@
 //! The part of a column family that jobs change, under its lock.
 
 use base::key::InternalOrder;
-use base::{EpochNumber, FileNumber, SequenceNumber};
+use base::{EpochNumber, SequenceNumber, WalNumber};
 use lsm::version::{Edit, Version};
 use mem::memtable::MemTable;
 use mem::write_buffer::WriteBufferManager;
@@ -17,7 +17,7 @@ pub struct ImmutableMemtable {
     pub id: u64,
     /// The WAL that was started when this memtable became immutable. After the flush of this memtable, the
     /// column family needs no older WAL.
-    pub next_wal: FileNumber,
+    pub next_wal: WalNumber,
     /// The epoch number of its SST file in level 0. A switch assigns it, so files of concurrent flushes are in the
     /// order of their memtables. 0 means that the flush assigns the epoch number, as in a recovery.
     pub epoch: EpochNumber,
@@ -87,12 +87,12 @@ impl FlushPick {
     }
 
     /// Returns the oldest WAL that the column family needs after these memtables are flushed.
-    pub fn next_wal(&self) -> FileNumber {
+    pub fn next_wal(&self) -> WalNumber {
         base::invariant!(
-            self.memtables.is_sorted_by(|a, b| a.next_wal <= b.next_wal || b.next_wal == FileNumber::ZERO),
+            self.memtables.is_sorted_by(|a, b| a.next_wal <= b.next_wal || b.next_wal == WalNumber::ZERO),
             "a newer memtable of a flush needs an older WAL"
         );
-        self.memtables.last().map_or(FileNumber::ZERO, |m| m.next_wal)
+        self.memtables.last().map_or(WalNumber::ZERO, |m| m.next_wal)
     }
 }
 
@@ -113,11 +113,11 @@ pub struct State {
     pub(super) versions: Vec<Weak<Version>>,
     pub super_version_number: u64,
     /// The column family needs no WAL below this number.
-    pub wal_number: FileNumber,
+    pub wal_number: WalNumber,
     /// The WAL number that the MANIFEST has for the column family. It grows only at a flush, and at the end of a
     /// recovery, after older WALs are synced. If it grew earlier, a power failure could tear an older WAL, and the
     /// open would reject this column family, whose SST files would be newer than the torn WAL.
-    pub recorded_wal_number: FileNumber,
+    pub recorded_wal_number: WalNumber,
     pub next_epoch: EpochNumber,
     /// The history below this timestamp may be gone: compaction may have merged its entries.
     pub full_history_ts_low: Option<Vec<u8>>,
@@ -139,7 +139,7 @@ impl State {
     pub(super) fn new(
         mem: Arc<MemTable>,
         version: Arc<Version>,
-        wal_number: FileNumber,
+        wal_number: WalNumber,
         next_epoch: EpochNumber,
         history_bytes_max: usize,
     ) -> Self {
@@ -171,7 +171,7 @@ impl State {
     pub fn switch(
         &mut self,
         fresh: Arc<MemTable>,
-        next_wal: FileNumber,
+        next_wal: WalNumber,
         charge: Option<Arc<Charge>>,
         atomic_group: Option<u64>,
     ) {
@@ -203,7 +203,7 @@ impl State {
         &mut self,
         own: OwnImmutable,
         fresh: Arc<MemTable>,
-        next_wal: FileNumber,
+        next_wal: WalNumber,
         charge: Option<Arc<Charge>>,
         atomic_group: Option<u64>,
     ) {
@@ -228,13 +228,13 @@ impl State {
     fn push_immutable(
         &mut self,
         fresh: Arc<MemTable>,
-        next_wal: FileNumber,
+        next_wal: WalNumber,
         charge: Option<Arc<Charge>>,
         atomic_group: Option<u64>,
     ) {
         let last = self.immutable_memtables.last();
         base::invariant!(
-            last.is_none_or(|last| next_wal == FileNumber::ZERO || last.next_wal <= next_wal),
+            last.is_none_or(|last| next_wal == WalNumber::ZERO || last.next_wal <= next_wal),
             "memtable {} needs the WALs below {next_wal}, and an older memtable needs newer WALs",
             self.mem_id
         );
@@ -255,7 +255,7 @@ impl State {
 
     /// Records that no entry of the column family is in a WAL older than `wal` after the flush of its immutable memtables. Does
     /// nothing if the active memtable has entries. The caller is the leader.
-    pub fn need_no_wal_below(&mut self, wal: FileNumber) {
+    pub fn need_no_wal_below(&mut self, wal: WalNumber) {
         if self.mem.is_empty()
             && let Some(newest) = self.immutable_memtables.last_mut()
         {
@@ -468,7 +468,7 @@ impl State {
             "a memtable is removed that no flush has picked"
         );
         base::invariant!(
-            pick.next_wal() == FileNumber::ZERO || self.wal_number <= pick.next_wal(),
+            pick.next_wal() == WalNumber::ZERO || self.wal_number <= pick.next_wal(),
             "the oldest WAL that a column family needs falls from {} to {}",
             self.wal_number,
             pick.next_wal()

@@ -2,7 +2,7 @@ use super::{Family, Parts, State};
 use crate::options::{DbOptions, FamilyOptions};
 use crate::release_notifier::ReleaseNotifier;
 use crate::sync::{Arc, Mutex};
-use base::{EpochNumber, FamilyId, FileNumber, Level, SequenceNumber};
+use base::{EpochNumber, FamilyId, FileNumber, Level, SequenceNumber, WalNumber};
 use lsm::file_meta::FileMetaData;
 use lsm::table_file::TableFile;
 use lsm::version::{Edit, Version};
@@ -20,7 +20,7 @@ fn state() -> (Parts, State) {
     let state = State::new(
         parts.new_memtable(1, SequenceNumber::ZERO),
         version,
-        FileNumber::new(3),
+        WalNumber::new(3),
         EpochNumber::FIRST,
         parts.history_bytes_max,
     );
@@ -30,10 +30,10 @@ fn state() -> (Parts, State) {
 #[test]
 fn a_flush_of_a_newer_memtable_waits_for_the_flush_of_the_older_memtable() {
     let (parts, mut state) = state();
-    state.switch(parts.new_memtable(2, SequenceNumber::ZERO), FileNumber::new(5), None, None);
+    state.switch(parts.new_memtable(2, SequenceNumber::ZERO), WalNumber::new(5), None, None);
     let older = state.pick_flush(None);
     assert!(!state.flush_due(1, None));
-    state.switch(parts.new_memtable(3, SequenceNumber::ZERO), FileNumber::new(8), None, None);
+    state.switch(parts.new_memtable(3, SequenceNumber::ZERO), WalNumber::new(8), None, None);
     assert!(state.flush_due(1, None));
     let newer = state.pick_flush(None);
     assert_eq!((older.memtables.len(), newer.memtables.len()), (1, 1));
@@ -46,19 +46,19 @@ fn a_flush_of_a_newer_memtable_waits_for_the_flush_of_the_older_memtable() {
     state.remove_flushed(&again);
     assert_eq!(
         (state.wal_number, state.turn(&newer)),
-        (FileNumber::new(5), Some(true)),
+        (WalNumber::new(5), Some(true)),
         "the newer one's log is still needed"
     );
     state.remove_flushed(&newer);
-    assert_eq!(state.wal_number, FileNumber::new(8));
+    assert_eq!(state.wal_number, WalNumber::new(8));
 }
 
 #[test]
 fn a_memtable_given_back_is_picked_with_the_newer_ones() {
     let (parts, mut state) = state();
-    state.switch(parts.new_memtable(2, SequenceNumber::ZERO), FileNumber::new(5), None, None);
+    state.switch(parts.new_memtable(2, SequenceNumber::ZERO), WalNumber::new(5), None, None);
     let older = state.pick_flush(None);
-    state.switch(parts.new_memtable(3, SequenceNumber::ZERO), FileNumber::new(8), None, None);
+    state.switch(parts.new_memtable(3, SequenceNumber::ZERO), WalNumber::new(8), None, None);
     state.unpick_flush(&older);
     assert_eq!(state.pick_flush(None).memtables.len(), 2);
 }
@@ -66,8 +66,8 @@ fn a_memtable_given_back_is_picked_with_the_newer_ones() {
 #[test]
 fn a_group_that_is_not_wholly_switched_waits() {
     let (parts, mut state) = state();
-    state.switch(parts.new_memtable(2, SequenceNumber::ZERO), FileNumber::new(5), None, Some(1));
-    state.switch(parts.new_memtable(3, SequenceNumber::ZERO), FileNumber::new(5), None, Some(2));
+    state.switch(parts.new_memtable(2, SequenceNumber::ZERO), WalNumber::new(5), None, Some(1));
+    state.switch(parts.new_memtable(3, SequenceNumber::ZERO), WalNumber::new(5), None, Some(2));
     let pick = state.pick_flush(Some(1));
     assert_eq!(pick.memtables.iter().map(|m| m.atomic_group).collect::<Vec<_>>(), [Some(1)]);
     state.remove_flushed(&pick);
@@ -78,7 +78,7 @@ fn a_group_that_is_not_wholly_switched_waits() {
 fn a_flush_is_due_only_if_one_would_take_something() {
     let (parts, mut state) = state();
     let switch = |state: &mut super::State, group| {
-        state.switch(parts.new_memtable(2, SequenceNumber::ZERO), FileNumber::new(5), None, group)
+        state.switch(parts.new_memtable(2, SequenceNumber::ZERO), WalNumber::new(5), None, group)
     };
     switch(&mut state, Some(1));
     assert!(!state.flush_due(1, Some(0)), "its group is not wholly switched");
@@ -131,7 +131,7 @@ fn the_last_handle_of_a_family_notifies_after_it_released_its_version() {
         Arc::new(parts),
         version,
         memtable,
-        FileNumber::new(3),
+        WalNumber::new(3),
         notifier.clone(),
     );
     drop(family);

@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
-use base::FileNumber;
 use base::map::HashSet;
+use base::{FileNumber, WalNumber};
 use lsm::table_file::TableFile;
 use lsm::version::InUse;
 
@@ -23,7 +23,7 @@ pub struct Obsolete {
 /// Obsolete WALs and MANIFESTs. No reader uses them.
 #[derive(Debug, Default)]
 pub struct Records {
-    pub wals: Vec<FileNumber>,
+    pub wals: Vec<WalNumber>,
     pub manifests: Vec<FileNumber>,
 }
 
@@ -102,7 +102,7 @@ impl Obsolete {
     /// Adds obsolete WALs and MANIFESTs.
     pub fn retire_records(
         &self,
-        wals: impl IntoIterator<Item = FileNumber>,
+        wals: impl IntoIterator<Item = WalNumber>,
         manifests: impl IntoIterator<Item = FileNumber>,
     ) {
         let mut records = self.records.lock();
@@ -166,6 +166,6 @@ fn has_no_double(waiting: &[Waiting]) -> bool {
 }
 
 /// Returns true if no number is in the list twice.
-fn has_no_double_number(numbers: &[FileNumber]) -> bool {
+fn has_no_double_number<N: Eq + std::hash::Hash>(numbers: &[N]) -> bool {
     numbers.iter().collect::<HashSet<_>>().len() == numbers.len()
 }

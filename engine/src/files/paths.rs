@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use base::FileNumber;
+use base::{FileNumber, WalNumber};
 use format::names;
 
 use crate::options::DbOptions;
@@ -35,7 +35,7 @@ impl Paths {
     }
 
     /// Returns the path of the WAL with this number. The file may not exist.
-    pub fn wal(&self, number: FileNumber) -> PathBuf {
+    pub fn wal(&self, number: WalNumber) -> PathBuf {
         self.wal.join(names::wal(number))
     }
 

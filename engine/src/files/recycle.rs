@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use base::FileNumber;
+use base::WalNumber;
 
 use crate::sync::Mutex;
 
@@ -13,18 +13,18 @@ use crate::sync::Mutex;
 pub struct Recycle {
     wals_max: usize,
     /// The first WAL of this open.
-    first: FileNumber,
-    waiting: Mutex<VecDeque<FileNumber>>,
+    first: WalNumber,
+    waiting: Mutex<VecDeque<WalNumber>>,
 }
 
 impl Recycle {
     /// Makes an empty list for at most `wals_max` WALs; 0 keeps none. WALs before `first` are never kept.
-    pub fn new(wals_max: usize, first: FileNumber) -> Self {
+    pub fn new(wals_max: usize, first: WalNumber) -> Self {
         Recycle { wals_max, first, waiting: Mutex::default() }
     }
 
     /// Keeps an obsolete WAL if there is room. Returns false if the caller must delete the WAL.
-    pub fn offer(&self, wal: FileNumber) -> bool {
+    pub fn offer(&self, wal: WalNumber) -> bool {
         let mut waiting = self.waiting.lock();
         if waiting.len() >= self.wals_max || wal < self.first {
             return false;
@@ -41,7 +41,7 @@ impl Recycle {
     }
 
     /// Takes a WAL whose file can be reused.
-    pub fn take(&self) -> Option<FileNumber> {
+    pub fn take(&self) -> Option<WalNumber> {
         if self.wals_max == 0 {
             return None;
         }
@@ -55,7 +55,7 @@ impl Recycle {
     }
 
     /// Returns true if the WAL waits for its reuse. Its file must not be deleted.
-    pub fn contains(&self, wal: FileNumber) -> bool {
+    pub fn contains(&self, wal: WalNumber) -> bool {
         self.waiting.lock().contains(&wal)
     }
 }

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use base::{Arrange, FileNumber, Result};
+use base::{Arrange, FileNumber, Result, WalNumber};
 use env::FileSystem;
 use format::names::FileName;
 
@@ -14,7 +14,7 @@ use super::{Directory, Paths};
 pub struct Live {
     pub tables: base::map::HashSet<FileNumber>,
     pub blobs: base::map::HashSet<FileNumber>,
-    pub min_wal: FileNumber,
+    pub min_wal: WalNumber,
     pub manifest: FileNumber,
     /// Files with this number or a larger number were created after the other fields were collected.
     pub newer_from: FileNumber,
@@ -27,7 +27,7 @@ pub struct Live {
 pub struct Sweep {
     pub tables: Vec<(FileNumber, PathBuf)>,
     pub blobs: Vec<(FileNumber, PathBuf)>,
-    pub wals: Vec<(FileNumber, PathBuf)>,
+    pub wals: Vec<(WalNumber, PathBuf)>,
     pub others: Vec<PathBuf>,
     /// The largest number in the name of any file of the database.
     pub largest_number: FileNumber,

@@ -2,7 +2,7 @@
 
 use base::ids::JobId;
 use base::stats::Ticker;
-use base::{Arrange, FileNumber};
+use base::{Arrange, FileNumber, WalNumber};
 use env::executor::Pool;
 use env::sst_files::Deletion;
 use format::names::{self, FileName};
@@ -191,7 +191,7 @@ impl FilePurger {
     }
 
     /// Removes an obsolete WAL: keeps it for recycling, moves it to the archive, or deletes it.
-    pub(super) fn dispose_of_wal(&self, number: FileNumber) {
+    pub(super) fn dispose_of_wal(&self, number: WalNumber) {
         base::invariant!(number != self.context.wals.active_number(), "the active WAL {} is deleted", number);
         if self.context.recycle.offer(number) {
             return;

@@ -4,7 +4,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use base::stats::{HistogramKind, Ticker};
-use base::{Error, FamilyId, FileNumber, Result, SequenceNumber};
+use base::{Error, FamilyId, Result, SequenceNumber, WalNumber};
 use env::executor::Pool;
 
 use super::context::JobContext;
@@ -240,7 +240,7 @@ impl Resumes {
     fn flush_in_one_commit(
         &self,
         families: &[Arc<Family>],
-        sections_wal: Option<FileNumber>,
+        sections_wal: Option<WalNumber>,
         writer: &Writer,
     ) -> Result<()> {
         let picks = self.schedule.pool().wait_until(|| match self.context.errors.during_recovery() {

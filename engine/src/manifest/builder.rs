@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use base::{Error, FamilyId, FileNumber, Result};
+use base::{Error, FamilyId, FileNumber, Result, WalNumber};
 use format::edit::{BlobFileAddition, BlobFileGarbage, EditMark, VersionEdit};
 use format::names;
 
@@ -255,13 +255,13 @@ fn add_blobs(
 fn check_file_numbers(edit: &VersionEdit) -> Result<()> {
     let scalars = [
         edit.next_file_number,
-        edit.wal_number,
-        edit.prev_log_number,
-        edit.min_log_number_to_keep,
-        edit.wal_deletion,
+        edit.wal_number.map(WalNumber::file),
+        edit.prev_log_number.map(WalNumber::file),
+        edit.min_log_number_to_keep.map(WalNumber::file),
+        edit.wal_deletion.map(WalNumber::file),
     ];
     let files = edit.new_files.iter().map(|file| file.number);
-    let wals = edit.wal_additions.iter().map(|wal| wal.number);
+    let wals = edit.wal_additions.iter().map(|wal| wal.number.file());
     let largest = scalars.into_iter().flatten().chain(files).chain(wals).max().unwrap_or_default();
     if largest > names::MANIFEST_NUMBER_MAX {
         return Err(Error::corruption(format!("the file number {largest} is too large")));

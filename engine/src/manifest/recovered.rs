@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use base::map::HashMap;
-use base::{Error, FamilyId, FileNumber, Level, SequenceNumber};
+use base::{Error, FamilyId, FileNumber, Level, SequenceNumber, WalNumber};
 use format::edit::{BlobFileAddition, NewFile};
 use format::wal::Digest;
 
@@ -16,7 +16,7 @@ pub struct FamilyRecord {
     pub name: String,
     /// `None`: the MANIFEST does not name the comparator, so an open does not check it.
     pub comparator: Option<String>,
-    pub wal_number: FileNumber,
+    pub wal_number: WalNumber,
     pub full_history_ts_low: Option<Vec<u8>>,
     pub persist_user_defined_timestamps: Option<bool>,
     /// File number to SST file, with its level.
@@ -39,11 +39,11 @@ pub struct Recovered {
     pub next_file_number: FileNumber,
     pub last_sequence: SequenceNumber,
     pub max_family: FamilyId,
-    pub min_log_number_to_keep: FileNumber,
-    pub prev_log_number: FileNumber,
+    pub min_log_number_to_keep: WalNumber,
+    pub prev_log_number: WalNumber,
     pub families: BTreeMap<FamilyId, FamilyRecord>,
     /// Tracked WALs: WAL number to synced size in bytes.
-    pub wals: BTreeMap<FileNumber, Option<u64>>,
+    pub wals: BTreeMap<WalNumber, Option<u64>>,
     /// The digest of the records that were read.
     pub digest: Digest,
     /// The size of the snapshot at the start of the MANIFEST, in bytes. 0 if the MANIFEST does not record the size.
@@ -139,7 +139,7 @@ impl ManifestEnd {
 impl Recovered {
     /// Returns the oldest WAL that is needed. With two-phase commit, older WALs than the column families need may hold
     /// prepared transactions.
-    pub fn oldest_wal(&self, two_phase: TwoPhase) -> FileNumber {
+    pub fn oldest_wal(&self, two_phase: TwoPhase) -> WalNumber {
         let by_families = self.families.values().map(|family| family.wal_number).min().unwrap_or_default();
         match two_phase {
             TwoPhase::Allowed => self.min_log_number_to_keep,

@@ -2,7 +2,7 @@
 //! write path and the jobs, and deletes orphan files.
 
 use base::ids::JobId;
-use base::{EpochNumber, FamilyId, FileNumber, Result, SequenceNumber};
+use base::{EpochNumber, FamilyId, Result, SequenceNumber, WalNumber};
 use env::posix::Tenant;
 use format::proof::Extent;
 use mem::write_buffer::WriteBufferManager;
@@ -41,7 +41,7 @@ impl Opening {
         shared: Shared,
         recovered: Recovered,
         replayed: Replayed,
-        found_wals: &[FileNumber],
+        found_wals: &[WalNumber],
         caches: Caches,
         job: JobId,
     ) -> Result<Opened> {
@@ -122,7 +122,7 @@ impl Opening {
         shared: &Shared,
         recovered: &Recovered,
         replayed: Replayed,
-        found_wals: &[FileNumber],
+        found_wals: &[WalNumber],
         job: JobId,
     ) -> Result<Logs> {
         let Shared { tools, families, release_notifier, .. } = shared;
@@ -140,8 +140,8 @@ impl Opening {
         let undecided = if needs_parts { encoded_parts(&replayed.prepared) } else { Vec::new() };
         // As in RocksDB, the SST files of the replay have smaller numbers than the new WAL.
         let written = self.write_replayed(shared, replayed.files, keep_wals, job)?;
-        let sections_wal = (!undecided.is_empty()).then(|| tools.numbers.take());
-        let wal = tools.numbers.take();
+        let sections_wal = (!undecided.is_empty()).then(|| WalNumber::of_file(tools.numbers.take()));
+        let wal = WalNumber::of_file(tools.numbers.take());
         base::invariant!(
             found_wals.last().is_none_or(|last| *last < wal)
                 && sections_wal.is_none_or(|sections| sections < wal),
@@ -227,7 +227,7 @@ impl Opening {
     }
 
     /// Frees the space that the earlier session reserved after the end of the newest WAL.
-    fn trim_last_wal(&self, wals: &[FileNumber]) -> Result<()> {
+    fn trim_last_wal(&self, wals: &[WalNumber]) -> Result<()> {
         let Some(last) = wals.last() else { return Ok(()) };
         let path = self.paths.wal(*last);
         let size = self.env.fs.file_size(&path)?;
@@ -279,7 +279,7 @@ impl Opening {
         recovered: &Recovered,
         committer: &Committer,
         purge: &FilePurger,
-        replayed: &[FileNumber],
+        replayed: &[WalNumber],
     ) -> Result<()> {
         if recovered.end.is_in_doubt() {
             self.events.warn(format_args!(
@@ -355,7 +355,7 @@ impl Opening {
 
 /// Returns one change for each column family with new SST files. `oldest` is the oldest WAL that is needed after these
 /// changes.
-fn recovery_changes(written: Vec<(Arc<Family>, Vec<OutputFile>)>, oldest: FileNumber) -> Vec<Change> {
+fn recovery_changes(written: Vec<(Arc<Family>, Vec<OutputFile>)>, oldest: WalNumber) -> Vec<Change> {
     let mut changes = Vec::new();
     for (family, files) in written {
         if files.is_empty() {
@@ -453,14 +453,14 @@ fn new_writer(
 }
 
 /// Adds the replayed WALs to the live WALs. Their entries stay unflushed.
-fn keep_replayed(opening: &Opening, wals: &WalSet, replayed: &[Extent], proved: &[FileNumber]) -> Result<()> {
+fn keep_replayed(opening: &Opening, wals: &WalSet, replayed: &[Extent], proved: &[WalNumber]) -> Result<()> {
     base::invariant!(
         replayed.is_sorted_by(|older, newer| older.number < newer.number),
         "{} replayed WALs are not in the order of their numbers",
         replayed.len()
     );
     for whole in replayed {
-        let wal = whole.number;
+        let wal = WalNumber::of_file(whole.number);
         let size = keep_wal(&opening.env, &opening.paths, whole, proved.contains(&wal))?;
         wals.add_recovered(wal, size, *whole);
     }

@@ -108,7 +108,7 @@ impl Opening {
             _ => None,
         });
         let Some(last) = wals.max() else { return Ok(()) };
-        numbers.mark_used(last);
+        numbers.mark_used(last.file());
         for family in families.all() {
             let mut state = family.state();
             state.wal_number = state.wal_number.max(last.next());

@@ -1,7 +1,7 @@
 //! Records how far a read-only open read. The next open of the same reader can see that the writer has written
 //! nothing since, and takes over the open SST files and blob files.
 
-use base::{Arrange, FileNumber, Result, Subcode};
+use base::{Arrange, FileNumber, Result, Subcode, WalNumber};
 use env::Env;
 use env::posix::Tenant;
 use format::names::FileName;
@@ -20,9 +20,9 @@ pub struct ReadUpTo {
     manifest: FileNumber,
     manifest_bytes: u64,
     /// The WALs from this number on are read. `None`: no WAL is read.
-    oldest_wal: Option<FileNumber>,
+    oldest_wal: Option<WalNumber>,
     /// Number and bytes of each WAL that was read, ascending.
-    wals: Vec<(FileNumber, u64)>,
+    wals: Vec<(WalNumber, u64)>,
 }
 
 /// The state that the next catch-up of a reader needs.
@@ -52,8 +52,9 @@ pub struct Before {
 }
 
 impl ReadUpTo {
-    pub(super) fn new(recovered: &Recovered, oldest_wal: Option<FileNumber>, wals: &[Extent]) -> Self {
-        let mut wals: Vec<(FileNumber, u64)> = wals.iter().map(|wal| (wal.number, wal.bytes)).collect();
+    pub(super) fn new(recovered: &Recovered, oldest_wal: Option<WalNumber>, wals: &[Extent]) -> Self {
+        let mut wals: Vec<(WalNumber, u64)> =
+            wals.iter().map(|wal| (WalNumber::of_file(wal.number), wal.bytes)).collect();
         wals.arrange();
         ReadUpTo { manifest: recovered.number, manifest_bytes: recovered.size, oldest_wal, wals }
     }
@@ -73,13 +74,13 @@ impl ReadUpTo {
     }
 
     /// Returns the number and the bytes of each WAL that was read, ascending.
-    pub fn wals(&self) -> &[(FileNumber, u64)] {
+    pub fn wals(&self) -> &[(WalNumber, u64)] {
         &self.wals
     }
 
     /// Returns a copy with these WALs: number and bytes, ascending.
     #[must_use]
-    pub fn with_wals(&self, wals: Vec<(FileNumber, u64)>) -> Self {
+    pub fn with_wals(&self, wals: Vec<(WalNumber, u64)>) -> Self {
         base::invariant!(
             wals.is_sorted_by(|(older, _), (newer, _)| older < newer),
             "the WALs of a reader are not in the order of their numbers: {wals:?}"

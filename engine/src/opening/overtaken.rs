@@ -1,7 +1,7 @@
 //! Read-only opens while another process writes. The writer may delete or recycle files that the MANIFEST named
 //! when it was read: the writer then has *overtaken* the open.
 
-use base::{Error, FileNumber};
+use base::{Error, FileNumber, WalNumber};
 use env::Env;
 use format::edit::NewFile;
 
@@ -37,7 +37,7 @@ impl OtherWriter<'_> {
 
     /// Returns true if all WALs that the newest MANIFEST needs are newer than `wal`.
     /// Then `wal` may be deleted or recycled.
-    pub(super) fn needs_newer_than(&self, read: &Recovered, wal: FileNumber) -> bool {
+    pub(super) fn needs_newer_than(&self, read: &Recovered, wal: WalNumber) -> bool {
         let allowed = two_phase(self.options);
         self.newer_manifest(read).is_some_and(|now| now.oldest_wal(allowed) > wal)
     }

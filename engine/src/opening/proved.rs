@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use base::{Error, FileNumber, Result};
+use base::{Error, FileNumber, Result, WalNumber};
 use format::names::FileName;
 use format::proof::Proof;
 
@@ -98,7 +98,7 @@ impl Opening {
         let error = match oldest {
             _ if followed => ": edits without marks follow it".to_string(),
             // There was no flush since the database was created.
-            FileNumber::ZERO => String::new(),
+            WalNumber::ZERO => String::new(),
             _ if self.env.fs.exists(&wal)? => return Ok(()),
             _ => format!(": {}, which it may have made obsolete, is missing", wal.display()),
         };
@@ -157,7 +157,7 @@ impl Opening {
 
     /// Moves to `lost/` the files that a MANIFEST with an unproved end may have forgotten: SST files, blob files,
     /// WALs that are not in `replayed`, and MANIFESTs other than `read`. The other files stay in `found`.
-    pub(super) fn set_aside(&self, found: &mut Sweep, read: Option<FileNumber>, replayed: &[FileNumber]) {
+    pub(super) fn set_aside(&self, found: &mut Sweep, read: Option<FileNumber>, replayed: &[WalNumber]) {
         let now_s = self.env.clock.now_seconds();
         let aside = |path: &Path| match move_aside(&*self.env.fs, path, now_s) {
             Ok(()) => self.events.warn(format_args!("{}: orphan file; moved to {LOST_DIR}", path.display())),

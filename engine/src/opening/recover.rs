@@ -4,7 +4,7 @@
 
 use base::ids::JobId;
 use base::map::HashSet;
-use base::{Arrange, Error, FileNumber, Kind, Result, SequenceNumber};
+use base::{Arrange, Error, FileNumber, Kind, Result, SequenceNumber, WalNumber};
 use format::names::{self, FileName};
 use format::proof::Proof;
 
@@ -172,7 +172,7 @@ impl Opening {
     }
 
     /// Returns the parts of a database that is open for reading only. `min_wal` is the oldest WAL that a recovery needs.
-    fn opened_for_reading(&mut self, shared: Shared, caches: Caches, min_wal: FileNumber) -> Opened {
+    fn opened_for_reading(&mut self, shared: Shared, caches: Caches, min_wal: WalNumber) -> Opened {
         base::invariant!(self.read_only, "an open for writing gets the parts of an open for reading");
         let reads = self.reads(&shared, Arc::default());
         let Shared { tools, families, tables, release_notifier } = shared;
@@ -347,7 +347,7 @@ impl Opening {
     }
 
     /// Returns the WALs that may have entries without SST files, in ascending order.
-    fn wals_to_replay(&self, recovered: &Recovered, shared: &Shared) -> Result<Vec<FileNumber>> {
+    fn wals_to_replay(&self, recovered: &Recovered, shared: &Shared) -> Result<Vec<WalNumber>> {
         if self.overrides.skip_wals {
             return Ok(Vec::new());
         }
@@ -368,7 +368,7 @@ impl Opening {
             .collect();
         wals.arrange();
         for wal in &wals {
-            shared.tools.numbers.mark_used(*wal);
+            shared.tools.numbers.mark_used(wal.file());
         }
         if self.options.track_and_verify_wals_in_manifest {
             for (number, synced) in recovered.wals.range(min..) {
@@ -397,7 +397,7 @@ impl Opening {
             return Ok(());
         }
         let (from, to) = (recovered.min_log_number_to_keep, min_wal(recovered, shared));
-        let mut wals: Vec<FileNumber> = self
+        let mut wals: Vec<WalNumber> = self
             .env
             .fs
             .list(&self.paths.wal)?
@@ -426,7 +426,7 @@ impl Opening {
         &self,
         recovered: &Recovered,
         shared: &Shared,
-        wals: &[FileNumber],
+        wals: &[WalNumber],
         proof: Proof,
         job: JobId,
     ) -> Result<Replayed> {
@@ -452,7 +452,8 @@ impl Opening {
             return replay.run(wals);
         }
         base::invariant!(wals.is_sorted_by(|a, b| a < b), "the WALs are replayed out of order");
-        self.events.emit(&Event::RecoveryStarted { job, wal_files: wals.to_vec() });
+        self.events
+            .emit(&Event::RecoveryStarted { job, wal_files: wals.iter().map(|wal| wal.file()).collect() });
         let replayed = replay.run(wals);
         self.events.emit(&Event::RecoveryFinished { job, error: replayed.as_ref().err().cloned() });
         replayed
@@ -487,7 +488,7 @@ fn check_overtaken(
     opening: &Opening,
     recovered: &Recovered,
     replayed: &Result<Replayed>,
-    oldest: FileNumber,
+    oldest: WalNumber,
 ) -> Result<()> {
     let overtaken = match replayed {
         // Records of the WAL `in_doubt` may be missing. If the WAL is still needed, the writer has not written these
@@ -511,7 +512,7 @@ fn check_overtaken(
 }
 
 /// Returns the number of the oldest WAL that is needed. Older WALs may be missing.
-fn min_wal(recovered: &Recovered, shared: &Shared) -> FileNumber {
+fn min_wal(recovered: &Recovered, shared: &Shared) -> WalNumber {
     if shared.two_phase() == TwoPhase::Allowed {
         return recovered.min_log_number_to_keep;
     }

@@ -42,7 +42,7 @@ pub struct PropertyContext<'a> {
     /// Sequence number and time of the oldest snapshot. The time is in seconds since 1970.
     pub oldest_snapshot: Option<(SequenceNumber, u64)>,
     pub errors: &'a ErrorState,
-    pub min_wal_to_keep: base::FileNumber,
+    pub min_wal_to_keep: base::WalNumber,
     /// All zeros if the database is open for reading only.
     pub activity: Activity,
     pub now_seconds: u64,

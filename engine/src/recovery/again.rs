@@ -15,7 +15,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use base::{Arrange, Error, FileNumber, Result, SequenceNumber};
+use base::{Arrange, Error, Result, SequenceNumber, WalNumber};
 use env::{Env, ReadHints};
 use format::batch::{Batch, Marker, Record};
 use format::wal::{Item, Reader, Source, WalPosition, without_marks};
@@ -86,7 +86,7 @@ struct Found<'a> {
     /// transaction has one part, and the newest section of the name counts.
     batches: BTreeMap<(Vec<u8>, SequenceNumber), (SequenceNumber, Vec<u8>)>,
     /// The end of the last whole record of each WAL.
-    read_up_to: BTreeMap<FileNumber, u64>,
+    read_up_to: BTreeMap<WalNumber, u64>,
 }
 
 impl Found<'_> {

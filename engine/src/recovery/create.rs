@@ -1,6 +1,6 @@
 //! Creates a database: the database id, the first MANIFEST, and CURRENT.
 
-use base::{Error, FileNumber, Result, SequenceNumber};
+use base::{Error, FileNumber, Result, SequenceNumber, WalNumber};
 use env::{AppendHints, Env};
 use format::edit::VersionEdit;
 use format::names::{self, FileName};
@@ -64,7 +64,7 @@ pub fn create_database(
     }
     let edit = VersionEdit {
         db_id: db_id.map(str::to_string),
-        wal_number: Some(FileNumber::ZERO),
+        wal_number: Some(WalNumber::ZERO),
         next_file_number: Some(FIRST_FREE),
         last_sequence: Some(last_sequence),
         ..VersionEdit::default()

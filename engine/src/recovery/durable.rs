@@ -15,7 +15,7 @@
 use std::collections::VecDeque;
 
 use base::map::HashMap;
-use base::{Arrange, Error, FileNumber, Result};
+use base::{Arrange, Error, FileNumber, Result, WalNumber};
 use env::ReadHints;
 use format::proof::Extent;
 use format::wal::{HOLE, Item, Mark, Reader, ReaderOptions, marks_of};
@@ -34,15 +34,15 @@ pub(super) struct Durable<'a> {
     /// True if another process may write the WALs during the replay.
     beside_writer: bool,
     /// WALs below this number are not needed and may be missing.
-    min_wal: FileNumber,
+    min_wal: WalNumber,
     two_phase: TwoPhase,
     /// The durable part of each WAL, from the file `PROOF`.
-    claims: HashMap<FileNumber, Extent>,
+    claims: HashMap<WalNumber, Extent>,
     /// For each WAL that was opened: the offset where the read ended, or `u64::MAX` if the replay had stopped
     /// before.
-    ends: HashMap<FileNumber, u64>,
+    ends: HashMap<WalNumber, u64>,
     /// WALs whose loss was reported.
-    reported: Vec<FileNumber>,
+    reported: Vec<WalNumber>,
 }
 
 /// The state of reading one WAL, compared with the claims about the WAL.
@@ -92,13 +92,18 @@ const ENDS_MAX: usize = 1024;
 impl<'a> Durable<'a> {
     pub(super) fn new(tools: &'a JobTools, settings: &ReplaySettings, accept: bool) -> Self {
         let (min_wal, beside_writer) = (settings.min_wal, !settings.may_flush);
-        let claims = settings.proved.iter().filter(|e| e.number >= min_wal).map(|e| (e.number, *e)).collect();
+        let claims = settings
+            .proved
+            .iter()
+            .map(|e| (WalNumber::of_file(e.number), *e))
+            .filter(|(wal, _)| *wal >= min_wal)
+            .collect();
         let two_phase = settings.two_phase;
         let (ends, reported) = (HashMap::default(), Vec::new());
         Durable { tools, accept, beside_writer, min_wal, two_phase, claims, ends, reported }
     }
 
-    pub(super) fn begin(&self, wal: FileNumber) -> Progress {
+    pub(super) fn begin(&self, wal: WalNumber) -> Progress {
         let claim = self.claims.get(&wal).copied();
         Progress { claim, met: claim.is_none_or(|c| c.bytes == 0), verified: 0, ends: VecDeque::new() }
     }
@@ -111,14 +116,14 @@ impl<'a> Durable<'a> {
     /// Corruption if the bytes before the record are not the bytes that were written there.
     pub(super) fn read(
         &mut self,
-        wal: FileNumber,
+        wal: WalNumber,
         progress: &mut Progress,
         reader: &Reader<FileSource>,
         offset: u64,
         marks: &[Mark],
     ) -> Result<()> {
         base::invariant!(
-            progress.claim.is_none_or(|claim| claim.number == wal),
+            progress.claim.is_none_or(|claim| claim.number == wal.file()),
             "WAL {} is compared with the claim {:?} of another WAL",
             wal,
             progress.claim
@@ -161,17 +166,18 @@ impl<'a> Durable<'a> {
 
     /// Checks the mark for a closed WAL in a later WAL: the read must have reached the durable size.
     fn of_other(&mut self, mark: &Mark) -> Result<()> {
-        if mark.wal_number < self.min_wal || mark.bytes == 0 {
+        let wal = WalNumber::of_file(mark.wal_number);
+        if wal < self.min_wal || mark.bytes == 0 {
             return Ok(());
         }
-        match self.ends.get(&mark.wal_number) {
-            None => self.missing(mark.wal_number, mark.bytes),
+        match self.ends.get(&wal) {
+            None => self.missing(wal, mark.bytes),
             Some(end) if *end < mark.bytes => {
                 let end = *end;
-                if self.written_since(mark.wal_number, end)? {
+                if self.written_since(wal, end)? {
                     return Ok(());
                 }
-                self.lost(mark.wal_number, end, mark.bytes, 0, "the WAL ends too early")
+                self.lost(wal, end, mark.bytes, 0, "the WAL ends too early")
             }
             Some(_) => Ok(()),
         }
@@ -183,11 +189,11 @@ impl<'a> Durable<'a> {
     /// Corruption if the durable part of the WAL is longer than the part that was read.
     pub(super) fn end(
         &mut self,
-        wal: FileNumber,
+        wal: WalNumber,
         progress: &Progress,
         reader: &Reader<FileSource>,
         end: ReadEnd<'_>,
-        later: &[FileNumber],
+        later: &[WalNumber],
     ) -> Result<()> {
         if self.reported.contains(&wal) {
             return Ok(());
@@ -238,7 +244,7 @@ impl<'a> Durable<'a> {
 
     /// Returns true if a concurrent writer is the reason for the end of the read at `at`. A record that replay refused was complete:
     /// only a flush that made the WAL obsolete is a reason.
-    fn is_settled_since(&self, wal: FileNumber, at: u64, end: ReadEnd<'_>) -> Result<bool> {
+    fn is_settled_since(&self, wal: WalNumber, at: u64, end: ReadEnd<'_>) -> Result<bool> {
         match end {
             ReadEnd::Refused(..) => Ok(self.beside_writer && wal < self.oldest_wal_now()?),
             ReadEnd::EndOfFile | ReadEnd::Unreadable(..) => self.written_since(wal, at),
@@ -247,7 +253,7 @@ impl<'a> Durable<'a> {
 
     /// Returns the oldest WAL that the MANIFEST on disk needs. If this open is read-only, another process may have flushed since the
     /// MANIFEST was read.
-    fn oldest_wal_now(&self) -> Result<FileNumber> {
+    fn oldest_wal_now(&self) -> Result<WalNumber> {
         let dir = &self.tools.paths.db;
         let now =
             read_current(&self.tools.env, dir).and_then(|number| recover(&self.tools.env, dir, number))?;
@@ -257,7 +263,7 @@ impl<'a> Durable<'a> {
     /// Returns true if the record at `at`, where reading ended, is valid by now. Then a concurrent writer
     /// was appending this record, and the durable size grew after the read. Always false if no other
     /// process writes.
-    fn written_since(&self, wal: FileNumber, at: u64) -> Result<bool> {
+    fn written_since(&self, wal: WalNumber, at: u64) -> Result<bool> {
         if !self.beside_writer {
             return Ok(false);
         }
@@ -278,7 +284,7 @@ impl<'a> Durable<'a> {
     }
 
     /// Returns the durable size of `wal` in the first marks of a later WAL; 0 if these marks do not name `wal`.
-    fn durable_size_in(&self, later: FileNumber, wal: FileNumber) -> Result<u64> {
+    fn durable_size_in(&self, later: WalNumber, wal: WalNumber) -> Result<u64> {
         let path = self.tools.paths.wal(later);
         let Ok(file) = self.tools.env.fs.open_random(&path, &ReadHints::default()) else { return Ok(0) };
         let mut reader = Reader::new(FileSource(file), options(later));
@@ -286,7 +292,8 @@ impl<'a> Durable<'a> {
             match reader.next()? {
                 Item::Record { bytes, .. } => {
                     let Some(marks) = marks_of(bytes) else { continue };
-                    let of = marks.durable.iter().filter(|m| m.wal_number == wal).map(|m| m.bytes).max();
+                    let of =
+                        marks.durable.iter().filter(|m| m.wal_number == wal.file()).map(|m| m.bytes).max();
                     return Ok(of.unwrap_or(0));
                 }
                 Item::TimestampSizes { .. } | Item::Predecessor { .. } => {}
@@ -296,7 +303,7 @@ impl<'a> Durable<'a> {
     }
 
     /// Returns the valid records after a fault, and the largest durable size in their marks.
-    fn records_after(&self, wal: FileNumber, at: u64) -> Result<RecordsAfter> {
+    fn records_after(&self, wal: WalNumber, at: u64) -> Result<RecordsAfter> {
         let mut out = RecordsAfter { records: 0, durable: 0 };
         let file = self.tools.env.fs.open_random(&self.tools.paths.wal(wal), &ReadHints::default())?;
         let mut reader = Reader::new(FileSource(file), options(wal));
@@ -324,7 +331,7 @@ impl<'a> Durable<'a> {
     }
 
     /// Records that the WAL exists. If the replay stopped at an earlier WAL, no end of this WAL is known.
-    pub(super) fn pass(&mut self, wal: FileNumber) {
+    pub(super) fn pass(&mut self, wal: WalNumber) {
         self.ends.entry(wal).or_insert(u64::MAX);
     }
 
@@ -333,13 +340,14 @@ impl<'a> Durable<'a> {
     /// # Errors
     /// Corruption that names the first missing WAL.
     pub(super) fn finish(&mut self) -> Result<()> {
-        let mut missing: Vec<Extent> = self.claims.values().copied().collect();
-        missing.retain(|claim| claim.bytes > 0 && !self.ends.contains_key(&claim.number));
-        missing.arrange_by_key(|claim| claim.number);
-        missing.into_iter().try_for_each(|claim| self.missing(claim.number, claim.bytes))
+        let mut missing: Vec<(WalNumber, u64)> =
+            self.claims.iter().map(|(wal, claim)| (*wal, claim.bytes)).collect();
+        missing.retain(|(wal, bytes)| *bytes > 0 && !self.ends.contains_key(wal));
+        missing.arrange();
+        missing.into_iter().try_for_each(|(wal, bytes)| self.missing(wal, bytes))
     }
 
-    fn missing(&mut self, wal: FileNumber, bytes: u64) -> Result<()> {
+    fn missing(&mut self, wal: WalNumber, bytes: u64) -> Result<()> {
         // If this open is read-only, another process may have deleted the WAL after a flush.
         if wal < self.oldest_wal_now()? {
             return Ok(());
@@ -347,7 +355,7 @@ impl<'a> Durable<'a> {
         self.lost(wal, 0, bytes, 0, "the WAL is missing")
     }
 
-    fn lost(&mut self, wal: FileNumber, at: u64, durable: u64, records: u64, what: &str) -> Result<()> {
+    fn lost(&mut self, wal: WalNumber, at: u64, durable: u64, records: u64, what: &str) -> Result<()> {
         if self.reported.contains(&wal) {
             return Ok(());
         }
@@ -382,7 +390,7 @@ pub fn report_lost(tools: &JobTools, error: Error, bytes: u64) {
     tools.events.emit(&Event::WritesLost { error, bytes });
 }
 
-pub(super) fn options(wal: FileNumber) -> ReaderOptions {
+pub(super) fn options(wal: WalNumber) -> ReaderOptions {
     ReaderOptions {
         wal_number: wal,
         decompressor: Some(Box::new(crate::wal::compression::decompressor)),

@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use base::{Error, FileNumber, Result};
+use base::{Error, Result, WalNumber};
 use format::batch::{self, Batch};
 use format::wal::without_marks;
 
@@ -25,7 +25,7 @@ impl Filtering {
     /// Starts a replay. The filter gets the number of the oldest WAL that each column family needs.
     pub fn new(filter: Arc<dyn WalFilter>, families: &FamilySet) -> Filtering {
         let needed = |family: &Arc<crate::family::Family>| {
-            (family.id(), family.name().to_string(), family.state().wal_number)
+            (family.id(), family.name().to_string(), family.state().wal_number.file())
         };
         filter.families(&families.all().iter().map(needed).collect::<Vec<_>>());
         Filtering { filter, stopped: false }
@@ -38,7 +38,7 @@ impl Filtering {
     /// # Errors
     /// Corruption if the filter reports damage, or if the new batch does not decode. NotSupported if the new batch
     /// has more entries than the record.
-    pub fn record(&mut self, bytes: &[u8], wal: FileNumber, path: &Path) -> Result<Option<Vec<u8>>> {
+    pub fn record(&mut self, bytes: &[u8], wal: WalNumber, path: &Path) -> Result<Option<Vec<u8>>> {
         if self.stopped {
             return Ok(Some(empty(bytes)));
         }
@@ -46,7 +46,7 @@ impl Filtering {
         if written.len() == batch::HEADER_LEN && bytes.len() > written.len() {
             return Ok(None);
         }
-        match self.filter.record(wal, path, &Batch::new(written)?) {
+        match self.filter.record(wal.file(), path, &Batch::new(written)?) {
             WalFilterDecision::ContinueProcessing => Ok(None),
             WalFilterDecision::IgnoreCurrentRecord => Ok(Some(empty(bytes))),
             WalFilterDecision::StopReplay => {

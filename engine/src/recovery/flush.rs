@@ -1,6 +1,6 @@
 //! Flushes of an open: the memtables of a replay become SST files.
 
-use base::{FileNumber, Level, Result};
+use base::{Level, Result, WalNumber};
 
 use crate::family::Family;
 use crate::output::{JobTools, OutputFile, Purpose, track_file, write_memtables};
@@ -21,7 +21,7 @@ pub fn flush_family(
     }
     let fresh = family.parts().new_memtable(state.mem_id + 1, state.mem.largest_seq());
     state.mem.make_immutable();
-    state.switch(fresh, FileNumber::ZERO, None, None);
+    state.switch(fresh, WalNumber::ZERO, None, None);
     let pick = state.pick_flush(None);
     let old = family.install(&mut state);
     drop(state);

@@ -17,7 +17,7 @@
 
 use std::collections::BTreeMap;
 
-use base::{Error, FamilyId, FileNumber, Result, ValueType};
+use base::{Error, FamilyId, FileNumber, Result, ValueType, WalNumber};
 use env::ReadHints;
 use env::fs::RandomRead;
 use format::batch::{self, Batch, Record, append};
@@ -67,7 +67,7 @@ impl InlineBlobs {
     pub fn inlined(
         &mut self,
         bytes: &[u8],
-        wal: FileNumber,
+        wal: WalNumber,
         tools: &JobTools,
         families: &FamilySet,
     ) -> std::result::Result<Option<Vec<u8>>, Unread> {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use base::{Error, FileNumber, Result};
+use base::{Error, Result, WalNumber};
 use env::{AppendHints, Env, ReadHints};
 use format::names;
 use format::proof::Extent;
@@ -35,7 +35,7 @@ pub fn keep_wal(env: &Env, paths: &Paths, whole: &Extent, proved: bool) -> Resul
 }
 
 fn sync(env: &Env, paths: &Paths, whole: &Extent) -> Result<u64> {
-    let mut file = env.fs.reopen(&paths.wal(whole.number), &AppendHints::default())?;
+    let mut file = env.fs.reopen(&paths.wal(WalNumber::of_file(whole.number)), &AppendHints::default())?;
     file.sync()?;
     let size = file.size();
     file.close()?;
@@ -44,9 +44,9 @@ fn sync(env: &Env, paths: &Paths, whole: &Extent) -> Result<u64> {
 
 fn write_anew(env: &Env, paths: &Paths, whole: &Extent) -> Result<u64> {
     let number = whole.number;
-    let (wal, temp) = (paths.wal(number), paths.wal.join(names::temp(number)));
+    let (wal, temp) = (paths.wal(WalNumber::of_file(number)), paths.wal.join(names::temp(number)));
     let size = env.fs.copy(&wal, &temp)?;
-    let found = read_through(env, number, &temp)?;
+    let found = read_through(env, WalNumber::of_file(number), &temp)?;
     if found != *whole {
         let error = format!("{} bytes of records were read of it, and now {}", whole.bytes, found.bytes);
         return Err(Error::corruption(error).file(&wal).at(found.bytes.min(whole.bytes)));
@@ -56,12 +56,12 @@ fn write_anew(env: &Env, paths: &Paths, whole: &Extent) -> Result<u64> {
 }
 
 /// Reads a WAL from its start, and returns the extent of its valid records.
-fn read_through(env: &Env, wal: FileNumber, path: &Path) -> Result<Extent> {
+fn read_through(env: &Env, wal: WalNumber, path: &Path) -> Result<Extent> {
     let file = env.fs.open_random(path, &ReadHints::default())?;
     let mut reader = Reader::new(FileSource(file), options(wal));
     while matches!(
         reader.next()?,
         Item::Record { .. } | Item::TimestampSizes { .. } | Item::Predecessor { .. }
     ) {}
-    Ok(Extent { number: wal, bytes: reader.whole_end(), digest: Some(reader.digest()) })
+    Ok(Extent { number: wal.file(), bytes: reader.whole_end(), digest: Some(reader.digest()) })
 }

@@ -11,7 +11,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use base::{Arrange, Error, FileNumber, Result, SequenceNumber};
+use base::{Arrange, Error, Result, SequenceNumber, WalNumber};
 use env::{Env, ReadHints};
 use format::batch::{Batch, Marker, Record, Records, append};
 use format::wal::{Item, Reader};
@@ -75,7 +75,7 @@ impl Sections {
         &mut self,
         batch: Batch<'_>,
         allowed: TwoPhase,
-        wal: FileNumber,
+        wal: WalNumber,
         families: &FamilySet,
         source: Source<'_>,
     ) -> Result<Outcome> {
@@ -140,7 +140,7 @@ impl Outcome {
 ///
 /// # Errors
 /// An error of the file system.
-pub fn undecided(env: &Env, paths: &Paths, wals: &[FileNumber]) -> Result<Vec<Vec<u8>>> {
+pub fn undecided(env: &Env, paths: &Paths, wals: &[WalNumber]) -> Result<Vec<Vec<u8>>> {
     let mut names = BTreeSet::new();
     for wal in wals {
         let file = env.fs.open_random(&paths.wal(*wal), &ReadHints::default())?;

@@ -14,7 +14,7 @@
 
 use std::ops::Range;
 
-use base::{Arrange, Error, FileNumber, Result, SequenceNumber};
+use base::{Arrange, Error, Result, SequenceNumber, WalNumber};
 use format::batch::{Batch, Marker, Record, Records, append};
 
 use super::prepared::{Outcome, Sections};
@@ -47,7 +47,7 @@ pub(super) struct ReplayContext<'a> {
     pub two_phase: TwoPhase,
     pub policy: WritePolicy,
     /// The WAL that is read.
-    pub wal: FileNumber,
+    pub wal: WalNumber,
     /// True if a resume wrote this WAL: the entries of its sections are in SST files already.
     pub repeats: bool,
 }

@@ -1,6 +1,6 @@
 //! The input and the result of a replay.
 
-use base::{FamilyId, FileNumber, SequenceNumber};
+use base::{FamilyId, FileNumber, SequenceNumber, WalNumber};
 use format::proof::Extent;
 use format::wal::Mark;
 
@@ -25,7 +25,7 @@ pub struct ReplaySettings {
     /// WAL after this sequence number.
     pub last_seq: SequenceNumber,
     /// WALs below this number are not needed and may be missing.
-    pub min_wal: FileNumber,
+    pub min_wal: WalNumber,
     /// The MANIFEST that was read.
     pub manifest: FileNumber,
     /// If the end of the MANIFEST is in doubt: the newest column family of the MANIFEST. A write for a
@@ -49,10 +49,10 @@ pub struct Replayed {
     pub last_seq: SequenceNumber,
     /// The SST files that replay wrote for full memtables, with their column families.
     pub files: Vec<(FamilyId, OutputFile)>,
-    pub max_wal: FileNumber,
+    pub max_wal: WalNumber,
     /// The WAL where replay stopped and dropped data. The next WAL must start with exactly the next sequence
     /// number.
-    pub stopped_at: Option<FileNumber>,
+    pub stopped_at: Option<WalNumber>,
     /// True if replay skipped a record anywhere. These WALs must not be replayed by another recovery mode
     /// once newer WALs exist.
     pub damaged: bool,
@@ -64,14 +64,14 @@ pub struct Replayed {
     pub has_read_blobs: bool,
     /// The oldest WAL that may be incomplete: replay skipped bytes or found records missing, or its file was
     /// recycled. If the open is read-only, the writer may have changed this WAL during the replay.
-    pub in_doubt: Option<FileNumber>,
+    pub in_doubt: Option<WalNumber>,
     pub records: u64,
     /// The durable size of the MANIFEST that was read, from the marks in the WALs.
     pub manifest: Option<Mark>,
     /// For each WAL: the extent up to the end of its last valid record.
     pub extents: Vec<Extent>,
     /// The WALs whose whole content is durable by the proof.
-    pub proved: Vec<FileNumber>,
+    pub proved: Vec<WalNumber>,
     /// Prepared transactions that were neither committed nor rolled back, oldest first.
     pub prepared: Vec<Section>,
     /// Where a read-only open can continue later. `None` means that it must replay from the start again.

@@ -12,7 +12,7 @@
 //! `db/db_impl/db_impl_secondary.cc`, `RecoverLogFiles`.
 
 use base::map::HashMap;
-use base::{Arrange, FileNumber, Result, SequenceNumber, Subcode};
+use base::{Arrange, Result, SequenceNumber, Subcode, WalNumber};
 use env::ReadHints;
 use format::batch::Batch;
 use format::names::FileName;
@@ -29,13 +29,13 @@ use crate::output::JobTools;
 /// The end of a replay.
 pub struct Tail {
     /// The newest WAL that was read.
-    wal: FileNumber,
+    wal: WalNumber,
     /// Stands after the last whole record of this WAL.
     reader: Reader<FileSource>,
     /// For each WAL that was read: the end of its last whole record, and the digest at this end.
-    read: HashMap<FileNumber, (u64, u32)>,
+    read: HashMap<WalNumber, (u64, u32)>,
     /// WALs below this number are not needed.
-    min_wal: FileNumber,
+    min_wal: WalNumber,
     /// The sizes of timestamps that the newest WAL has stated.
     timestamps: RecordedSizes,
     /// Reads the values that records of the WALs refer to.
@@ -52,18 +52,18 @@ enum Ended {
 
 impl Tail {
     pub(super) fn new(
-        wal: FileNumber,
+        wal: WalNumber,
         reader: Reader<FileSource>,
-        read: HashMap<FileNumber, (u64, u32)>,
-        min_wal: FileNumber,
+        read: HashMap<WalNumber, (u64, u32)>,
+        min_wal: WalNumber,
         timestamps: RecordedSizes,
     ) -> Tail {
         Tail { wal, reader, read, min_wal, timestamps, blobs: InlineBlobs::default() }
     }
 
     /// Number and bytes of each WAL that was read, ascending.
-    pub fn extents(&self) -> Vec<(FileNumber, u64)> {
-        let mut wals: Vec<(FileNumber, u64)> =
+    pub fn extents(&self) -> Vec<(WalNumber, u64)> {
+        let mut wals: Vec<(WalNumber, u64)> =
             self.read.iter().map(|(number, (bytes, _))| (*number, *bytes)).collect();
         wals.arrange();
         wals
@@ -135,8 +135,9 @@ impl Tail {
                 Item::Record { bytes, .. } => {
                     let expected = is_first.then_some(*visible + 1);
                     let short = marks_of(bytes).unwrap_or_default().written.into_iter().any(|mark| {
-                        mark.wal_number >= self.min_wal
-                            && self.read.get(&mark.wal_number) != Some(&(mark.bytes, mark.digest))
+                        WalNumber::of_file(mark.wal_number) >= self.min_wal
+                            && self.read.get(&WalNumber::of_file(mark.wal_number))
+                                != Some(&(mark.bytes, mark.digest))
                     });
                     let is_complete = matches!(self.timestamps.converted(bytes, families), Ok(None));
                     if short || !is_complete {
@@ -176,7 +177,7 @@ impl Tail {
 /// `visible` is valid. Returns false if the WALs must be replayed from the start.
 fn apply(
     bytes: &[u8],
-    wal: FileNumber,
+    wal: WalNumber,
     families: &FamilySet,
     expected: Option<SequenceNumber>,
     visible: &mut SequenceNumber,

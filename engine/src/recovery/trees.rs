@@ -2,7 +2,7 @@
 //! them.
 
 use base::map::{HashMap, HashSet};
-use base::{Arrange, Error, FamilyId, FileNumber, Result, SequenceNumber};
+use base::{Arrange, Error, FamilyId, FileNumber, Result, SequenceNumber, WalNumber};
 use format::edit::NewFile;
 use lsm::file_meta::FileMetaData;
 use lsm::table_file::TableFile;
@@ -256,7 +256,7 @@ fn tree(
 pub fn new_family(
     id: FamilyId,
     request: &RequestedFamily,
-    wal_number: FileNumber,
+    wal_number: WalNumber,
     last_seq: SequenceNumber,
     release_notifier: &Arc<ReleaseNotifier>,
 ) -> Arc<Family> {

@@ -37,7 +37,7 @@
 use std::path::Path;
 
 use base::map::{HashMap, HashSet};
-use base::{Error, FileNumber, Result, SequenceNumber};
+use base::{Error, Result, SequenceNumber, WalNumber};
 use env::ReadHints;
 use format::proof::Extent;
 use format::wal::{HOLE, Item, Mark, Predecessor, Reader, marks_of};
@@ -83,16 +83,16 @@ pub struct Replay<'a> {
     /// True after replay has stopped: it drops batches until a batch shows that no record is missing.
     dropping: bool,
     /// The WAL where replay was cut off, until a later WAL proves that it continues from this point.
-    cut_off: Option<FileNumber>,
+    cut_off: Option<WalNumber>,
     /// The previous WAL, the size of its file, and the end of its last valid record.
     previous: Option<(Predecessor, u64)>,
     /// For each replayed WAL: the end of its last valid record, and the digest at this end.
-    replayed: HashMap<FileNumber, (u64, u32)>,
+    replayed: HashMap<WalNumber, (u64, u32)>,
     /// WALs in which replay skipped bytes.
-    waived: HashSet<FileNumber>,
+    waived: HashSet<WalNumber>,
     durable: Durable<'a>,
     /// The WAL that is read, if it repeats the sections of older WALs.
-    repeats: Option<FileNumber>,
+    repeats: Option<WalNumber>,
     /// The sizes of timestamps that the WAL that is read has stated.
     timestamps: RecordedSizes,
     /// Reads the values that records of the WALs refer to.
@@ -104,10 +104,10 @@ pub struct Replay<'a> {
 
 /// The WAL that is read.
 struct OpenWal<'l> {
-    wal: FileNumber,
+    wal: WalNumber,
     size_bytes: u64,
     /// The WALs that replay reads after this WAL.
-    later: &'l [FileNumber],
+    later: &'l [WalNumber],
     reader: Reader<FileSource>,
     /// How far the read has proved the claims about the WAL.
     progress: Progress,
@@ -169,7 +169,7 @@ impl<'a> Replay<'a> {
     ///
     /// # Errors
     /// A fault that the recovery mode does not accept, with file and offset.
-    pub fn run(mut self, wals: &[FileNumber]) -> Result<Replayed> {
+    pub fn run(mut self, wals: &[WalNumber]) -> Result<Replayed> {
         for (i, wal) in wals.iter().enumerate() {
             let path = self.tools.paths.wal(*wal);
             base::invariant!(i == 0 || wals[i - 1] < *wal, "WAL {} is replayed after a newer WAL", wal);
@@ -209,7 +209,7 @@ impl<'a> Replay<'a> {
         Ok(self.done)
     }
 
-    fn replay_wal(&mut self, wal: FileNumber, path: &Path, later: &[FileNumber]) -> Result<()> {
+    fn replay_wal(&mut self, wal: WalNumber, path: &Path, later: &[WalNumber]) -> Result<()> {
         let file = self.tools.env.fs.open_random(path, &ReadHints::default())?;
         let size_bytes = file.size()?;
         self.tools.events.info(format_args!("Recovering log #{} mode {}", wal, self.settings.mode as u8));
@@ -337,10 +337,10 @@ impl<'a> Replay<'a> {
             "{bytes} bytes of records are in WAL {wal} of {size_bytes} bytes"
         );
         base::invariant!(
-            self.done.extents.last().is_none_or(|older| older.number < wal),
+            self.done.extents.last().is_none_or(|older| older.number < wal.file()),
             "WAL {wal} is replayed twice, or after a newer WAL"
         );
-        self.done.extents.push(Extent { number: wal, bytes, digest: Some(digest) });
+        self.done.extents.push(Extent { number: wal.file(), bytes, digest: Some(digest) });
         if progress.is_all(&reader) {
             self.done.proved.push(wal);
         }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use base::{Arrange, EpochNumber, FamilyId, FileNumber, Level, Result};
+use base::{Arrange, EpochNumber, FamilyId, Level, Result, WalNumber};
 use compress::Compression;
 use env::rate::IoPriority;
 use env::{AppendHints, Env, ReadHints};
@@ -317,7 +317,7 @@ impl<'a> Repair<'a> {
     /// families for which the record with the sizes can be lost. A WAL from before the timestamps of a column family were
     /// turned on has keys without timestamps, and no size for the column family. No later WAL file continues such a WAL. A key
     /// that is shorter than a timestamp is from such a WAL. Without such a key, the report states the assumption.
-    fn timestamp_sizes(&mut self, number: FileNumber, path: &Path) -> Result<Vec<(FamilyId, u16)>> {
+    fn timestamp_sizes(&mut self, number: WalNumber, path: &Path) -> Result<Vec<(FamilyId, u16)>> {
         let file = self.env.fs.open_random(path, &ReadHints::default())?;
         // Where the first entry of each column family is, and the size of its shortest key.
         let mut entries: BTreeMap<FamilyId, (u64, usize)> = BTreeMap::new();
@@ -406,11 +406,11 @@ impl<'a> Repair<'a> {
         let min_wal = recovered.min_log_number_to_keep.max(oldest);
         let first = VersionEdit {
             db_id: recovered.db_id.clone(),
-            wal_number: Some(FileNumber::ZERO),
+            wal_number: Some(WalNumber::ZERO),
             next_file_number: Some(self.numbers.peek().next()),
             last_sequence: Some(self.survey.last_seq),
             max_column_family: Some(recovered.max_family),
-            min_log_number_to_keep: (min_wal > FileNumber::ZERO).then_some(min_wal),
+            min_log_number_to_keep: (min_wal > WalNumber::ZERO).then_some(min_wal),
             ..VersionEdit::default()
         };
         records.push((first, 0));

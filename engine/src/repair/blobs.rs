@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use base::{Error, FamilyId, FileNumber, Result};
+use base::{Error, FamilyId, FileNumber, Result, WalNumber};
 use env::ReadHints;
 use format::batch::Batch;
 use format::blob::BlobRef;
@@ -50,7 +50,7 @@ pub(super) fn records_of(
 pub(super) struct ReferredValues<'a> {
     scope: &'a Scope,
     /// The oldest WAL that each column family needs, and the directory of its blob files.
-    families: BTreeMap<FamilyId, (FileNumber, PathBuf)>,
+    families: BTreeMap<FamilyId, (WalNumber, PathBuf)>,
     /// The blob files that were opened, with their sizes. Or whether the file is missing, and why the file does not open.
     open: BTreeMap<FileNumber, std::result::Result<(BlobReader, u64), (bool, String)>>,
     /// True if the last value that was read is beyond the end of its file, or the file is missing.
@@ -81,7 +81,7 @@ impl<'a> ReferredValues<'a> {
     ///
     /// # Errors
     /// Corruption that names the blob file.
-    pub(super) fn check(&mut self, wal: FileNumber, batch: &Batch<'_>) -> Result<()> {
+    pub(super) fn check(&mut self, wal: WalNumber, batch: &Batch<'_>) -> Result<()> {
         for record in batch.records() {
             let record = record?;
             let Some((family, (value_type, key, value))) = record.family().zip(record.entry()) else {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use base::map::HashMap;
-use base::{FamilyId, FileNumber, SequenceNumber};
+use base::{FamilyId, FileNumber, SequenceNumber, WalNumber};
 use format::edit::NewFile;
 
 use super::Report;
@@ -37,7 +37,7 @@ pub(super) struct Survey {
     pub next_number: FileNumber,
     pub last_seq: SequenceNumber,
     /// WAL number to durable bytes, by the proof of the last close and the marks in WALs.
-    pub(super) claims: BTreeMap<FileNumber, u64>,
+    pub(super) claims: BTreeMap<WalNumber, u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ pub(super) struct Table {
 }
 
 pub(super) struct FoundWal {
-    pub number: FileNumber,
+    pub number: WalNumber,
     pub path: PathBuf,
     /// True if repair replaces the WAL by a copy without the damage.
     pub rewrite: bool,
@@ -98,7 +98,7 @@ pub(super) struct Edges {
 /// The entries of each column family in the WALs: WAL number to entries.
 #[derive(Default)]
 pub(super) struct InWals {
-    pub(super) families: BTreeMap<FamilyId, BTreeMap<FileNumber, Part>>,
+    pub(super) families: BTreeMap<FamilyId, BTreeMap<WalNumber, Part>>,
 }
 
 /// The entries of one column family in one WAL.
@@ -115,9 +115,9 @@ pub(super) struct Part {
 #[derive(Default)]
 pub(super) struct Proofs {
     /// The last entry of each column family in each WAL. Maps its sequence number to the WAL and the user key.
-    pub(super) rows: HashMap<(FamilyId, SequenceNumber), (FileNumber, Vec<u8>)>,
+    pub(super) rows: HashMap<(FamilyId, SequenceNumber), (WalNumber, Vec<u8>)>,
     /// Column family to its newest WAL whose last entry is in an SST file.
-    pub(super) flushed: BTreeMap<FamilyId, FileNumber>,
+    pub(super) flushed: BTreeMap<FamilyId, WalNumber>,
     pub(super) damaged: BTreeSet<FamilyId>,
 }
 

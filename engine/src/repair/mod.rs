@@ -35,7 +35,7 @@ mod wals;
 
 use std::path::{Path, PathBuf};
 
-use base::{Arrange, FileNumber, Result};
+use base::{Arrange, Result};
 use format::names::FileName;
 
 use crate::components::FamilyDescriptor;
@@ -138,11 +138,11 @@ pub fn survey(scope: &Scope) -> Result<Report> {
 }
 
 /// Returns the numbers of the files of one type in a directory, ascending.
-fn numbered(
+fn numbered<N: Ord + Copy>(
     scope: &Scope,
     dir: &Path,
-    of_kind: impl Fn(FileName) -> Option<FileNumber>,
-) -> Result<Vec<FileNumber>> {
+    of_kind: impl Fn(FileName) -> Option<N>,
+) -> Result<Vec<N>> {
     let names = scope.options.env.fs.list(dir)?;
     let mut found: Vec<_> = names.iter().filter_map(|name| of_kind(FileName::parse(name)?)).collect();
     found.arrange();

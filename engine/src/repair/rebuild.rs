@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Unbounded};
 
 use base::key::user_key;
-use base::{FamilyId, FileNumber, Result, SequenceNumber};
+use base::{FamilyId, FileNumber, Result, SequenceNumber, WalNumber};
 use format::batch::{Batch, Record};
 use format::names::{self};
 use format::properties::COLUMN_FAMILY_ID_UNKNOWN;
@@ -39,7 +39,7 @@ use crate::options::file::OptionsFile;
 
 impl InWals {
     /// Adds the entries of a valid batch.
-    pub(super) fn batch(&mut self, wal: FileNumber, bytes: &[u8]) -> Result<()> {
+    pub(super) fn batch(&mut self, wal: WalNumber, bytes: &[u8]) -> Result<()> {
         let batch = Batch::new(bytes)?;
         let mut seq = batch.sequence();
         for record in batch.records() {
@@ -134,7 +134,7 @@ impl Proofs {
     }
 
     /// Returns the newest WAL of which the SST files have all entries of the column family.
-    pub(super) fn flushed(&self, family: FamilyId) -> Option<FileNumber> {
+    pub(super) fn flushed(&self, family: FamilyId) -> Option<WalNumber> {
         self.flushed.get(&family).copied().filter(|_| !self.damaged.contains(&family))
     }
 }
@@ -271,7 +271,7 @@ impl Survey {
         self.cut_range_deletions(scope)?;
         self.identity(scope, orphans);
         for family in self.manifest.recovered.families.values_mut() {
-            family.wal_number = proofs.flushed(family.id).map_or(FileNumber::ZERO, FileNumber::next);
+            family.wal_number = proofs.flushed(family.id).map_or(WalNumber::ZERO, WalNumber::next);
         }
         for family in self.manifest.recovered.families.values().cloned().collect::<Vec<_>>() {
             self.report_unknown(scope, &family, orphans)?;

@@ -14,7 +14,7 @@
 use std::path::{Path, PathBuf};
 
 use base::map::HashMap;
-use base::{Arrange, FamilyId, FileNumber, SequenceNumber};
+use base::{Arrange, FamilyId, SequenceNumber, WalNumber};
 use format::batch::{Batch, Marker, Record};
 use format::edit::NewFile;
 
@@ -131,7 +131,7 @@ impl Survey {
             let is_whole = !compared.is_left_out
                 && self.aside.is_empty()
                 && self.tables.iter().all(|table| table.family != *id || table.state != State::Gone);
-            let flushed = proofs.flushed(*id).filter(|_| is_whole).map_or(FileNumber::ZERO, FileNumber::next);
+            let flushed = proofs.flushed(*id).filter(|_| is_whole).map_or(WalNumber::ZERO, WalNumber::next);
             let Some(family) = self.manifest.recovered.families.get_mut(id) else { continue };
             family.wal_number = family.wal_number.max(flushed);
             let Some(parts) = self.in_wals.families.get(id) else { continue };

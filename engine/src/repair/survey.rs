@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use base::key::user_key;
-use base::{Arrange, Error, FamilyId, FileNumber, Order, Result};
+use base::{Arrange, Error, FamilyId, FileNumber, Order, Result, WalNumber};
 use env::ReadHints;
 use format::edit::NewFile;
 use format::names::{self, FileName};
@@ -60,7 +60,7 @@ pub(super) fn look(scope: &Scope) -> Result<Survey> {
     }
     base::invariant!(
         survey.tables.iter().all(|table| table.record.number < survey.next_number)
-            && survey.wals.iter().all(|wal| wal.number < survey.next_number),
+            && survey.wals.iter().all(|wal| wal.number.file() < survey.next_number),
         "a file of the database has the number {} or a larger one, and new files begin there",
         survey.next_number
     );
@@ -94,7 +94,7 @@ impl Survey {
             return Ok(());
         }
         self.manifest_durable(scope, proof.manifest.bytes);
-        self.claims.extend(proof.wals.iter().map(|wal| (wal.number, wal.bytes)));
+        self.claims.extend(proof.wals.iter().map(|wal| (WalNumber::of_file(wal.number), wal.bytes)));
         Ok(())
     }
 

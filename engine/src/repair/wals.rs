@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use base::{Error, FileNumber, Result, SequenceNumber, key};
+use base::{Error, FileNumber, Result, SequenceNumber, WalNumber, key};
 use env::ReadHints;
 use format::batch::{self, Batch, Record};
 use format::names::FileName;
@@ -74,7 +74,7 @@ impl Missing {
 
 impl Survey {
     /// Reports WALs that are missing or end before their durable size.
-    fn claimed_wals(&mut self, scope: &Scope, min: FileNumber) {
+    fn claimed_wals(&mut self, scope: &Scope, min: WalNumber) {
         for (number, durable) in self.claims.range(min..).filter(|(_, durable)| **durable > 0) {
             let path = scope.paths.wal(*number);
             let wal = self.wals.iter_mut().find(|wal| wal.number == *number);
@@ -108,7 +108,7 @@ impl Survey {
         // A prepared transaction may need WALs that no column family needs.
         let needs_older = policy_in(scope, &older)?.is_some();
         for number in found {
-            self.next_number = self.next_number.max(number.next());
+            self.next_number = self.next_number.max(number.file().next());
             if number >= min || self.manifest_damaged || (needs_older && number >= keep) {
                 let wal = self.read_wal(scope, number)?;
                 self.last_seq = self.last_seq.max(wal.last_seq);
@@ -145,7 +145,7 @@ impl Survey {
         self.report.problems.push(problem(Weight::Loss, wal.path.clone(), None, &what));
     }
 
-    fn read_wal(&mut self, scope: &Scope, number: FileNumber) -> Result<FoundWal> {
+    fn read_wal(&mut self, scope: &Scope, number: WalNumber) -> Result<FoundWal> {
         let path = scope.paths.wal(number);
         let file = scope.options.env.fs.open_random(&path, &ReadHints::default())?;
         self.report.num_files += 1;
@@ -163,7 +163,7 @@ impl Survey {
         let (mut last_end, mut records, mut repeats) = (0, 0, false);
         let (mut bad, mut cut_off) = (Vec::new(), BTreeSet::new());
         let mut missing = Missing::default();
-        let mut marks: BTreeMap<FileNumber, u64> = BTreeMap::new();
+        let mut marks: BTreeMap<WalNumber, u64> = BTreeMap::new();
         let (manifest, mut manifest_bytes) = (self.number, 0);
         let options = salvage_options(number);
         let in_wals = &mut self.in_wals;
@@ -176,7 +176,8 @@ impl Survey {
             }
             repeats |= claimed.repeats;
             for mark in claimed.durable {
-                let of = if mark.wal_number == FileNumber::default() { number } else { mark.wal_number };
+                let claimed = Some(mark.wal_number).filter(|of| *of != FileNumber::ZERO);
+                let of = claimed.map_or(number, WalNumber::of_file);
                 let claim = marks.entry(of).or_insert(0);
                 *claim = mark.bytes.max(*claim);
             }
@@ -262,7 +263,7 @@ fn report_faults(
     }
 }
 
-fn wals(scope: &Scope) -> Result<Vec<FileNumber>> {
+fn wals(scope: &Scope) -> Result<Vec<WalNumber>> {
     super::numbered(scope, &scope.paths.wal, |name| match name {
         FileName::Wal(n) => Some(n),
         _ => None,
@@ -277,7 +278,7 @@ pub fn policy_of_sections(scope: &Scope) -> Result<Option<WritePolicy>> {
     policy_in(scope, &wals(scope)?)
 }
 
-fn policy_in(scope: &Scope, wals: &[FileNumber]) -> Result<Option<WritePolicy>> {
+fn policy_in(scope: &Scope, wals: &[WalNumber]) -> Result<Option<WritePolicy>> {
     let mut policy = None;
     for number in wals {
         let file = scope.options.env.fs.open_random(&scope.paths.wal(*number), &ReadHints::default())?;
@@ -307,7 +308,7 @@ pub(super) fn sound_batch(record: &[u8]) -> Result<(SequenceNumber, u32)> {
     Ok((seq, count))
 }
 
-pub(super) fn salvage_options(number: FileNumber) -> ReaderOptions {
+pub(super) fn salvage_options(number: WalNumber) -> ReaderOptions {
     ReaderOptions {
         wal_number: number,
         decompressor: Some(Box::new(crate::wal::compression::decompressor)),

@@ -4,7 +4,7 @@
 //! state, the state is proved once. A proof says only what a crash cannot take back, so the WALs are synced before. If a
 //! proof cannot be written, the older proof stays, and the older proof remains true.
 
-use base::{FileNumber, Result};
+use base::{FileNumber, Result, WalNumber};
 use format::proof::Proof;
 
 use super::Upkeep;
@@ -13,7 +13,7 @@ use crate::sync::Ordering;
 use crate::write::ErrorSink;
 
 /// The state of the files: number of the MANIFEST, its size, active WAL, bytes in WALs, number of the OPTIONS file.
-type FileState = (FileNumber, u64, FileNumber, u64, Option<FileNumber>);
+type FileState = (FileNumber, u64, WalNumber, u64, Option<FileNumber>);
 
 /// The state at the last look, and the state of the last proof.
 #[derive(Default)]
@@ -72,9 +72,9 @@ impl Upkeep {
         // ignores it.
         let min_wal = self.context.committer.min_wal_to_keep();
         let mut wals = self.context.wals.durable();
-        wals.retain(|wal| wal.number >= min_wal);
+        wals.retain(|wal| wal.number >= min_wal.file());
         base::invariant!(
-            wals.last().is_none_or(|wal| wal.number <= self.context.wals.active_number()),
+            wals.last().is_none_or(|wal| wal.number <= self.context.wals.active_number().file()),
             "a proof names WAL {:?}, and the active WAL is {}",
             wals.last(),
             self.context.wals.active_number()

@@ -1,7 +1,7 @@
 //! The active WAL: its writer, its pending records, and the marks that its next batch carries.
 
 use base::map::HashSet;
-use base::{FamilyId, FileNumber, Result, SequenceNumber};
+use base::{FamilyId, FileNumber, Result, SequenceNumber, WalNumber};
 use env::Append;
 use format::batch::log_data;
 use format::proof::Extent;
@@ -17,7 +17,7 @@ const PENDING_BYTES_KEPT: usize = 1 << 20;
 
 /// The WAL that takes records.
 pub(super) struct Active {
-    pub(super) number: FileNumber,
+    pub(super) number: WalNumber,
     pub(super) writer: Writer,
     pub(super) file: Box<dyn Append>,
     pub(super) reserved: Reserved,
@@ -44,7 +44,7 @@ pub(super) struct Active {
 impl Active {
     /// Makes a WAL without records over a new or recycled file.
     pub(super) fn new(
-        number: FileNumber,
+        number: WalNumber,
         framing: Framing,
         file: Box<dyn Append>,
         share: Option<Share>,
@@ -58,7 +58,7 @@ impl Active {
             written_over: false,
             pending: Vec::with_capacity(PENDING_BYTES),
             share,
-            durable: Extent { number, bytes: 0, digest: Some(0) },
+            durable: Extent { number: number.file(), bytes: 0, digest: Some(0) },
             marks: Vec::new(),
             written: Vec::new(),
             repeats: false,
@@ -91,7 +91,7 @@ impl Active {
     /// also adds marks for the `closed` WALs.
     pub(super) fn note_durable(&mut self, upto: Extent, closed: &[Extent]) {
         base::invariant!(
-            upto.number == self.number && upto.bytes <= self.writer.offset(),
+            upto.number == self.number.file() && upto.bytes <= self.writer.offset(),
             "{} bytes of WAL {} are durable, and WAL {} has {} bytes",
             upto.bytes,
             upto.number,
@@ -106,7 +106,7 @@ impl Active {
             upto.bytes
         );
         base::invariant!(
-            closed.iter().all(|older| older.number < self.number),
+            closed.iter().all(|older| older.number < self.number.file()),
             "a closed WAL is newer than the active WAL {}",
             self.number
         );
@@ -158,7 +158,7 @@ impl Active {
 /// Returns the mark of an extent; `None` if its digest is not known.
 pub(super) fn mark(wal_number: FileNumber, of: &Extent) -> Option<Mark> {
     base::invariant!(
-        wal_number == FileNumber::default() || wal_number == of.number,
+        wal_number == FileNumber::ZERO || wal_number == of.number,
         "a mark of file {wal_number} has the size of file {}",
         of.number
     );

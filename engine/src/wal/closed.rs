@@ -1,6 +1,6 @@
 //! Closed WALs: how they become durable. The set of WALs is in the parent module.
 
-use base::{Error, FileNumber, Result};
+use base::{Error, Result, WalNumber};
 use env::Append;
 use format::proof::Extent;
 
@@ -8,7 +8,7 @@ use super::active::Active;
 
 /// A WAL that takes no more records.
 pub(super) struct Closed {
-    pub number: FileNumber,
+    pub number: WalNumber,
     pub size: u64,
     /// The part up to the end of the last record.
     pub whole: Extent,
@@ -138,7 +138,7 @@ impl Closed {
 
 /// The file of a closed WAL during its sync.
 pub(super) struct Unsynced {
-    pub number: FileNumber,
+    pub number: WalNumber,
     pub size: u64,
     pub written_over: bool,
     pub file: Box<dyn Append>,

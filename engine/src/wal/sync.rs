@@ -4,7 +4,7 @@
 //!
 //! No failed sync is repeated. The first failure poisons the WALs.
 
-use base::{Error, FileNumber, Result};
+use base::{Error, Result, WalNumber};
 use env::fs::Syncer;
 use format::proof::Extent;
 use format::wal::WalPosition;
@@ -78,7 +78,7 @@ impl WalSet {
                 let flushed = active.hand_over(0).and_then(|()| active.file.flush());
                 flushed.map_err(|e| self.poison(e.doing("flushing the WAL")))?;
                 let upto = Extent {
-                    number: active.number,
+                    number: active.number.file(),
                     bytes: active.writer.offset(),
                     digest: active.writer.digest(),
                 };
@@ -99,7 +99,7 @@ impl WalSet {
         self.sync_dir()?;
         let closed = self.closed_extents();
         if let Some(active) = &mut *self.active.lock()
-            && active.number == upto.number
+            && active.number.file() == upto.number
             && upto.bytes > active.durable.bytes
         {
             active.note_durable(upto, &closed);
@@ -176,7 +176,7 @@ impl WalSet {
     /// Makes closed WALs durable, and closes their files. A flush does this first: its SST file must not hold the
     /// entries of a batch for one column family while a crash can still lose the entries for another. Returns the
     /// WALs that this call synced.
-    pub fn sync_closed(&self) -> Result<Vec<(FileNumber, u64)>> {
+    pub fn sync_closed(&self) -> Result<Vec<(WalNumber, u64)>> {
         self.check()?;
         let syncing = self.syncing.lock();
         // The thread that held the lock before may have failed.

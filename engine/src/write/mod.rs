@@ -38,7 +38,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use base::invariant::takes_slow_path;
 use base::stats::{Cause, HistogramKind, OperationKind, PerfCounter, PerfLevel, PerfTimer, Step};
-use base::{Error, FamilyId, FileNumber, Result, SequenceNumber};
+use base::{Error, FamilyId, Result, SequenceNumber, WalNumber};
 use env::Env;
 use env::rate::IoPriority;
 use format::batch as encoding;
@@ -55,7 +55,7 @@ use crate::options::WriteOptions;
 use crate::prepared::Numbering;
 use crate::sequence::LastSequence;
 use crate::stats::Stats;
-use crate::sync::{Arc, AtomicBool, AtomicFileNumber, AtomicU64, Ordering, Patience};
+use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicWalNumber, Ordering, Patience};
 use crate::wal::WalSet;
 use group::{Entry, Flags, Group, LeaderState, Queue, Role};
 use limits::{check_memory, check_priority, is_long_insert};
@@ -115,7 +115,7 @@ pub struct Writer {
     /// pauses.
     memtable_full: AtomicBool,
     wal_bytes_max: AtomicU64,
-    relieved_wal: AtomicFileNumber,
+    relieved_wal: AtomicWalNumber,
     closing: AtomicBool,
     /// Set after the first write without the WAL, and never cleared.
     unlogged: Arc<AtomicBool>,
@@ -152,7 +152,7 @@ impl Writer {
             faults: parts.faults,
             memtable_full: AtomicBool::new(false),
             wal_bytes_max: AtomicU64::new(parts.wal_bytes_max),
-            relieved_wal: AtomicFileNumber::new(FileNumber::ZERO),
+            relieved_wal: AtomicWalNumber::new(WalNumber::ZERO),
             closing: AtomicBool::new(false),
             unlogged: parts.unlogged,
             merger: parts.merger,
@@ -551,7 +551,7 @@ impl Writer {
         &self,
         together: bool,
         sections: &dyn Fn(SequenceNumber) -> Result<Vec<(SequenceNumber, Vec<u8>)>>,
-    ) -> Result<Option<FileNumber>> {
+    ) -> Result<Option<WalNumber>> {
         unlocked::alone_ahead_unlocked(self, |leader_state| {
             let all = self.switcher.with_data();
             self.switcher.roll_wal()?;

@@ -7,7 +7,7 @@
 use base::stats::{
     Cause, HistogramKind, PerfCounter, PerfLevel, PerfTimer, Step, Ticker, perf_add, perf_timing,
 };
-use base::{Error, FamilyId, FileNumber, Result};
+use base::{Error, FamilyId, Result, WalNumber};
 use lsm::pressure;
 
 use super::Writer;
@@ -148,7 +148,7 @@ impl Writer {
         };
         let switched = self.switch(leader_state, &victims, FlushReason::WalFull);
         if switched.is_err() {
-            self.relieved_wal.swap(FileNumber::ZERO);
+            self.relieved_wal.swap(WalNumber::ZERO);
         }
         switched
     }

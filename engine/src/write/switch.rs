@@ -2,7 +2,7 @@
 //!
 //! The caller leads the writers, so no write is between its WAL append and its publication.
 
-use base::{FileNumber, Result, SequenceNumber};
+use base::{Result, SequenceNumber, WalNumber};
 use mem::memtable::MemTable;
 use mem::write_buffer::WriteBufferManager;
 
@@ -118,7 +118,7 @@ impl Switcher {
         last_seq: SequenceNumber,
         victims: &[Arc<Family>],
         own: Vec<OwnMemtable>,
-        wal: FileNumber,
+        wal: WalNumber,
     ) {
         self.switch_all(last_seq, victims, own, (wal, false));
     }
@@ -128,7 +128,7 @@ impl Switcher {
         last_seq: SequenceNumber,
         victims: &[Arc<Family>],
         mut own: Vec<OwnMemtable>,
-        (wal, together): (FileNumber, bool),
+        (wal, together): (WalNumber, bool),
     ) {
         self.pass_empty_families(wal, victims);
         let group = self.atomic_flush.then(|| self.families.last_group() + 1);
@@ -151,7 +151,7 @@ impl Switcher {
         last_seq: SequenceNumber,
         family: &Arc<Family>,
         own: Option<OwnImmutable>,
-        (wal, together): (FileNumber, bool),
+        (wal, together): (WalNumber, bool),
         group: Option<u64>,
     ) {
         let mut state = family.state();
@@ -218,7 +218,7 @@ impl Switcher {
 
     /// Records in each column family without data in memory that it needs no WAL older than `wal`. Skips the
     /// `victims`.
-    pub(super) fn pass_empty_families(&self, wal: FileNumber, victims: &[Arc<Family>]) {
+    pub(super) fn pass_empty_families(&self, wal: WalNumber, victims: &[Arc<Family>]) {
         for family in self.families.all() {
             if victims.iter().any(|v| v.id() == family.id()) {
                 continue;
@@ -240,7 +240,7 @@ impl Switcher {
         if self.wals.active_is_empty() && !self.wals.is_poisoned() {
             return Ok(());
         }
-        let number = self.numbers.take();
+        let number = WalNumber::of_file(self.numbers.take());
         let recycled = self.recycle.take();
         self.wals.roll(number, recycled, self.preallocate_bytes)?;
         base::invariant!(
@@ -256,10 +256,7 @@ impl Switcher {
     ///
     /// # Errors
     /// An error of the file system.
-    pub(super) fn repeat_sections(
-        &self,
-        batches: &[(SequenceNumber, Vec<u8>)],
-    ) -> Result<Option<FileNumber>> {
+    pub(super) fn repeat_sections(&self, batches: &[(SequenceNumber, Vec<u8>)]) -> Result<Option<WalNumber>> {
         if batches.is_empty() {
             return Ok(None);
         }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use base::{FamilyId, FileNumber, SequenceNumber};
+use base::{FamilyId, FileNumber, SequenceNumber, WalNumber};
 use env::memory::Survivors;
 use format::edit::{EditMark, VersionEdit};
 use format::wal::{Framing, Item, Reader, ReaderOptions, Writer};
@@ -134,7 +134,7 @@ fn a_wal_that_does_not_continue_a_recycled_wal_fails_the_open_if_sst_files_are_n
     world.crash_with(db, Survivors::Everything);
     let number = |path: &str| path.trim_start_matches("/db/").trim_end_matches(".log").parse().unwrap();
     let recycled = |wal_number: u64, record: &[u8]| {
-        let framing = Framing::Recyclable { wal_number: FileNumber::new(wal_number) };
+        let framing = Framing::Recyclable { wal_number: WalNumber::new(wal_number) };
         let (mut wal, mut writer) = (Vec::new(), Writer::new(framing));
         writer.append(&mut wal, record).unwrap();
         wal

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock, Weak};
 
-use base::{Error, FamilyId, FileNumber, SequenceNumber};
+use base::{Error, FamilyId, FileNumber, SequenceNumber, WalNumber};
 use env::Env;
 use env::hook::{Call, Hook, Hooked, Op, Verdict};
 use env::memory::Survivors;
@@ -160,8 +160,8 @@ fn a_flush_after_a_sync_of_the_wals_syncs_the_wal_directory() {
     let env = Env { fs: Arc::new(Hooked::new(memory.fs.clone(), hook.clone())), ..memory };
     let wals = Arc::new(WalSet::new(env, WalSettings::plain("/db".into())));
     hook.wals.set(Arc::downgrade(&wals)).unwrap();
-    [4, 5].into_iter().for_each(|number| wals.roll(FileNumber::new(number), None, 0).unwrap());
-    assert_eq!(wals.sync_closed().unwrap(), [(FileNumber::new(4), 0)]);
+    [4, 5].into_iter().for_each(|number| wals.roll(WalNumber::new(number), None, 0).unwrap());
+    assert_eq!(wals.sync_closed().unwrap(), [(WalNumber::new(4), 0)]);
     assert_eq!(hook.second.get(), Some(&true));
 }
 
@@ -259,10 +259,10 @@ fn manifest_does_not_track_a_wal_after_its_deletion() {
     let sequence = Arc::new(LastSequence::new(SequenceNumber::new(1)));
     let obsolete = Arc::new(Obsolete::new(Arc::default()));
     let numbers = Numbers::new(FileNumber::new(10));
-    let committer = Committer::new(manifest, numbers, families, sequence, obsolete, None, FileNumber::new(8));
-    committer.track_wals(&[(FileNumber::new(5), 100), (FileNumber::new(9), 100)]).unwrap();
-    committer.track_wals(&[(FileNumber::new(5), 100)]).unwrap();
-    committer.track_wals(&[(FileNumber::new(9), 200)]).unwrap();
+    let committer = Committer::new(manifest, numbers, families, sequence, obsolete, None, WalNumber::new(8));
+    committer.track_wals(&[(WalNumber::new(5), 100), (WalNumber::new(9), 100)]).unwrap();
+    committer.track_wals(&[(WalNumber::new(5), 100)]).unwrap();
+    committer.track_wals(&[(WalNumber::new(9), 200)]).unwrap();
     let path = format!("/db/{}", format::names::manifest(committer.manifest_number()));
     let bytes = env.fs.read_all(Path::new(&path), 1 << 20).unwrap();
     let mut reader = Reader::new(&bytes[..], ReaderOptions::default());
@@ -273,7 +273,7 @@ fn manifest_does_not_track_a_wal_after_its_deletion() {
     }
     // The first record begins a new MANIFEST, whose snapshot has the WAL too.
     added.dedup();
-    assert_eq!(added, [(FileNumber::new(9), Some(100)), (FileNumber::new(9), Some(200))]);
+    assert_eq!(added, [(WalNumber::new(9), Some(100)), (WalNumber::new(9), Some(200))]);
 }
 
 /// The record of the predecessor stands before the first batch of a WAL. Any thread can sync this record.
@@ -283,7 +283,7 @@ fn a_sync_before_the_first_batch_keeps_the_mark_of_repeated_sections() {
     env.fs.create_dir_all(Path::new("/db")).unwrap();
     let settings = WalSettings { note_predecessor: true, ..WalSettings::plain("/db".into()) };
     let wals = WalSet::new(env.clone(), settings);
-    [4, 5].into_iter().for_each(|number| wals.roll(FileNumber::new(number), None, 0).unwrap());
+    [4, 5].into_iter().for_each(|number| wals.roll(WalNumber::new(number), None, 0).unwrap());
     wals.mark_repeats();
     wals.sync().unwrap();
     let mut batch = Vec::new();

@@ -1,7 +1,7 @@
 //! Decodes version edits from untrusted bytes.
 
 use base::coding::Cursor;
-use base::{EpochNumber, Error, FamilyId, FileNumber, Level, Result, SequenceNumber, key};
+use base::{EpochNumber, Error, FamilyId, FileNumber, Level, Result, SequenceNumber, WalNumber, key};
 
 use super::encode::wal_tag;
 use super::{
@@ -37,14 +37,14 @@ impl VersionEdit {
         match tag {
             tag::DB_ID => self.db_id = Some(string("db id", c.slice())?),
             tag::COMPARATOR => self.comparator = Some(string("comparator name", c.slice())?),
-            tag::LOG_NUMBER => self.wal_number = Some(file_number("log number", c)?),
-            tag::PREV_LOG_NUMBER => self.prev_log_number = Some(file_number("previous log number", c)?),
+            tag::LOG_NUMBER => self.wal_number = Some(wal_number("log number", c)?),
+            tag::PREV_LOG_NUMBER => self.prev_log_number = Some(wal_number("previous log number", c)?),
             tag::NEXT_FILE_NUMBER => self.next_file_number = Some(file_number("next file number", c)?),
             tag::MAX_COLUMN_FAMILY => {
                 self.max_column_family = Some(FamilyId::new(need("max column family", c.varint32())?));
             }
             tag::MIN_LOG_NUMBER_TO_KEEP => {
-                self.min_log_number_to_keep = Some(file_number("min log number to keep", c)?);
+                self.min_log_number_to_keep = Some(wal_number("min log number to keep", c)?);
             }
             tag::LAST_SEQUENCE => {
                 self.last_sequence = Some(SequenceNumber::new(need("last sequence number", c.varint64())?))
@@ -91,8 +91,8 @@ impl VersionEdit {
                 let inner = need("WalAddition not prefixed by length", c.slice())?;
                 self.wal_additions.push(WalAddition::decode(&mut Cursor::new(inner))?);
             }
-            tag::WAL_DELETION => self.wal_deletion = Some(file_number("WAL log number", c)?),
-            tag::WAL_DELETION2 => self.wal_deletion = Some(FileNumber::new(nested_number("WalDeletion", c)?)),
+            tag::WAL_DELETION => self.wal_deletion = Some(wal_number("WAL log number", c)?),
+            tag::WAL_DELETION2 => self.wal_deletion = Some(WalNumber::new(nested_number("WalDeletion", c)?)),
             tag::FULL_HISTORY_TS_LOW => {
                 let timestamp = need("full_history_ts_low", c.slice())?;
                 if timestamp.is_empty() {
@@ -130,7 +130,7 @@ impl VersionEdit {
 
 impl NewFile {
     /// Decodes the payload of tag 103, and the copy of `min_log_number_to_keep` if there is one.
-    fn decode(c: &mut Cursor<'_>) -> Result<(NewFile, Option<FileNumber>)> {
+    fn decode(c: &mut Cursor<'_>) -> Result<(NewFile, Option<WalNumber>)> {
         let level = level(NEW_FILE4, c)?;
         NewFile::decode_after_level(level, c)
     }
@@ -141,7 +141,7 @@ impl NewFile {
         NewFile::decode_after_level(Level::ZERO, c).map(|(file, _)| file)
     }
 
-    fn decode_after_level(level: Level, c: &mut Cursor<'_>) -> Result<(NewFile, Option<FileNumber>)> {
+    fn decode_after_level(level: Level, c: &mut Cursor<'_>) -> Result<(NewFile, Option<WalNumber>)> {
         const WHAT: &str = NEW_FILE4;
         let mut file = NewFile {
             level,
@@ -162,7 +162,7 @@ impl NewFile {
             let field = need("new-file4 custom field length prefixed slice error", c.slice())?;
             if tag == file_tag::MIN_LOG_NUMBER_TO_KEEP {
                 let number = need("deleted log number malformatted", Cursor::new(field).u64())?;
-                min_wal = Some(FileNumber::new(number));
+                min_wal = Some(WalNumber::new(number));
             } else {
                 file.read_field(tag, field)?;
             }
@@ -293,7 +293,7 @@ fn skip_blob_fields(c: &mut Cursor<'_>) -> Result<()> {
 
 impl WalAddition {
     fn decode(c: &mut Cursor<'_>) -> Result<Self> {
-        let mut wal = WalAddition { number: file_number("WAL log number", c)?, synced_size_bytes: None };
+        let mut wal = WalAddition { number: wal_number("WAL log number", c)?, synced_size_bytes: None };
         loop {
             match need("WAL addition tag", c.varint32())? {
                 wal_tag::TERMINATE => return Ok(wal),
@@ -320,6 +320,10 @@ fn level(what: &str, c: &mut Cursor<'_>) -> Result<Level> {
 }
 
 /// Reads a file number, a varint64.
+fn wal_number(what: &str, c: &mut Cursor<'_>) -> Result<WalNumber> {
+    need(what, c.varint64()).map(WalNumber::new)
+}
+
 fn file_number(what: &str, c: &mut Cursor<'_>) -> Result<FileNumber> {
     need(what, c.varint64()).map(FileNumber::new)
 }

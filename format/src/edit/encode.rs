@@ -1,7 +1,7 @@
 //! Encodes version edits, with the tags in RocksDB's order.
 
 use base::coding::{put_slice, put_u32, put_u64, put_varint32, put_varint64};
-use base::{Arrange, Error, FamilyId, FileNumber, Result, SequenceNumber, key};
+use base::{Arrange, Error, FamilyId, FileNumber, Result, SequenceNumber, WalNumber, key};
 
 use super::{
     BlobFileAddition, BlobFileGarbage, NewFile, UNKNOWN_CHECKSUM_FUNC_NAME, VersionEdit, WalAddition,
@@ -28,11 +28,11 @@ impl VersionEdit {
         if let Some(name) = &self.comparator {
             text(out, tag::COMPARATOR, name.as_bytes());
         }
-        file_number(out, tag::LOG_NUMBER, self.wal_number);
-        file_number(out, tag::PREV_LOG_NUMBER, self.prev_log_number);
-        file_number(out, tag::NEXT_FILE_NUMBER, self.next_file_number);
+        number(out, tag::LOG_NUMBER, self.wal_number.map(WalNumber::get));
+        number(out, tag::PREV_LOG_NUMBER, self.prev_log_number.map(WalNumber::get));
+        number(out, tag::NEXT_FILE_NUMBER, self.next_file_number.map(FileNumber::get));
         number(out, tag::MAX_COLUMN_FAMILY, self.max_column_family.map(|id| u64::from(id.get())));
-        file_number(out, tag::MIN_LOG_NUMBER_TO_KEEP, self.min_log_number_to_keep);
+        number(out, tag::MIN_LOG_NUMBER_TO_KEEP, self.min_log_number_to_keep.map(WalNumber::get));
         number(out, tag::LAST_SEQUENCE, self.last_sequence.map(SequenceNumber::get));
         for (level, cursor) in &self.compact_cursors {
             put_varint32(out, tag::COMPACT_CURSOR);
@@ -44,7 +44,7 @@ impl VersionEdit {
             put_varint32(out, tag::WAL_ADDITION2);
             nested(out, |inner| wal.encode(inner));
         }
-        nested_number(out, tag::WAL_DELETION2, self.wal_deletion.map(FileNumber::get));
+        nested_number(out, tag::WAL_DELETION2, self.wal_deletion.map(WalNumber::get));
         if self.column_family != FamilyId::DEFAULT {
             put_varint32(out, tag::COLUMN_FAMILY);
             put_varint32(out, self.column_family.get());
@@ -112,7 +112,7 @@ impl NewFile {
     pub(crate) fn encode(
         &self,
         timestamp_size: usize,
-        min_log_number_to_keep: Option<FileNumber>,
+        min_log_number_to_keep: Option<WalNumber>,
         out: &mut Vec<u8>,
     ) -> Result<()> {
         self.check()?;
@@ -145,7 +145,7 @@ impl NewFile {
     fn encode_after_level(
         &self,
         timestamp_size: usize,
-        min_log_number_to_keep: Option<FileNumber>,
+        min_log_number_to_keep: Option<WalNumber>,
         out: &mut Vec<u8>,
     ) -> Result<()> {
         put_varint64(out, self.number.get());
@@ -159,7 +159,7 @@ impl NewFile {
         Ok(())
     }
 
-    fn encode_fields(&self, min_log_number_to_keep: Option<FileNumber>, out: &mut Vec<u8>) {
+    fn encode_fields(&self, min_log_number_to_keep: Option<WalNumber>, out: &mut Vec<u8>) {
         let set = |n: u64| (n != 0).then_some(n);
         nested_number(out, file_tag::OLDEST_ANCESTER_TIME, Some(self.oldest_ancester_time));
         nested_number(out, file_tag::FILE_CREATION_TIME, Some(self.file_creation_time));
@@ -245,10 +245,6 @@ impl WalAddition {
         number(out, wal_tag::SYNCED_SIZE, self.synced_size_bytes);
         put_varint32(out, wal_tag::TERMINATE);
     }
-}
-
-fn file_number(out: &mut Vec<u8>, tag: u32, value: Option<FileNumber>) {
-    number(out, tag, value.map(|number| number.get()));
 }
 
 fn number(out: &mut Vec<u8>, tag: u32, value: Option<u64>) {

@@ -21,7 +21,7 @@ mod show;
 pub use progress::{LevelProgress, SubcompactionProgress};
 
 use base::key::{MAX_SEQUENCE, SequenceNumber};
-use base::{EpochNumber, FamilyId, FileNumber, Level};
+use base::{EpochNumber, FamilyId, FileNumber, Level, WalNumber};
 
 /// The tags of a version edit.
 pub mod tag {
@@ -158,15 +158,15 @@ pub struct VersionEdit {
     /// The name of the column family's comparator.
     pub comparator: Option<String>,
     /// WALs below this number have no unflushed data of the column family.
-    pub wal_number: Option<FileNumber>,
+    pub wal_number: Option<WalNumber>,
     /// LevelDB's number of a second WAL. Ironstone writes 0.
-    pub prev_log_number: Option<FileNumber>,
+    pub prev_log_number: Option<WalNumber>,
     /// The next free number for files.
     pub next_file_number: Option<FileNumber>,
     /// The largest number that a column family ever had.
     pub max_column_family: Option<FamilyId>,
     /// The oldest WAL that the database needs.
-    pub min_log_number_to_keep: Option<FileNumber>,
+    pub min_log_number_to_keep: Option<WalNumber>,
     /// The newest sequence number of the database when the edit was written.
     pub last_sequence: Option<SequenceNumber>,
     /// Level and internal key at which round-robin compaction continues.
@@ -182,7 +182,7 @@ pub struct VersionEdit {
     /// The WALs that must exist at recovery.
     pub wal_additions: Vec<WalAddition>,
     /// Tracked WALs below this number are deleted.
-    pub wal_deletion: Option<FileNumber>,
+    pub wal_deletion: Option<WalNumber>,
     /// The column family that the edit changes.
     pub column_family: FamilyId,
     /// Creates the column family with this name.
@@ -349,7 +349,7 @@ pub struct BlobFileGarbage {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WalAddition {
     /// The number in the name of the WAL.
-    pub number: FileNumber,
+    pub number: WalNumber,
     /// Number of synced bytes. The WAL must be at least this long. `None`: the synced size is unknown.
     pub synced_size_bytes: Option<u64>,
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use base::{FileNumber, key};
+use base::{FileNumber, WalNumber, key};
 
 use super::{NewFile, VersionEdit};
 
@@ -25,14 +25,15 @@ impl VersionEdit {
             }
         };
         let number = |n: &Option<FileNumber>| n.map(|n| n.to_string());
+        let wal_number = |n: &Option<WalNumber>| n.map(|n| n.to_string());
         line("DB ID: ", self.db_id.clone());
         line("Comparator: ", self.comparator.clone());
         line("PersistUserDefinedTimestamps: ", self.persist_user_defined_timestamps.map(|b| b.to_string()));
-        line("LogNumber: ", number(&self.wal_number));
-        line("PrevLogNumber: ", number(&self.prev_log_number));
+        line("LogNumber: ", wal_number(&self.wal_number));
+        line("PrevLogNumber: ", wal_number(&self.prev_log_number));
         line("NextFileNumber: ", number(&self.next_file_number));
         line("MaxColumnFamily: ", self.max_column_family.map(|n| n.to_string()));
-        line("MinLogNumberToKeep: ", number(&self.min_log_number_to_keep));
+        line("MinLogNumberToKeep: ", wal_number(&self.min_log_number_to_keep));
         line("LastSeq: ", self.last_sequence.map(|n| n.to_string()));
         for (level, cursor) in &self.compact_cursors {
             line("CompactCursor: ", Some(format!("{} {}", level.get(), internal_key(cursor, hex_keys))));

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::test_vectors::{damaged, db_vectors, hex, to_hex};
-use base::SequenceNumber;
 use base::key;
+use base::{SequenceNumber, WalNumber};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ fn ikey(bytes: &[u8]) -> Value {
     json!({"user_key": to_hex(k.user_key), "seq": k.seq.get(), "type": k.value_type as u8})
 }
 
-fn file(f: &NewFile, min_wal: Option<FileNumber>) -> Value {
+fn file(f: &NewFile, min_wal: Option<WalNumber>) -> Value {
     let mut custom = vec![
         json!(["oldest_ancester_time", f.oldest_ancester_time]),
         json!(["file_creation_time", f.file_creation_time]),
@@ -178,10 +178,10 @@ fn old_tags_and_future_tags_read_as_rocksdb_reads_them() {
             "wal_addition old" => {
                 assert_eq!(
                     edit.wal_additions,
-                    [WalAddition { number: FileNumber::new(9), synced_size_bytes: Some(77) }]
+                    [WalAddition { number: WalNumber::new(9), synced_size_bytes: Some(77) }]
                 );
             }
-            "wal_deletion old" => assert_eq!(edit.wal_deletion, Some(FileNumber::new(9))),
+            "wal_deletion old" => assert_eq!(edit.wal_deletion, Some(WalNumber::new(9))),
             "blob add deprecated" => assert_eq!(edit.blob_file_additions[0].total_blob_bytes, 99),
             "blob garbage deprecated" => assert_eq!(edit.blob_file_garbages[0].garbage_blob_count, 2),
             "ignorable 9000" => assert_eq!(edit.last_sequence, Some(SequenceNumber::new(5))),
@@ -321,8 +321,8 @@ proptest! {
             user_defined_timestamps_persisted: persisted, file_open_metadata: bytes,
         };
         let edit = VersionEdit {
-            new_files: vec![file.clone(), file], wal_number: Some(FileNumber::new(numbers[0])),
-            min_log_number_to_keep: Some(FileNumber::new(numbers[1])), last_sequence: Some(SequenceNumber::new(numbers[2])),
+            new_files: vec![file.clone(), file], wal_number: Some(WalNumber::new(numbers[0])),
+            min_log_number_to_keep: Some(WalNumber::new(numbers[1])), last_sequence: Some(SequenceNumber::new(numbers[2])),
             column_family: FamilyId::new(u32::from(level)), remaining_entries: Some(path_id), ..VersionEdit::default()
         };
         let mut out = Vec::new();

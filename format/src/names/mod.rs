@@ -7,7 +7,7 @@
 //! `OPTIONS-000007.bak` stays. Second: names with a file number above [`FILE_NUMBER_MAX`]. RocksDB source:
 //! `file/filename.cc`.
 
-use base::{Error, FileNumber, Result};
+use base::{Error, FileNumber, Result, WalNumber};
 
 /// The file that names the current MANIFEST.
 pub const CURRENT: &str = "CURRENT";
@@ -46,9 +46,9 @@ const TEMP_SUFFIX: &str = ".dbtmp";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FileName {
     /// `000012.log`
-    Wal(FileNumber),
+    Wal(WalNumber),
     /// `archive/000012.log`
-    ArchivedWal(FileNumber),
+    ArchivedWal(WalNumber),
     /// `000012.sst`
     Table(FileNumber),
     /// `000012.ldb`: a table with LevelDB's name.
@@ -123,12 +123,16 @@ impl FileName {
             return number(rest).map(FileName::MetaDb);
         }
         if let Some(rest) = name.strip_prefix(ARCHIVE_DIR).and_then(|r| r.strip_prefix('/')) {
-            return rest.strip_suffix(".log").and_then(file_number).map(FileName::ArchivedWal);
+            return rest
+                .strip_suffix(".log")
+                .and_then(file_number)
+                .map(WalNumber::of_file)
+                .map(FileName::ArchivedWal);
         }
         let (digits, extension) = name.split_once('.')?;
         let n = file_number(digits)?;
         Some(match extension {
-            "log" => FileName::Wal(n),
+            "log" => FileName::Wal(WalNumber::of_file(n)),
             "sst" => FileName::Table(n),
             "ldb" => FileName::LegacyTable(n),
             "blob" => FileName::Blob(n),
@@ -141,8 +145,10 @@ impl FileName {
     pub fn number(&self) -> Option<FileNumber> {
         use FileName::*;
         match *self {
-            Wal(n) | ArchivedWal(n) | Table(n) | LegacyTable(n) | Blob(n) | Manifest(n) | Options(n)
-            | Temp(n) | OptionsTemp(n) => Some(n),
+            Wal(n) | ArchivedWal(n) => Some(n.file()),
+            Table(n) | LegacyTable(n) | Blob(n) | Manifest(n) | Options(n) | Temp(n) | OptionsTemp(n) => {
+                Some(n)
+            }
             Current
             | Identity
             | Lock
@@ -182,7 +188,7 @@ impl std::fmt::Display for FileName {
 }
 
 /// Returns the name of a WAL, for example `000012.log`.
-pub fn wal(number: FileNumber) -> String {
+pub fn wal(number: WalNumber) -> String {
     FileName::Wal(number).to_string()
 }
 

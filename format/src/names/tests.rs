@@ -2,13 +2,14 @@
 
 use super::*;
 use crate::test_vectors::db_vectors;
+use base::WalNumber;
 
 #[test]
 fn file_names_parse_to_their_parts() {
     let n = FileNumber::new(12);
     for (name, file) in [
-        ("000012.log", FileName::Wal(n)),
-        ("archive/000012.log", FileName::ArchivedWal(n)),
+        ("000012.log", FileName::Wal(WalNumber::of_file(n))),
+        ("archive/000012.log", FileName::ArchivedWal(WalNumber::of_file(n))),
         ("000012.sst", FileName::Table(n)),
         ("000012.ldb", FileName::LegacyTable(n)),
         ("000012.blob", FileName::Blob(n)),
@@ -36,7 +37,10 @@ fn file_names_parse_to_their_parts() {
 fn any_count_of_digits_is_read() {
     assert_eq!(FileName::parse("7.sst"), Some(FileName::Table(FileNumber::new(7))));
     assert_eq!(FileName::parse("/0000000000007.sst"), Some(FileName::Table(FileNumber::new(7))));
-    assert_eq!(FileName::parse("4611686018427387903.log"), Some(FileName::Wal(FILE_NUMBER_MAX)));
+    assert_eq!(
+        FileName::parse("4611686018427387903.log"),
+        Some(FileName::Wal(WalNumber::of_file(FILE_NUMBER_MAX)))
+    );
 }
 
 #[test]

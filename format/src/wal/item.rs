@@ -1,6 +1,6 @@
 //! The options of a reader, and the items that it returns.
 
-use base::{FamilyId, FileNumber, Result};
+use base::{FamilyId, Result, WalNumber};
 
 use super::{Predecessor, StreamDecompressor};
 
@@ -22,7 +22,7 @@ impl Source for &[u8] {
 /// The options to read a WAL or MANIFEST.
 pub struct ReaderOptions {
     /// The number of the WAL. Recyclable records with another number belong to an older WAL. Default 0.
-    pub wal_number: FileNumber,
+    pub wal_number: WalNumber,
     /// True if checksums are verified. Default true.
     pub verify_checksums: bool,
     /// Makes the decompressor when the WAL announces a compression, with RocksDB's number of the compression.
@@ -34,7 +34,7 @@ type MakeDecompressor = Box<dyn Fn(u32) -> Result<Box<dyn StreamDecompressor>> +
 
 impl Default for ReaderOptions {
     fn default() -> Self {
-        ReaderOptions { wal_number: FileNumber::ZERO, verify_checksums: true, decompressor: None }
+        ReaderOptions { wal_number: WalNumber::ZERO, verify_checksums: true, decompressor: None }
     }
 }
 

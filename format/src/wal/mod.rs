@@ -41,7 +41,7 @@ use std::fmt;
 
 use base::coding::{Cursor, put_u16, put_u32, put_u64};
 use base::key::SequenceNumber;
-use base::{Error, FamilyId, FileNumber, Result};
+use base::{Error, FamilyId, Result, WalNumber};
 
 /// Size of a block in bytes. A physical record never crosses a multiple of this size.
 pub const BLOCK_LEN: usize = 32768;
@@ -108,7 +108,7 @@ pub trait StreamDecompressor: Send {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WalPosition {
     /// The number in the name of the WAL.
-    pub number: FileNumber,
+    pub number: WalNumber,
     /// The offset after the record.
     pub bytes: u64,
 }
@@ -117,7 +117,7 @@ pub struct WalPosition {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Predecessor {
     /// The number in the name of the previous WAL.
-    pub wal_number: FileNumber,
+    pub wal_number: WalNumber,
     /// The size of the previous WAL in bytes.
     pub size_bytes: u64,
     /// The sequence number in the header of its last batch. 0: it had no batch.
@@ -147,7 +147,7 @@ impl Predecessor {
         let mut cursor = Cursor::new(payload);
         let mut next = || cursor.u64().ok_or_else(|| Error::corruption("predecessor record is truncated"));
         Ok(Predecessor {
-            wal_number: FileNumber::new(next()?),
+            wal_number: WalNumber::new(next()?),
             size_bytes: next()?,
             last_seqno_recorded: SequenceNumber::new(next()?),
         })

@@ -288,7 +288,7 @@ pub fn mark_end(faults: &mut [SalvageFault], last_end: u64) {
 
 #[cfg(test)]
 mod tests {
-    use base::FileNumber;
+    use base::WalNumber;
 
     use super::*;
     use crate::wal::{Framing, Writer};
@@ -310,7 +310,7 @@ mod tests {
     fn read(bytes: &[u8]) -> (Vec<Vec<u8>>, Vec<SalvageFault>) {
         let mut found = Vec::new();
         let mut source = bytes;
-        let options = ReaderOptions { wal_number: FileNumber::new(9), ..ReaderOptions::default() };
+        let options = ReaderOptions { wal_number: WalNumber::new(9), ..ReaderOptions::default() };
         let faults = salvage(&mut source, &options, &mut |record, _, _| {
             found.push(record.to_vec());
             Ok(())
@@ -322,7 +322,7 @@ mod tests {
 
     #[test]
     fn a_sound_wal_is_read_to_its_end_without_faults() {
-        for framing in [Framing::Classic, Framing::Recyclable { wal_number: FileNumber::new(9) }] {
+        for framing in [Framing::Classic, Framing::Recyclable { wal_number: WalNumber::new(9) }] {
             let (bytes, records) = log(framing);
             assert_eq!(read(&bytes), (records, vec![]));
         }
@@ -330,7 +330,7 @@ mod tests {
 
     #[test]
     fn one_flipped_bit_loses_nothing_that_has_a_checksum() {
-        for framing in [Framing::Classic, Framing::Recyclable { wal_number: FileNumber::new(9) }] {
+        for framing in [Framing::Classic, Framing::Recyclable { wal_number: WalNumber::new(9) }] {
             let (bytes, records) = log(framing);
             for at in (0..bytes.len()).step_by(9973) {
                 let mut damaged = bytes.clone();

@@ -3,6 +3,7 @@
 use super::*;
 use crate::test_vectors::{db_vectors, hex, rle};
 use crate::{batch, edit::VersionEdit};
+use base::WalNumber;
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -30,7 +31,7 @@ impl StreamDecompressor for Raw {
 
 fn options(wal_number: u64) -> ReaderOptions {
     ReaderOptions {
-        wal_number: FileNumber::new(wal_number),
+        wal_number: WalNumber::new(wal_number),
         decompressor: Some(Box::new(|_| Ok(Box::new(Raw)))),
         ..ReaderOptions::default()
     }
@@ -83,11 +84,7 @@ fn records(got: &[Got]) -> Vec<Vec<u8>> {
 }
 
 fn framing(recyclable: bool, wal_number: u64) -> Framing {
-    if recyclable {
-        Framing::Recyclable { wal_number: FileNumber::new(wal_number) }
-    } else {
-        Framing::Classic
-    }
+    if recyclable { Framing::Recyclable { wal_number: WalNumber::new(wal_number) } } else { Framing::Classic }
 }
 
 /// Returns the content of a record according to the vector. The vectors store large records as runs.
@@ -245,7 +242,7 @@ fn log(framing: Framing, sizes: &[usize]) -> (Vec<u8>, Vec<Vec<u8>>) {
 
 #[test]
 fn records_of_all_sizes_around_the_block_end_are_read_again() {
-    for framing in [Framing::Classic, Framing::Recyclable { wal_number: FileNumber::new(9) }] {
+    for framing in [Framing::Classic, Framing::Recyclable { wal_number: WalNumber::new(9) }] {
         for room in 0..30 {
             for n in [0, 1, 20, BLOCK_LEN, 3 * BLOCK_LEN] {
                 let first = BLOCK_LEN - room - RECYCLABLE_HEADER_LEN;
@@ -312,7 +309,7 @@ fn reading_continues_in_the_block_after_damage() {
 fn a_recyclable_record_in_a_classic_wal_ends_the_read() {
     let (mut file, _) = log(Framing::Classic, &[10]);
     let mut other = Vec::new();
-    Writer::resume(Framing::Recyclable { wal_number: FileNumber::ZERO }, file.len() as u64)
+    Writer::resume(Framing::Recyclable { wal_number: WalNumber::ZERO }, file.len() as u64)
         .append(&mut other, b"x")
         .unwrap();
     file.extend(other);
@@ -322,8 +319,8 @@ fn a_recyclable_record_in_a_classic_wal_ends_the_read() {
 
 #[test]
 fn records_of_an_older_wal_are_recognized() {
-    let (mut file, _) = log(Framing::Recyclable { wal_number: FileNumber::new(3) }, &[100, 100, 100]);
-    let (new, all) = log(Framing::Recyclable { wal_number: FileNumber::new(8) }, &[100]);
+    let (mut file, _) = log(Framing::Recyclable { wal_number: WalNumber::new(3) }, &[100, 100, 100]);
+    let (new, all) = log(Framing::Recyclable { wal_number: WalNumber::new(8) }, &[100]);
     file[..new.len()].copy_from_slice(&new);
     let got = read(&file, 8);
     assert_eq!(records(&got), all);
@@ -482,7 +479,7 @@ fn a_compressed_wal_is_rejected_where_compression_is_not_allowed() {
 
 #[test]
 fn one_flipped_bit_is_found() {
-    for framing in [Framing::Classic, Framing::Recyclable { wal_number: FileNumber::new(77) }] {
+    for framing in [Framing::Classic, Framing::Recyclable { wal_number: WalNumber::new(77) }] {
         let (file, _) = log(framing, &[50]);
         let whole = [&file[..], &[0xAB; 100]].concat();
         assert_eq!(diagnose(&whole), None);
@@ -537,7 +534,7 @@ fn a_bit_is_no_damage_where_a_lost_sector_explains_it() {
 #[test]
 fn a_flipped_bit_in_the_last_bytes_of_a_recycled_wal_may_be_an_older_record() {
     for (framing, torn_from) in
-        [(Framing::Classic, 50), (Framing::Recyclable { wal_number: FileNumber::new(7) }, 46)]
+        [(Framing::Classic, 50), (Framing::Recyclable { wal_number: WalNumber::new(7) }, 46)]
     {
         let (record, _) = log(framing, &[50]);
         let header = record.len() - 50;
@@ -554,7 +551,7 @@ fn a_flipped_bit_in_the_last_bytes_of_a_recycled_wal_may_be_an_older_record() {
 fn a_flipped_bit_in_the_wal_number_of_a_recycled_wal_may_be_an_older_record() {
     let record = |sequence: u64| {
         let (mut file, mut writer) =
-            (Vec::new(), Writer::new(Framing::Recyclable { wal_number: FileNumber::new(7) }));
+            (Vec::new(), Writer::new(Framing::Recyclable { wal_number: WalNumber::new(7) }));
         writer.append(&mut file, &[34u64, 133, sequence].map(u64::to_le_bytes).concat()).unwrap();
         file
     };

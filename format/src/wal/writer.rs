@@ -4,7 +4,7 @@
 //! the next record comes, these bytes are filled with zeros, as in RocksDB.
 
 use base::coding::put_u32;
-use base::{FamilyId, FileNumber, Result};
+use base::{FamilyId, Result, WalNumber};
 use kernel::checksum::crc32c;
 
 use super::record_type::{self, RECYCLABLE_FULL, RECYCLABLE_LAST};
@@ -19,7 +19,7 @@ pub enum Framing {
     /// For MANIFESTs, and for WALs that are not recycled.
     Classic,
     /// For WALs whose files may be recycled later. The headers contain the WAL number.
-    Recyclable { wal_number: FileNumber },
+    Recyclable { wal_number: WalNumber },
 }
 
 /// The framing state of one WAL or MANIFEST: the position of its end in the block, and the compressor of

@@ -450,7 +450,7 @@ fn lost_edits(env: &Env, dir: &Path, recovered: &Recovered, db: &mut Database) {
 }
 
 /// Returns the number of the oldest WAL that a recovery of these edits reads.
-fn oldest_needed_wal(recovered: &Recovered) -> base::FileNumber {
+fn oldest_needed_wal(recovered: &Recovered) -> base::WalNumber {
     let oldest = recovered.families.values().map(|family| family.wal_number).min().unwrap_or_default();
     oldest.max(recovered.min_log_number_to_keep)
 }

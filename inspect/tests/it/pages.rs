@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use base::SequenceNumber;
-use base::{EpochNumber, FileNumber, Level};
+use base::{EpochNumber, FileNumber, Level, WalNumber};
 use env::Env;
 use ironstone_inspect::model::{Budget, Weight, load, load_after};
 use ironstone_inspect::walk::{LogKind, Sst, record_tree, records};
@@ -299,7 +299,7 @@ fn write_manifest(dir: &Path, count: u64, file_size: u64) {
     };
     let mut edit = VersionEdit {
         comparator: Some("leveldb.BytewiseComparator".to_string()),
-        wal_number: Some(FileNumber::new(1)),
+        wal_number: Some(WalNumber::new(1)),
         next_file_number: Some(FileNumber::new(count + 100)),
         last_sequence: Some(SequenceNumber::new(count + 1)),
         ..VersionEdit::default()

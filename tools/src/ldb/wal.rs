@@ -109,7 +109,7 @@ impl Walk<'_> {
             .map_err(|e| Failure::new(format!("Failed to open WAL file {e}")))?;
         let name = path.file_name().and_then(|n| n.to_str()).and_then(FileName::parse);
         let options = ReaderOptions {
-            wal_number: name.and_then(|n| n.number()).unwrap_or_default(),
+            wal_number: name.and_then(|n| n.number()).map(base::WalNumber::of_file).unwrap_or_default(),
             decompressor: Some(Box::new(engine::wal::compression::decompressor)),
             ..ReaderOptions::default()
         };

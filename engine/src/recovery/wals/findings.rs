@@ -2,7 +2,7 @@
 //!
 //! Not here: the search for findings (`wals`), and the durable size of a WAL (`durable`).
 
-use base::{Error, FileNumber, Result};
+use base::{Error, Result, WalNumber};
 use format::wal::{Diagnosis, diagnose};
 
 use super::super::durable::ReadEnd;
@@ -11,7 +11,7 @@ use super::{OpenWal, PASSED_OVER, Replay, Verdict};
 
 impl Replay<'_> {
     /// Does what the recovery mode decides about a finding. `error` describes the finding.
-    pub(super) fn handle(&mut self, wal: FileNumber, finding: Finding, error: Error) -> Result<Verdict> {
+    pub(super) fn handle(&mut self, wal: WalNumber, finding: Finding, error: Error) -> Result<Verdict> {
         base::invariant!(error.offset().is_some(), "{finding:?} in WAL {} has no offset", wal);
         let is_known = finding == Finding::Hole && self.waived.contains(&wal);
         let decision = match is_known {
@@ -88,7 +88,7 @@ impl Replay<'_> {
     }
 
     /// Stops the replay at this WAL.
-    pub(super) fn stop(&mut self, wal: FileNumber) {
+    pub(super) fn stop(&mut self, wal: WalNumber) {
         self.dropping = true;
         self.done.damaged = true;
         self.done.stopped_at = Some(wal);
@@ -98,7 +98,7 @@ impl Replay<'_> {
 
     /// Records that replay drops a batch of this WAL because an older WAL ended at an old record. An old record is the usual end of
     /// a recycled WAL, but a newer WAL that does not continue shows that records are missing.
-    pub(super) fn refused(&mut self, wal: FileNumber) {
+    pub(super) fn refused(&mut self, wal: WalNumber) {
         if let (None, Some(stopped)) = (self.cut_off, self.done.stopped_at) {
             self.tools.events.warn(format_args!(
                 "WAL {wal:06} does not continue WAL {stopped:06}, which ended at an old record: dropped"
@@ -108,7 +108,7 @@ impl Replay<'_> {
     }
 
     /// Records that this WAL is in doubt. See [`Replayed::in_doubt`].
-    pub(super) fn set_in_doubt(&mut self, wal: FileNumber) {
+    pub(super) fn set_in_doubt(&mut self, wal: WalNumber) {
         self.done.in_doubt = Some(self.done.in_doubt.map_or(wal, |oldest| oldest.min(wal)));
     }
 }

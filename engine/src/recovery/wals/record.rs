@@ -2,7 +2,7 @@
 //!
 //! Not here: what replay does about a fault (`findings`), and the bytes of the WAL (`wals`).
 
-use base::{Error, FamilyId, FileNumber, Kind, Result, SequenceNumber, key};
+use base::{Error, FamilyId, Kind, Result, SequenceNumber, WalNumber, key};
 use format::batch::{self, Batch};
 use format::wal::Mark;
 
@@ -24,7 +24,7 @@ impl Replay<'_> {
     pub(super) fn record(
         &mut self,
         bytes: &[u8],
-        wal: FileNumber,
+        wal: WalNumber,
         older: &[Mark],
         last_seq: &mut SequenceNumber,
     ) -> Checked<Verdict> {
@@ -66,7 +66,7 @@ impl Replay<'_> {
 
     /// Decides whether a batch at `seq` continues the replayed records. Starts to drop batches if records before the batch
     /// are missing, and ends the dropping if none is missing.
-    fn find_place(&mut self, seq: SequenceNumber, wal: FileNumber, older: &[Mark]) {
+    fn find_place(&mut self, seq: SequenceNumber, wal: WalNumber, older: &[Mark]) {
         let short = older.iter().find(|mark| self.is_short(mark));
         if self.continues(seq, older) || (!older.is_empty() && short.is_none()) {
             self.dropping = false;
@@ -74,7 +74,7 @@ impl Replay<'_> {
             return;
         }
         let Some(short) = short.filter(|_| !self.dropping) else { return };
-        let (older, bytes) = (short.wal_number, short.bytes);
+        let (older, bytes) = (WalNumber::of_file(short.wal_number), short.bytes);
         if self.is_point_in_time() {
             self.tools.events.warn(format_args!(
                 "WAL {:06} follows WAL {older:06}: {bytes} bytes were written to WAL {older:06}, and some of them are missing: dropped",
@@ -96,7 +96,7 @@ impl Replay<'_> {
 
     /// Applies a batch as the open sees it: keys with the timestamps of today's options, the changes of the WAL filter, and
     /// values in the place of references to blob files.
-    fn apply_converted(&mut self, bytes: &[u8], seq: SequenceNumber, wal: FileNumber) -> Checked<Outcome> {
+    fn apply_converted(&mut self, bytes: &[u8], seq: SequenceNumber, wal: WalNumber) -> Checked<Outcome> {
         let converted = self.timestamps.converted(bytes, self.families).map_err(|error| {
             if error.is_corruption() { Fault::damage(error) } else { Fault::Fatal(error) }
         })?;
@@ -159,7 +159,7 @@ impl Replay<'_> {
 
     /// Returns the batch that the WAL filter puts in the place of `bytes`. A WAL that a filter changed is never replayed
     /// again: its entries are flushed.
-    fn filter(&mut self, bytes: &[u8], wal: FileNumber) -> Checked<Option<Vec<u8>>> {
+    fn filter(&mut self, bytes: &[u8], wal: WalNumber) -> Checked<Option<Vec<u8>>> {
         let Some(filter) = &mut self.filter else { return Ok(None) };
         let filtered = filter.record(bytes, wal, &self.tools.paths.wal(wal)).map_err(|error| {
             if error.kind() == Kind::NotSupported { Fault::Fatal(error) } else { Fault::damage(error) }
@@ -169,7 +169,7 @@ impl Replay<'_> {
     }
 
     /// Applies a batch, and collects or resolves prepared transactions.
-    fn apply(&mut self, bytes: &[u8], wal: FileNumber, source: Source<'_>) -> Result<Outcome> {
+    fn apply(&mut self, bytes: &[u8], wal: WalNumber, source: Source<'_>) -> Result<Outcome> {
         let batch = Batch::new(bytes)?;
         let has_markers = prepared::has_markers(&batch);
         let unmarked = || !has_markers && separated::ends_with_placeholder(&batch);
@@ -215,7 +215,8 @@ impl Replay<'_> {
     /// record may only have been missing at the time of the read. The replayed state is then an earlier
     /// state of the database, and the caller decides whether to read again.
     fn is_short(&self, mark: &Mark) -> bool {
-        let (wal, read) = (mark.wal_number, self.replayed.get(&mark.wal_number));
+        let wal = WalNumber::of_file(mark.wal_number);
+        let read = self.replayed.get(&wal);
         wal >= self.settings.min_wal
             && !self.waived.contains(&wal)
             && read != Some(&(mark.bytes, mark.digest))

@@ -1,6 +1,6 @@
 //! Draws WALs and MANIFESTs as text.
 
-use base::FileNumber;
+use base::WalNumber;
 use format::batch::{Batch, Record};
 use format::edit::VersionEdit;
 use format::wal::{Item, Mark, Reader, ReaderOptions, is_mark, marks_of};
@@ -8,7 +8,7 @@ use format::wal::{Item, Mark, Reader, ReaderOptions, is_mark, marks_of};
 /// Returns the records of a WAL, one line for each: its bytes, the sequence number of its first entry, and its entries.
 pub fn wal(number: u64, bytes: &[u8]) -> String {
     let mut reader =
-        Reader::new(bytes, ReaderOptions { wal_number: FileNumber::new(number), ..ReaderOptions::default() });
+        Reader::new(bytes, ReaderOptions { wal_number: WalNumber::new(number), ..ReaderOptions::default() });
     let mut out = format!("{number:06}.log, {} bytes\n", bytes.len());
     loop {
         let line = match reader.next() {

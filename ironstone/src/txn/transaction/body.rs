@@ -1,6 +1,6 @@
 //! The state of a transaction: tracked keys, save points, snapshot and counters, and the control of conflicts.
 
-use base::{FileNumber, Result, SequenceNumber};
+use base::{Result, SequenceNumber, WalNumber};
 use engine::batch::WriteBatch;
 use engine::db::snapshot_for_conflicts;
 use engine::family::Family as EngineFamily;
@@ -106,7 +106,7 @@ pub(in crate::txn) struct Body {
     pub commit_timestamp: Option<u64>,
     pub name: Vec<u8>,
     /// The WAL that holds the prepared section.
-    pub prepared_in: Option<FileNumber>,
+    pub prepared_in: Option<WalNumber>,
     /// The bytes of the batch that the prepared section has. Later writes make the batch larger.
     pub prepared_bytes: usize,
     /// The entries that are in the memtables before the commit.

@@ -12,7 +12,7 @@
 
 use std::collections::BTreeMap;
 
-use base::{FamilyId, FileNumber, Result, SequenceNumber};
+use base::{FamilyId, Result, SequenceNumber, WalNumber};
 use engine::batch::WriteBatch;
 use engine::db::{SectionOwner, SectionWriter};
 use engine::options::WriteOptions;
@@ -33,7 +33,7 @@ use crate::{Db, Family, ReadOptions};
 pub(in crate::txn) struct Sections {
     decision: Arc<Decision>,
     /// The WAL of the oldest section.
-    wal: Option<FileNumber>,
+    wal: Option<WalNumber>,
     /// The sequence numbers of the sections.
     own: Arc<OwnRanges>,
     /// The keys whose old values a rollback restores: key → the newest section with the key.
@@ -92,7 +92,7 @@ impl Sections {
     }
 
     /// Returns the WAL of the oldest section.
-    pub fn wal(&self) -> Option<FileNumber> {
+    pub fn wal(&self) -> Option<WalNumber> {
         self.wal
     }
 
