@@ -128,6 +128,7 @@ impl ManualCompactions {
                     "Cannot specify compaction range with full_history_ts_low",
                 ));
             }
+            Self::check_history_ts(family, low)?;
             self.raise_full_history_ts_low(family, low)?;
         }
         let range = match (begin, end) {

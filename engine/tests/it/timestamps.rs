@@ -407,6 +407,23 @@ fn history_below_the_mark_cannot_be_read() {
 }
 
 #[test]
+fn compaction_with_a_mark_of_another_length_is_rejected() {
+    let env = env::Env::memory(7);
+    let (db, family) = open(&env);
+    put(&db, &family, "k", 5, b"a");
+    let plain = FamilyOptions::default();
+    let plain = db.admin().create_family(FamilyDescriptor::new("plain", plain)).unwrap();
+    db.put(&plain, b"k", b"a", &WriteOptions::default()).unwrap();
+    for (family, mark) in [(&family, vec![1; 4]), (&family, vec![1; 9]), (&plain, vec![1; 8])] {
+        let options =
+            CompactRangeOptions { full_history_ts_low: Some(mark), ..CompactRangeOptions::default() };
+        let error = db.compactions().compact_range(family, None, None, &options).unwrap_err();
+        assert_eq!(error.kind(), Kind::InvalidArgument, "{error}");
+        assert_eq!(db.compactions().full_history_ts_low(family), None);
+    }
+}
+
+#[test]
 fn files_with_history_are_not_rewritten_again_and_again() {
     let env = env::Env::memory(8);
     let mut options = options();
