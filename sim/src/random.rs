@@ -137,6 +137,7 @@ impl Run {
         rare.push_str(&sample::rare::direct_writes(seed, self.fixed));
         options.update(&rare).map_err(told("rare options"))?;
         self.sample.text.push_str(&rare);
+        options.db.statistics = sample::rare::statistics(seed);
         options.db.row_cache = sample::rare::row_cache(seed);
         options.db.memory_budget = sample::rare::memory_budget(seed);
         options.db.write_buffer_manager = sample::rare::write_buffer_manager(seed, &options.family);

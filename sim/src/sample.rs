@@ -166,6 +166,9 @@ const FAMILY: &[Row] = &[
             "{max_dict_bytes=1000;zstd_max_train_bytes=0}",
             "{max_dict_bytes=1000;zstd_max_train_bytes=5000}",
             "{parallel_threads=3}",
+            "{window_bits=-9;strategy=2;level=3}",
+            "{max_dict_bytes=1000;zstd_max_train_bytes=5000;max_dict_buffer_bytes=3000;use_zstd_dict_trainer=false}",
+            "{max_compressed_bytes_per_kb=300}",
         ],
     ),
     ("memtable_prefix_bloom_size_ratio", &["0", "0.1"]),
@@ -184,6 +187,9 @@ const FAMILY: &[Row] = &[
             "{size_ratio=10;min_merge_width=2;max_size_amplification_percent=50}",
             "{allow_trivial_move=true}",
             "{stop_style=kCompactionStopStyleSimilarSize}",
+            "{incremental=true;max_size_amplification_percent=20;max_merge_width=4}",
+            "{compression_size_percent=50;max_read_amp=0}",
+            "{max_read_amp=6;reduce_file_locking=false}",
         ],
     ),
     ("memtable_protection_bytes_per_key", &["", "", "8"]),
@@ -277,8 +283,8 @@ pub fn draw(chance: &mut Chance, fixed: Fixed) -> Sample {
         1 => table.push_str(
             "cache_index_and_filter_blocks=true;pin_l0_filter_and_index_blocks_in_cache=true;block_cache=20k;",
         ),
-        2 => table.push_str("cache_index_and_filter_blocks=true;pin_top_level_index_and_filter=false;block_cache=8k;"),
-        3 => table.push_str("block_cache=30k;metadata_cache_options={unpartitioned_pinning=kAll;partition_pinning=kFlushedAndSimilar};"),
+        2 => table.push_str("cache_index_and_filter_blocks=true;pin_top_level_index_and_filter=false;block_cache={capacity=8k;num_shard_bits=1;high_pri_pool_ratio=0.3;low_pri_pool_ratio=0.3};"),
+        3 => table.push_str("block_cache=30k;metadata_cache_options={top_level_index_pinning=kAll;unpartitioned_pinning=kAll;partition_pinning=kFlushedAndSimilar};"),
         _ => {}
     }
     text.push_str(&format!("block_based_table_factory={{{table}}};"));

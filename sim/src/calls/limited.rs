@@ -242,8 +242,10 @@ impl Limited {
             io_timeout: Duration::from_secs(*chance.pick(&[0, 3600])),
             rate_limiter_priority: *chance.pick(&[None, Some(IoPriority::User)]),
             total_order_seek: true,
+            allow_unprepared_value: chance.percent(30),
             ..ReadOptions::default()
         };
+        let is_unprepared = options.allow_unprepared_value;
         let mut iter = family.iter_with(options).map_err(told("iter"))?;
         let forward = chance.percent(60);
         let mut rows = self.state[at].rows();
@@ -259,6 +261,9 @@ impl Limited {
                 break;
             }
             seen += 1;
+            if is_unprepared {
+                same("prepare_value", &iter.prepare_value(), &true)?;
+            }
             same("a row", &(iter.key(), iter.value()), &(&row.0[..], &row.1[..]))?;
             if forward { iter.next() } else { iter.prev() }
         }

@@ -20,6 +20,9 @@
 //!           ingested      ingestions with all options, of files of `SstFileWriter` and of other databases
 //!           limited       calls that are limited, charged, canceled or redirected by their options
 //!           capped        transactions with limits, without locks, and with early writes
+//!           cached       column families that are caches: FIFO compaction by size, age and temperature
+//!           queues       long runs of deleted keys, which scans remember and skip
+//!           rejected     calls that must fail, and databases that are open for reading only
 //!           inherited     databases that RocksDB wrote, with all of its formats
 //!           repaired      databases that lose files or bytes, and are repaired
 //! ```
@@ -27,6 +30,7 @@
 
 mod aging;
 mod batches;
+mod cached;
 mod capped;
 mod control;
 mod copies;
@@ -41,6 +45,8 @@ mod inherited;
 mod limited;
 mod observed;
 mod overlay;
+mod queues;
+mod rejected;
 mod repaired;
 mod shaped;
 mod stamped;
@@ -59,7 +65,7 @@ use crate::random::Ran;
 use crate::sample::{self, Fixed, Timestamps};
 
 /// The number of worlds. The transactions without timestamps have three of them.
-const WORLDS: u64 = 22;
+const WORLDS: u64 = 25;
 
 /// The column families of each world.
 const FAMILIES: [&str; 2] = ["default", "second"];
@@ -112,6 +118,9 @@ fn run(seed: u64, len: usize) -> Result<Ran, String> {
         18 => Box::new(ingested::Ingested::new(&setting).map_err(|w| failed(0, w))?),
         19 => Box::new(limited::Limited::new(seed, &setting).map_err(|w| failed(0, w))?),
         20 => Box::new(capped::Capped::new(seed, &setting, chance).map_err(|w| failed(0, w))?),
+        21 => Box::new(cached::Cached::new(seed, &setting, chance).map_err(|w| failed(0, w))?),
+        22 => Box::new(queues::Queues::new(&setting, chance).map_err(|w| failed(0, w))?),
+        23 => Box::new(rejected::Rejected::new(seed, &setting).map_err(|w| failed(0, w))?),
         _ => Box::new(inherited::Inherited::new(&setting, chance).map_err(|w| failed(0, w))?),
     };
     for at in 1..=len {

@@ -10,7 +10,8 @@
 //! |---|---|
 //! | `use_udi_as_primary_index`, `user_defined_index_factory` | any other value is refused; [`crate::calls`] checks the refusals |
 //! | `use_direct_io_for_compaction_reads`, `use_direct_io_for_flush_and_compaction` | the system can refuse direct I/O in a directory in memory; [`direct_io`] draws them for a disk in memory |
-//! | `statistics`, `wal_filter`, `compaction_filter_factory` | objects without a text; worlds of [`crate::calls`] have them |
+//! | `statistics` | an object without a text; [`statistics`] draws it |
+//! | `wal_filter`, `compaction_filter_factory` | objects without a text; worlds of [`crate::calls`] have them |
 //! | `allow_ingest_behind`, `cf_allow_ingest_behind`, `disallow_memtable_writes` | change what a database holds; a world of [`crate::calls`] has them |
 //! | `persist_user_defined_timestamps` | belongs to the whole life of a database: [`super::Timestamps`] |
 //! | `compat` | lowers formats; a world of [`crate::calls`] writes them, and the tests of `releases` open such databases with the named release |
@@ -20,7 +21,10 @@
 
 use std::sync::Arc;
 
-use ironstone::{BlockCache, CacheOptions, FamilyOptions, Ledger, MemoryBudget, WriteBufferManager};
+use base::stats::StatsLevel;
+use ironstone::{
+    BlockCache, CacheOptions, FamilyOptions, Ledger, MemoryBudget, Statistics, WriteBufferManager,
+};
 use testkit::chance::Chance;
 
 use super::{Fixed, Row, Timestamps, rows};
@@ -208,10 +212,27 @@ pub fn direct_writes(seed: u64, fixed: Fixed) -> String {
     text
 }
 
+/// Returns the statistics of an open that a seed draws, with a drawn level. `None` for two opens of three.
+pub fn statistics(seed: u64) -> Option<Arc<Statistics>> {
+    let chance = &mut Chance::new(seed ^ 0x7374_6174);
+    let level =
+        *chance.pick(&[StatsLevel::ExceptHistogramOrTimers, StatsLevel::ExceptTimers, StatsLevel::All]);
+    chance.percent(33).then(|| {
+        let statistics = Statistics::new();
+        statistics.set_level(level);
+        Arc::new(statistics)
+    })
+}
+
 /// Returns the row cache of an open that a seed draws: small, so that rows are evicted. `None` for three opens of four.
 pub fn row_cache(seed: u64) -> Option<Arc<BlockCache>> {
     let chance = &mut Chance::new(seed ^ 0x726f_7773);
-    chance.percent(25).then(|| BlockCache::new(CacheOptions::lru(8 << 10)).ok()).flatten()
+    let is_drawn = chance.percent(25);
+    let lru = CacheOptions::lru(8 << 10);
+    let mut options =
+        *chance.pick(&[lru, CacheOptions::hyper_clock(8 << 10), CacheOptions::hyper_clock(200 << 10)]);
+    options.num_shard_bits = *chance.pick(&[-1, 0, 2]);
+    is_drawn.then(|| BlockCache::new(options).ok()).flatten()
 }
 
 /// Returns the memory budget of an open that a seed draws: so small that most iterators park. `None` for three opens of four.
