@@ -1,21 +1,19 @@
-//! Lists the code that the campaigns do not reach: `cargo xtask coverage FILE`, called by `.ci/coverage`.
+//! Lists the code that the campaigns do not reach: `cargo xtask coverage FILE [--unreached [PATH]]`, called by `.ci/coverage`.
 //!
 //! FILE is the JSON of `llvm-cov export` over the programs of the campaigns. Three tables are printed:
 //! - public calls of `ironstone` that no campaign makes: functions of exported types, exported functions, and the functions
 //!   of write batches. Functions of private types and modules, and items that the documentation hides, are no public calls;
 //! - option rows that no campaign draws: their names stand in no source file of `sim`;
-//! - covered branches of `engine`, `lsm`, `table` and `mem`, by module. A condition has two branches. The conditions of
-//!   invariants do not count: only a fault takes their other branch.
+//! - reached branches of `engine`, `lsm`, `table` and `mem`, by module ([`branches`]).
 //!
-//! The first two tables should be empty. A module below [`GOAL_PERCENT`] is marked.
+//! The first two tables should be empty. With `--unreached`, each branch below PATH that no campaign reaches is printed too.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod branches;
+
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::Value;
-
-/// Crates whose branches are reported.
-const CRATES: [&str; 4] = ["engine", "lsm", "table", "mem"];
 
 /// The folders with public calls of `ironstone`. Write batches are in a folder of `engine`.
 const CALLS: [&str; 2] = ["ironstone/src", "engine/src"];
@@ -23,11 +21,10 @@ const CALLS: [&str; 2] = ["ironstone/src", "engine/src"];
 /// The types of `engine` whose functions are public calls of `ironstone`.
 const TYPES_OF_ENGINE: [&str; 1] = ["WriteBatch"];
 
-/// A module should have this many percent of its branches covered.
-const GOAL_PERCENT: f64 = 90.0;
-
-/// Prints the tables. Adds a fault if FILE is missing or is not the JSON of `llvm-cov export`.
-pub fn report(root: &Path, file: &str, faults: &mut Vec<String>) {
+/// Prints the tables. Adds a fault if FILE is missing or is not the JSON of `llvm-cov export`, and for each module with too few
+/// reached branches and too few reasons.
+pub fn report(root: &Path, arguments: &[String], faults: &mut Vec<String>) {
+    let file = arguments.first().map_or("", String::as_str);
     let data = std::fs::read(file).ok().and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
     let Some(data) = data.as_ref().and_then(|d| d["data"].get(0)) else {
         faults.push(format!("{file}: not the JSON of llvm-cov export"));
@@ -35,7 +32,11 @@ pub fn report(root: &Path, file: &str, faults: &mut Vec<String>) {
     };
     unused_calls(root, data);
     undrawn_options(root);
-    branches(root, data);
+    let modules = branches::modules(root, data);
+    if arguments.get(1).is_some_and(|argument| argument == "--unreached") {
+        branches::print_unreached(root, &modules, arguments.get(2).map_or("", String::as_str));
+    }
+    branches::print_table(root, &modules, faults);
 }
 
 fn unused_calls(root: &Path, data: &Value) {
@@ -196,81 +197,9 @@ fn words_of_code(text: &str) -> BTreeSet<&str> {
     code.flat_map(|line| line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')).collect()
 }
 
-fn branches(root: &Path, data: &Value) {
-    let mut modules: BTreeMap<String, (u64, u64)> = BTreeMap::new();
-    for file in data["files"].as_array().into_iter().flatten() {
-        let shown = crate::shown(root, Path::new(file["filename"].as_str().unwrap_or_default()));
-        let parts: Vec<&str> = shown.split('/').collect();
-        let [name, "src", module, ..] = parts[..] else { continue };
-        if !CRATES.contains(&name) || shown.contains("tests") {
-            continue;
-        }
-        let source = std::fs::read_to_string(root.join(&shown)).unwrap_or_default();
-        let (covered, count) = covered_branches(file, &lines_of_invariants(&source));
-        let entry = modules.entry(format!("{name}/{}", module.trim_end_matches(".rs"))).or_default();
-        entry.0 += covered;
-        entry.1 += count;
-    }
-    println!("| module | branches | covered | |\n|---|---:|---:|---|");
-    let (mut covered, mut count) = (0, 0);
-    for (module, (own_covered, own_count)) in &modules {
-        let percent = 100.0 * *own_covered as f64 / (*own_count).max(1) as f64;
-        let mark = if percent < GOAL_PERCENT && *own_count > 0 { "below 90 %" } else { "" };
-        println!("| {module} | {own_count} | {percent:.1} % | {mark} |");
-        covered += own_covered;
-        count += own_count;
-    }
-    println!("| all | {count} | {:.1} % | |", 100.0 * covered as f64 / count.max(1) as f64);
-}
-
-/// Returns the number of covered branches and of all branches of a file, without the conditions on `left_out` lines. A
-/// generic function has a record for each of its types; the records of one condition count as one.
-fn covered_branches(file: &Value, left_out: &BTreeSet<u64>) -> (u64, u64) {
-    let mut conditions: BTreeMap<[u64; 4], [bool; 2]> = BTreeMap::new();
-    for record in file["branches"].as_array().into_iter().flatten() {
-        let number = |at: usize| record[at].as_u64().unwrap_or(0);
-        if left_out.contains(&number(0)) {
-            continue;
-        }
-        let taken = conditions.entry([number(0), number(1), number(2), number(3)]).or_default();
-        taken[0] |= number(4) > 0;
-        taken[1] |= number(5) > 0;
-    }
-    let covered = conditions.values().flatten().filter(|taken| **taken).count();
-    (covered as u64, 2 * conditions.len() as u64)
-}
-
-/// Returns the numbers of the lines of all calls of `invariant!`, from 1.
-fn lines_of_invariants(source: &str) -> BTreeSet<u64> {
-    let mut lines = BTreeSet::new();
-    let mut open = 0;
-    for (line, number) in source.lines().zip(1..) {
-        if open > 0 || line.contains("invariant!(") {
-            let count = |c: char| line.matches(c).count() as i64;
-            open = (open + count('(') - count(')')).max(0);
-            lines.insert(number);
-        }
-    }
-    lines
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn conditions_of_invariants_do_not_count_and_types_count_once() {
-        let source = "if a { b() }\nbase::invariant!(\n    a && b,\n);\nif c && d {}\n";
-        let left_out = lines_of_invariants(source);
-        assert_eq!(left_out, BTreeSet::from([2, 3, 4]));
-        let file = serde_json::json!({ "branches": [
-            [1, 4, 1, 5, 7, 0, 0, 0, 4],
-            [1, 4, 1, 5, 0, 2, 0, 0, 4],
-            [3, 5, 3, 6, 1, 0, 0, 0, 4],
-            [5, 4, 5, 5, 1, 0, 0, 0, 4],
-        ] });
-        assert_eq!(covered_branches(&file, &left_out), (3, 4));
-    }
 
     #[test]
     fn words_of_comments_and_parts_of_words_are_not_drawn() {

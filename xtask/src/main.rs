@@ -7,7 +7,7 @@
 //! | `circles` | lists circles of imports between the files of a crate ([`circles`]) |
 //! | `measure` | prints measures of the source code ([`measure`]) |
 //! | `unsafe` | prints the share of `unsafe` code ([`unsafety`]) |
-//! | `coverage FILE` | lists the code that the campaigns do not reach ([`coverage`]) |
+//! | `coverage FILE [--unreached [PATH]]` | lists the code that the campaigns do not reach ([`coverage`]) |
 //! | `header [--check]` | writes or compares the C header ([`header`]) |
 //! | `install --prefix DIR` | builds the C library and lays out its files ([`install`]) |
 //! | `options` | writes `docs/options.md` |
@@ -55,7 +55,7 @@ fn main() -> ExitCode {
     .contains(&command.as_str())
     {
         eprintln!(
-            "usage: cargo xtask tidy | unsafe | prose | circles | coverage FILE | header [--check] | install --prefix DIR | \
+            "usage: cargo xtask tidy | unsafe | prose | circles | coverage FILE [--unreached [PATH]] | header [--check] | install --prefix DIR | \
              options | surface [--reference FILE] | measure [--json]"
         );
         return ExitCode::from(2);
@@ -74,7 +74,7 @@ fn main() -> ExitCode {
     } else if command == "prose" {
         prose::report(root);
     } else if command == "coverage" {
-        coverage::report(root, &std::env::args().nth(2).unwrap_or_default(), &mut faults);
+        coverage::report(root, &std::env::args().skip(2).collect::<Vec<_>>(), &mut faults);
     } else if command == "header" {
         header::run(root, std::env::args().any(|argument| argument == "--check"), &mut faults);
     } else if command == "install" {
