@@ -115,6 +115,8 @@ struct OpenWal<'l> {
     last_seq: SequenceNumber,
     /// The offset of the first old record, while replay skips old records.
     old_from: Option<u64>,
+    /// True if a whole record was not replayed.
+    is_refused: bool,
 }
 
 /// Whether replay reads more records of this WAL.
@@ -222,6 +224,7 @@ impl<'a> Replay<'a> {
             progress: self.durable.begin(wal),
             last_seq: SequenceNumber::ZERO,
             old_from: None,
+            is_refused: false,
         };
         let was_dropping = self.dropping;
         loop {
@@ -257,6 +260,7 @@ impl<'a> Replay<'a> {
                 let verdict = match self.record(bytes, wal, &marks.written, &mut open.last_seq) {
                     Ok(verdict) => verdict,
                     Err(Fault::Report(finding, error)) => {
+                        open.is_refused = true;
                         self.check_durable_end(open, ReadEnd::Refused(offset, error.message()))?;
                         self.handle(wal, finding, error.at(offset))?
                     }
@@ -323,13 +327,14 @@ impl<'a> Replay<'a> {
     /// Keeps the facts about a WAL that the rest of the open needs: the end of the WAL and the proof of the WAL. A read-only open can
     /// continue at the end, so the function then keeps the tail too. `was_dropping` tells whether replay dropped batches already when the read began.
     fn finish_wal(&mut self, open: OpenWal<'_>, was_dropping: bool) {
-        let OpenWal { wal, size_bytes, later, reader, progress, last_seq, .. } = open;
+        let OpenWal { wal, size_bytes, later, reader, progress, last_seq, is_refused, .. } = open;
         self.durable.pass(wal);
         if self.done.damaged || reader.is_recycled() {
             self.set_in_doubt(wal);
         }
         let (bytes, digest) = (reader.whole_end(), reader.digest());
-        if !was_dropping || !self.dropping {
+        // The next WAL must not follow a record that was read and not replayed, for example because its value is lost.
+        if !is_refused && (!was_dropping || !self.dropping) {
             self.replayed.insert(wal, (bytes, digest));
         }
         base::invariant!(

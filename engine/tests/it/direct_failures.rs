@@ -224,14 +224,19 @@ impl Hook for DuringSync {
         "during a sync"
     }
 
-    fn before(&self, call: &Call<'_>) -> Verdict {
-        if call.op == Op::Sync
+    fn before(&self, _call: &Call<'_>) -> Verdict {
+        Verdict::Go
+    }
+
+    /// Acts after the sync of a blob file: the sync must not make the values of the action durable.
+    fn after(&self, call: &Call<'_>, error: Option<&base::Error>) {
+        if error.is_none()
+            && call.op == Op::Sync
             && call.path.extension().is_some_and(|end| end == "blob")
             && let Some(action) = self.0.lock().take()
         {
             std::thread::spawn(action).join().unwrap();
         }
-        Verdict::Go
     }
 }
 
