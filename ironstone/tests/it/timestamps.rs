@@ -332,3 +332,34 @@ fn a_timestamp_that_goes_back_leaves_one_entry_of_the_bottommost_level() {
     put(31, b"next").unwrap();
     assert_eq!(db.get_with(b"k", &read_at(31)).unwrap().as_deref(), Some(&b"next"[..]));
 }
+
+/// Sequence numbers and timestamps of the key: put 11 @1, `newest` 23 @2, a snapshot, `late` 12 @3.
+#[test]
+fn an_entry_behind_a_later_write_with_an_older_timestamp_stays_hidden() {
+    for single in [false, true] {
+        let db = stamped("");
+        let at = |time: u64| time.to_le_bytes();
+        let write = WriteOptions::default();
+        db.put_with_ts(b"k", &at(11), b"first", &write).unwrap();
+        db.flush().unwrap();
+        if single {
+            db.put_with_ts(b"k", &at(23), b"newest", &write).unwrap();
+        } else {
+            db.delete_with_ts(b"k", &at(23), &write).unwrap();
+        }
+        let _snapshot = db.snapshot();
+        db.increase_full_history_ts_low(&at(25)).unwrap();
+        db.flush().unwrap();
+        if single {
+            db.single_delete_with_ts(b"k", &at(12), &write).unwrap();
+        } else {
+            db.put_with_ts(b"k", &at(12), b"late", &write).unwrap();
+        }
+        db.put_with_ts(b"l", &at(12), b"other", &write).unwrap();
+        db.compact_range(None, None, &Default::default()).unwrap();
+        let wanted = single.then_some(&b"newest"[..]);
+        assert_eq!(db.get_with(b"k", &read_at(30)).unwrap().as_deref(), wanted, "{single}");
+        db.put_with_ts(b"k", &at(31), b"next", &write).unwrap();
+        assert_eq!(db.get_with(b"k", &read_at(31)).unwrap().as_deref(), Some(&b"next"[..]));
+    }
+}

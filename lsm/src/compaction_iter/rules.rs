@@ -107,16 +107,20 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         } else {
             self.rules.config.snapshots.of(self.out.seq)
         };
-        self.history.last_stripe = stripe;
+        // The timestamps of a key may go back while its sequence numbers grow. Then an older entry has a larger stripe, and the entries
+        // after it are still hidden by the newer entry with the smaller stripe.
+        self.history.last_stripe = if newer == MAX_SEQUENCE { stripe } else { newer_stripe.min(stripe) };
 
         if let Some(target) = skip_until {
             self.skip_to(&target);
         } else if self.history.clears_next {
             self.history.clears_next = false;
             self.out.show_cleared();
-        } else if self.out.value_type == ValueType::SingleDeletion {
+        } else if self.out.value_type == ValueType::SingleDeletion
+            && (newer == MAX_SEQUENCE || newer_stripe >= stripe)
+        {
             self.judge_single_deletion(before);
-        } else if newer != MAX_SEQUENCE && (newer_stripe <= stripe || self.history.zeroed_timestamp) {
+        } else if newer != MAX_SEQUENCE && newer_stripe <= stripe {
             // (A)
             self.stats.num_record_drop_hidden += 1;
             self.advance();
@@ -246,7 +250,6 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
             }
             let end = self.out.key.len() - TRAILER_LEN;
             self.out.key[end.saturating_sub(self.rules.timestamp_size)..end].fill(0);
-            self.history.zeroed_timestamp = true;
         }
         base::invariant!(
             self.rules.no_snapshots || self.out.seq <= self.rules.config.snapshots.earliest(),

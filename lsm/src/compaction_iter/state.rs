@@ -180,15 +180,12 @@ pub(super) struct KeyHistory {
     pub has_key: bool,
     /// True if an entry of this user key was in the output.
     pub has_output: bool,
-    /// The sequence number and the stripe of the last examined entry of this user key.
+    /// The sequence number of the last examined entry of this user key.
     pub last_seq: SequenceNumber,
+    /// The smallest stripe of the examined entries of this user key.
     pub last_stripe: SequenceNumber,
     /// True if the last entry of this user key got the sequence number zero.
     pub seq_zeroed: bool,
-    /// True if an entry of this user key, without timestamps, got the timestamp zero. Every reader sees this entry, so it
-    /// hides the entries with older timestamps. The stripes do not show this if the timestamps of the key did not
-    /// grow with its sequence numbers.
-    pub zeroed_timestamp: bool,
     /// True if a single deletion had to stay. The value under it is next in the output, with empty bytes.
     pub clears_next: bool,
     /// The timestamp of the current entry.
@@ -205,7 +202,6 @@ impl KeyHistory {
             last_seq: MAX_SEQUENCE,
             last_stripe: SequenceNumber::ZERO,
             seq_zeroed: false,
-            zeroed_timestamp: false,
             clears_next: false,
             timestamp: Vec::new(),
             to_low: Ordering::Equal,
@@ -236,7 +232,6 @@ impl KeyHistory {
             self.last_seq = MAX_SEQUENCE;
             self.last_stripe = SequenceNumber::ZERO;
             self.has_key = true;
-            self.zeroed_timestamp = false;
         }
         self.has_output = false;
         self.seq_zeroed = false;
