@@ -219,6 +219,11 @@ impl Owner {
         self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, keep).is_ok()
     }
 
+    /// Undoes [`Owner::keep_locks`], after the writes in the database were rolled back.
+    pub fn let_locks_expire(&self) {
+        self.state.fetch_and(!KEEPS_LOCKS, Ordering::AcqRel);
+    }
+
     /// Returns the time in microseconds since 1970 at which the locks expire; 0: never.
     pub fn expiration_us(&self) -> u64 {
         self.expiration_us.load(Ordering::Relaxed)

@@ -170,6 +170,7 @@ impl Transaction {
             Started => {
                 if !body.sections.own().is_empty() {
                     body.sections.roll_back(&self.db, &body.name, &body.write_options)?;
+                    owner.let_locks_expire();
                 }
                 self.shared.clear(&mut body);
                 return Ok(());

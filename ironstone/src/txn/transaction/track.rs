@@ -58,7 +58,7 @@ pub(super) struct Operation<'a> {
 }
 
 impl Operation<'_> {
-    /// Locks and checks the key of the self.
+    /// Locks and checks the key of the operation.
     ///
     /// # Errors
     /// See [`Transaction::put_in`].

@@ -342,6 +342,22 @@ fn expired_transaction_keeps_its_locks_after_a_part_of_it_is_in_the_database() {
 }
 
 #[test]
+fn expired_transaction_can_lose_its_locks_again_after_its_sections_are_rolled_back() {
+    let scratch = tempfile::tempdir().unwrap();
+    let db = open(scratch.path());
+    let expired = with(TransactionOptions { expiration: 0, ..Default::default() }, &db);
+    expired.set_name(b"expired").unwrap();
+    expired.put(b"k", b"section").unwrap();
+    expired.put(b"batch", b"x").unwrap();
+    assert!(expired.wal_number() > 0, "the put of k is in a section");
+    expired.rollback().unwrap();
+    expired.put(b"k", b"again").unwrap();
+    let thief = named(&db, "thief");
+    thief.put(b"k", b"thief").unwrap();
+    assert_eq!(expired.state(), TransactionState::LocksStolen);
+}
+
+#[test]
 fn transaction_that_lost_a_lock_writes_no_section() {
     let scratch = tempfile::tempdir().unwrap();
     let db = open(scratch.path());
