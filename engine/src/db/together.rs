@@ -2,7 +2,7 @@
 //!
 //! A snapshot fixes the sequence number before the super versions are pinned. So no read of a column family misses a
 //! write that a read of another column family sees. A column family with `inplace_update_support` cannot be read at a
-//! snapshot; its newest values are read.
+//! snapshot; its newest values are read. With a snapshot of the caller, such a column family answers NotSupported.
 
 use base::{Pinned, Result};
 
@@ -59,6 +59,7 @@ impl Together<'_> {
         size: impl Fn(&T) -> usize,
     ) -> Vec<Result<Option<T>>> {
         let one_family = keys.windows(2).all(|pair| Arc::ptr_eq(pair[0].0, pair[1].0));
+        let is_ours = options.snapshot.is_none();
         // The read of one column family fixes its sequence number itself.
         let options = if one_family { options.clone() } else { self.fixed(options) };
         let mut found: Vec<Option<Result<Option<T>>>> = keys.iter().map(|_| None).collect();
@@ -73,7 +74,8 @@ impl Together<'_> {
             bytes = 0;
             let family = keys[own[0]].0;
             let own_keys: Vec<&[u8]> = own.iter().map(|&at| keys[at].1).collect();
-            for (&at, answer) in own.iter().zip(read(family, &own_keys, &at_snapshot(family, &options))) {
+            let own_options = if is_ours { at_snapshot(family, &options) } else { options.clone() };
+            for (&at, answer) in own.iter().zip(read(family, &own_keys, &own_options)) {
                 bytes += answer.as_ref().ok().and_then(Option::as_ref).map_or(0, &size) as u64;
                 found[at] = Some(answer);
             }
@@ -89,8 +91,10 @@ impl Together<'_> {
         let own = || (!options.tailing).then(|| uncounted_snapshot(self.db));
         let fixed = ReadOptions { snapshot: options.snapshot.clone().or_else(own), ..options.clone() };
         let make = |family: &Arc<Family>| {
-            let mut iter = self.db.iter(family, at_snapshot(family, &fixed))?;
-            if options.snapshot.is_none() {
+            let is_ours = options.snapshot.is_none();
+            let own_options = if is_ours { at_snapshot(family, &fixed) } else { fixed.clone() };
+            let mut iter = self.db.iter(family, own_options)?;
+            if is_ours {
                 // The pinned super version keeps the entries; compaction needs no snapshot for them.
                 iter.release_snapshot();
             }
