@@ -5,7 +5,7 @@
 //! writes are delayed to a rate that adapts. The rate falls while the pending compaction bytes grow, and
 //! rises while they shrink.
 //!
-//! Unlike RocksDB, the rate also has a ceiling. The ceiling falls in a straight line from the user's rate at
+//! Unlike RocksDB, the rate also has a ceiling. The ceiling falls in a straight line from `delayed_write_rate` at
 //! the slowdown trigger to a sixteenth of it at the stop trigger. RocksDB's writes reach the stop trigger at
 //! any rate; here writes are already slow when they reach it.
 //!
@@ -17,9 +17,9 @@
 //!       └──────┬────────────┬────────► level-0 files, pending bytes
 //!          slow down       stop
 //! ```
-//! With the default of `delayed_write_rate` and leveled compaction, the ceiling for level 0 begins at the rate at which the last
-//! compactions emptied level 0, if this rate is higher. So the writers slow down to the speed of the compactions, and not to 16 MiB per
-//! second.
+//! If `delayed_write_rate` is 16 MiB per second, the rate of writers that level 0 of leveled compaction delays has a lower bound too. At
+//! the slowdown trigger, the lower bound is the rate at which the last compactions emptied level 0. It falls to a sixteenth at the stop
+//! trigger. The adapted rate cannot lower it. So the writers slow down to the speed of the compactions.
 
 use crate::pick::{Options, Style};
 
@@ -36,7 +36,7 @@ const SLOWER: f64 = 0.8;
 const FASTER: f64 = 1.0 / SLOWER;
 const MUCH_SLOWER: f64 = 0.6;
 const RECOVERED: f64 = 1.4;
-/// The ceiling at the stop trigger, as a share of the user's rate.
+/// The ceiling and the lower bound at the stop trigger, as a share of their values at the slowdown trigger.
 const CEILING_AT_STOP: f64 = 1.0 / 16.0;
 
 /// The limit that causes a decision, with the words of RocksDB's `WriteStallCause`.
@@ -77,6 +77,8 @@ pub struct Load {
     pub num_l0_files: usize,
     /// Pending compaction bytes: `Scores::estimated_pending_bytes`.
     pub pending_compaction_bytes: u64,
+    /// Bytes of the SST files in level 0, before compression if the bytes are known.
+    pub l0_bytes: u64,
     /// Number of files in `Scores::marked`.
     pub num_marked_files: usize,
     /// Bytes of the files without data below them; 0 if it is unknown.
@@ -145,7 +147,7 @@ impl Pressure {
     /// Makes a new decision. Call this after each flush, compaction, memtable switch and change of options. `now_us` is a time in
     /// microseconds, of any clock that does not go back.
     pub fn decide(&mut self, load: &Load, options: &Options, now_us: u64) -> Decision {
-        self.drain.look(load.num_l0_files, options, now_us);
+        self.drain.look((load.num_l0_files, load.l0_bytes), options, now_us);
         let (condition, cause) = condition(load, options);
         let was_stopped = self.last == Stall::Stopped;
         let was_slowed = matches!(self.last, Stall::Delayed { .. });
@@ -157,7 +159,7 @@ impl Pressure {
                     self.adapt(load, options, penalize);
                 }
                 let ceiling = self.ceiling(self.max_rate, cause, load, options);
-                let drained = match self.follows_level_0(cause, options) {
+                let drained = match self.follows_level_0(cause, load, options) {
                     true => self.ceiling(self.drain.rate(), cause, load, options),
                     false => 0,
                 };
@@ -205,12 +207,17 @@ impl Pressure {
         base::invariant!(self.rate > 0, "the rate of delayed writers fell to 0 bytes for each second");
     }
 
-    /// Returns true if the rate of delayed writers follows the compactions of level 0. A rate that the user chose is kept.
-    fn follows_level_0(&self, cause: Cause, options: &Options) -> bool {
-        cause == Cause::L0FileCountLimit && options.style == Style::Level && self.max_rate == DEFAULT_RATE
+    /// Returns true if the rate of delayed writers follows the compactions of level 0. A `delayed_write_rate` other than the default
+    /// is kept. With too many pending compaction bytes, the rate must fall.
+    fn follows_level_0(&self, cause: Cause, load: &Load, options: &Options) -> bool {
+        let soft = options.soft_pending_compaction_bytes_limit;
+        cause == Cause::L0FileCountLimit
+            && options.style == Style::Level
+            && self.max_rate == DEFAULT_RATE
+            && (soft == 0 || load.pending_compaction_bytes < soft)
     }
 
-    /// Returns the maximum rate at this distance from the stop trigger. The maximum is `max_rate` at the slowdown trigger.
+    /// Returns the rate at this distance from the stop trigger: `max_rate` at the slowdown trigger, a sixteenth at the stop trigger.
     fn ceiling(&self, max_rate: u64, cause: Cause, load: &Load, options: &Options) -> u64 {
         let way = match cause {
             Cause::L0FileCountLimit => share(

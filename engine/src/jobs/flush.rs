@@ -473,6 +473,7 @@ impl Flushes {
         Load {
             num_unflushed_memtables: unflushed + usize::from(!pin.mem.is_empty()),
             num_l0_files: scores.l0_delay_trigger_count + 1,
+            l0_bytes: 0,
             pending_compaction_bytes: scores.estimated_pending_bytes,
             num_marked_files: scores.marked.len(),
             bottommost_bytes: 0,

@@ -183,6 +183,7 @@ impl Schedule {
         let load = Load {
             num_unflushed_memtables: unflushed,
             num_l0_files: scores.l0_delay_trigger_count,
+            l0_bytes: pin.version.level_0_bytes(),
             pending_compaction_bytes: scores.estimated_pending_bytes,
             num_marked_files: scores.marked.len(),
             bottommost_bytes: 0,
@@ -333,6 +334,7 @@ fn memtables_have_room(state: &State, parts: &Parts) -> bool {
     let load = Load {
         num_unflushed_memtables: state.immutable_memtables.len() + 1,
         num_l0_files: 0,
+        l0_bytes: 0,
         pending_compaction_bytes: 0,
         num_marked_files: 0,
         bottommost_bytes: 0,

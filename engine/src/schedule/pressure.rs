@@ -95,6 +95,7 @@ mod tests {
         let load = Load {
             num_unflushed_memtables: 3,
             num_l0_files: 36,
+            l0_bytes: 0,
             pending_compaction_bytes: 274_877_906_944,
             num_marked_files: 0,
             bottommost_bytes: 0,

@@ -282,6 +282,7 @@ impl Simulation {
         let load = Load {
             num_unflushed_memtables: self.immutable,
             num_l0_files: scores.l0_delay_trigger_count,
+            l0_bytes: self.version.level_0_bytes(),
             pending_compaction_bytes: scores.estimated_pending_bytes,
             num_marked_files: scores.marked.len(),
             bottommost_bytes: 0,

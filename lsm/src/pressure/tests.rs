@@ -5,7 +5,7 @@ fn options() -> Options {
 }
 
 fn l0(n: usize) -> Load {
-    Load { num_l0_files: n, pending_compaction_bytes: 100, ..Load::default() }
+    Load { num_l0_files: n, l0_bytes: (n as u64) << 26, pending_compaction_bytes: 100, ..Load::default() }
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn rate(decision: Decision) -> u64 {
     rate
 }
 
-/// Level 0 reaches its trigger at 10 s, and a compaction of 10 SST files ends at 15 s: two memtables of 64 MiB each second.
+/// Level 0 reaches its trigger at 10 s, and a compaction of 10 SST files ends at 15 s: two SST files of 64 MiB each second.
 fn drained(delayed_write_rate: u64, options: &Options) -> Pressure {
     let mut p = Pressure::new(delayed_write_rate);
     for (files, seconds) in [(0, 1), (4, 10), (18, 14), (8, 15)] {
@@ -141,7 +141,23 @@ fn only_level_0_of_leveled_compaction_has_a_speed_of_its_own() {
     let universal = Options { style: Style::Universal, ..options() };
     assert_eq!(rate(drained(0, &universal).decide(&l0(20), &universal, 16_000_000)), DEFAULT_RATE);
     let memtables = Load { num_unflushed_memtables: 3, ..l0(0) };
-    assert!(rate(drained(0, &options()).decide(&memtables, &options(), 16_000_000)) <= DEFAULT_RATE);
+    let pending = Load { pending_compaction_bytes: 64 << 30, ..l0(20) };
+    for load in [memtables, pending] {
+        assert!(
+            rate(drained(0, &options()).decide(&load, &options(), 16_000_000)) <= DEFAULT_RATE,
+            "{load:?}"
+        );
+    }
+}
+
+#[test]
+fn a_compaction_within_level_0_does_not_empty_it() {
+    // Nine of 18 SST files become one of the same size, a second before a compaction of ten SST files ends.
+    let mut p = Pressure::new(0);
+    for (files, sizes, seconds) in [(0, 0, 1), (4, 4, 10), (18, 18, 13), (10, 18, 14), (4, 8, 15)] {
+        p.decide(&Load { l0_bytes: sizes << 26, ..l0(files) }, &options(), seconds * 1_000_000);
+    }
+    assert_eq!(rate(p.decide(&l0(20), &options(), 16_000_000)), 128 << 20);
 }
 
 #[test]

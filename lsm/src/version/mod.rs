@@ -128,6 +128,14 @@ impl Version {
         self.levels.iter().map(|l| l.bytes()).sum()
     }
 
+    /// Returns the bytes of the SST files in level 0: before compression, or in the file if the table has not been opened.
+    pub fn level_0_bytes(&self) -> u64 {
+        let bytes = |file: &crate::table_file::TableFile| {
+            file.stats().map_or(file.size, |stats| stats.raw_key_size.saturating_add(stats.raw_value_size))
+        };
+        self.level(Level::ZERO).iter().fold(0u64, |sum, file| sum.saturating_add(bytes(file)))
+    }
+
     /// Returns the deepest level with files, if there is one.
     pub fn last_filled_level(&self) -> Option<Level> {
         self.levels().rev().find(|level| !self.level(*level).is_empty())
