@@ -41,7 +41,8 @@ pub enum Pool {
     Low = 1,
     /// Flushes.
     High = 2,
-    /// Deletions of obsolete files, and jobs of the program that uses the database.
+    /// Deletions of obsolete files, and jobs of the program that uses the database. A database gives this pool one thread. A program
+    /// whose own job in this pool waits for deletions (`wait_for_purge`) must give the pool a second thread.
     User = 3,
 }
 

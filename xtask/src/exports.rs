@@ -1,7 +1,7 @@
-//! Each type in a public signature of `ironstone` is exported from the crate: a program can name what it gets and gives.
+//! Checks that `ironstone` exports each type of its public signatures, so that a program can name its arguments and results.
 //!
-//! The check reads the signatures of the public methods of exported types and of exported functions, and the public fields
-//! of exported structs, also of the structs of other crates that `ironstone` exports. It has no parser. A word that begins
+//! The check reads the public methods of exported types, the exported functions, and the public fields of exported structs. Structs of
+//! other crates that `ironstone` exports count too. The files in [`BINDING`] are exempt. The check has no parser. A word that begins
 //! with a capital letter is a type, a trait, or a parameter of one letter.
 
 use std::collections::BTreeSet;

@@ -5,8 +5,9 @@
 //!  writes, in their order   1 2 3 4 5 6 7 8 9
 //!  rows of the database           4 5 6 7 8 9     the oldest rows may be gone; each newer row exists
 //! ```
-//! A row may be gone if the files may have exceeded the size limit, or if the row is older than the time to live. If all jobs have
-//! ended, the files are within the size limit, no expired file exists, and each old file has its temperature.
+//! A row may be gone if the files may have exceeded the size limit, or if the row is older than the time to live. After all
+//! jobs have ended, the files of level 0 are within the size limit. No file of level 0 is expired, unless FIFO compaction merges files or
+//! counts blob files. If the rules have ages, each file that is old enough has its temperature.
 //!
 //! Each key is written once, and the keys grow. In one seed of four the database has leveled compaction first. FIFO compaction then
 //! takes the size and the age of the files of level 0 only, as in RocksDB.
@@ -249,7 +250,7 @@ impl Cached {
             return Err(format!("files of {bytes} bytes with the limit {size_max}"));
         }
         let now = self.now_s();
-        // The newest row of a file was in a file at this time, so the file has no newer key.
+        // The newest row of a file was written before the flush of the file. So its time of flush gives the file a minimum age.
         let age_of = |file: &LiveFile| {
             let newest = self.rows.iter().rev().find(|row| row.key <= file.largest_key);
             newest.and_then(|row| row.flushed_s).map_or(0, |flushed| now.saturating_sub(flushed))
@@ -277,7 +278,7 @@ impl Cached {
                 age if age > AGES_S[0] => Temperature::Warm,
                 _ => continue,
             };
-            // A file can be older than its newest row says.
+            // The age of the newest row is a lower bound for the age of the file.
             let is_right = info.temperature == expected as u8
                 || expected == Temperature::Warm && info.temperature == Temperature::Cold as u8;
             same(&format!("the temperature of {info:?} with the age {age}"), &is_right, &true)?;
@@ -293,7 +294,7 @@ impl Cached {
         match found {
             None if at < self.gone => Ok(()),
             None => {
-                // The row went since the last comparison.
+                // FIFO compaction deleted the row after the last comparison.
                 self.compare()?;
                 same("a row that get does not find", &(at < self.gone), &true)
             }

@@ -1,12 +1,12 @@
-//! Long runs of deleted keys, as queues leave them: scans remember the runs and skip them.
+//! Empty ranges of many deleted keys, as queues leave them. A scan remembers an empty range, and later scans skip the range.
 //!
 //! ```text
 //!  keys   d d d d d d d d d 7 8 9            d: deleted
 //!         └─ a scan skips the run ┘
 //!               ^ a put inside the run: each later scan must find the key
 //! ```
-//! Each operation adds, deletes or revives up to some thousand keys, so that runs are long enough to be remembered. Iterators and
-//! snapshots that are older than a change must not see the change.
+//! Each operation adds, deletes or writes again up to 9,000 keys, so that empty ranges are long enough to be remembered. A snapshot, and
+//! an iterator that is not tailing, must not see later changes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

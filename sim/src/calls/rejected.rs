@@ -5,7 +5,7 @@
 //!  an open with wrong options     fails, and creates no database
 //!  a database open for reading    has the rows, and rejects each change
 //! ```
-//! After each of them, the rows, the sequence number and the column families are those of before.
+//! A rejected call changes no row, no sequence number and no column family.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ use super::{FAMILIES, Setting, World, same, told, value};
 /// The directory of another database.
 const OTHER: &str = "/other";
 
-/// The options that no open accepts.
+/// Option texts that every open rejects, one text for each open.
 const OPTIONS: &[&str] = &[
     "memtable_protection_bytes_per_key=3",
     "block_protection_bytes_per_key=3",

@@ -7,9 +7,9 @@
 //! A condition has two branches. A generic function has a record for each of its types; the records of one condition count as one.
 //! The conditions of invariants and assertions do not count: only a fault takes their other branch.
 //!
-//! A module with less than [`GOAL_PERCENT`] of its branches needs reasons: rows of `coverage_reasons.txt`. A row explains unreached
-//! branches below one path, at most as many as the row says. Reached and explained branches together must be [`GOAL_PERCENT`].
-//! A row that explains nothing is named.
+//! If fewer than [`GOAL_PERCENT`] percent of the branches of a module are reached, the module needs rows of `coverage_reasons.txt`. A row
+//! explains unreached branches below one path, at most as many as the row says. The reached and the explained branches together must be
+//! at least [`GOAL_PERCENT`] percent. The output names each row that explains no branch.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -1,11 +1,13 @@
 //! The commit of a transaction, by its control of conflicts and its write policy.
 //!
 //! ```text
-//!  Optimistic     check all keys, then write the batch
-//!  Pessimistic    WriteCommitted      after prepare: commit record, or a grown or large batch. Without: the batch
-//!                 the other policies  the entries are in the memtables: make the sections visible
+//!  Optimistic                                check all keys, then write the batch
+//!  Pessimistic, not prepared, no sections    write the batch
+//!  Pessimistic, prepared, WriteCommitted     write a commit record; write the batch too if it grew after the
+//!                                            prepare, or if it is above the limit of a large commit
+//!  Pessimistic, the other policies           the entries are in the memtables: make the sections visible
 //! ```
-//! Not here: the states of a transaction and prepare (`finish`).
+//! Not here: the prepare and the rollback of a transaction (`finish`).
 
 use base::key::SequenceNumber;
 use base::stats::HistogramKind;
@@ -247,7 +249,7 @@ impl<'a> Commit<'a> {
         Ok(Some(Created::new(run, held, notifier)))
     }
 
-    /// Stores the snapshot that the commit took in the transaction.
+    /// Stores in the transaction the snapshot that the commit took.
     fn adopt(&mut self, created: Option<Created<'_>>) {
         let Some((held, notifier)) = created.and_then(Created::into_taken) else { return };
         self.body.wish = SnapshotWish::None;

@@ -42,7 +42,7 @@ impl<'a> LargeBatch<'a> {
     /// Writes the batch as sections, if it is larger than the threshold.
     ///
     /// # Errors
-    /// InvalidArgument if the transaction has no name. As [`crate::Db::write`]. After an error, the records that are
+    /// InvalidArgument if the transaction has no name. Otherwise the errors of [`crate::Db::write`]. After an error, the records that are
     /// not written stay in the batch.
     pub fn write_if_large(&self, body: &mut Body) -> Result<()> {
         let threshold = self.pessimistic.settings.flush_threshold;
@@ -96,7 +96,8 @@ impl<'a> LargeBatch<'a> {
         body.sections.write(self.db, core.batch.records(), SectionKind::Prepared, &by)?;
         if self.pessimistic.settings.policy == TxnDbWritePolicy::WriteUnprepared {
             core.clear();
-            // The batch has no save points any more, but a prepared transaction may still remove its save points.
+            // The batch is empty, so no save point is in the batch. The application can still remove the save points of a
+            // prepared transaction, so each of them refers to the sections now.
             let sections = body.sections.own().len();
             let in_batch = body.save_points.iter_mut().filter(|save| save.sections.is_none());
             in_batch.for_each(|save| save.sections = Some(sections));
@@ -104,8 +105,8 @@ impl<'a> LargeBatch<'a> {
         Ok(())
     }
 
-    /// Prepares a rollback to a save point. If the writes before the save point are in sections, writes the values of
-    /// that time as a new section.
+    /// Undoes the sections after the last save point, before the rollback to this save point. If the writes before the save point are
+    /// in sections, writes the values of that time as a new section.
     ///
     /// # Errors
     /// Errors of reading the values; as [`crate::Db::write`].
