@@ -97,3 +97,26 @@ fn it_cannot_be_read_at_a_snapshot() {
     let plain = db.admin().create_family(FamilyDescriptor::new("plain", FamilyOptions::default())).unwrap();
     assert_eq!(db.get(&plain, b"k", &at).unwrap(), None);
 }
+
+#[test]
+fn a_read_of_several_families_keeps_the_snapshot_of_the_caller() {
+    let (db, _) = open(&Env::memory(5));
+    let own = FamilyDescriptor::new("own", FamilyOptions::default());
+    let other = db.admin().create_family(own).unwrap();
+    let family = db.default_family().unwrap();
+    put(&db, "key", "value");
+    let keys: [(&Arc<_>, &[u8]); 2] = [(&family, b"key"), (&other, b"key")];
+    let at = |snapshot| ReadOptions { snapshot, ..ReadOptions::default() };
+    let newest = db.together().multi_get(&keys, &at(None));
+    assert!(newest.iter().all(Result::is_ok), "without a snapshot, the newest values");
+    let at_snapshot = at(Some(db.snapshot()));
+    let kinds: Vec<_> = db
+        .together()
+        .multi_get(&keys, &at_snapshot)
+        .into_iter()
+        .map(|value| value.err().map(|e| e.kind()))
+        .collect();
+    assert_eq!(kinds, [Some(Kind::NotSupported), None]);
+    let iterators = db.together().iterators(&[other, family], &at_snapshot);
+    assert_eq!(iterators.err().map(|error| error.kind()), Some(Kind::NotSupported));
+}
