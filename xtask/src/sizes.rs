@@ -2,8 +2,8 @@
 //!
 //! A method is counted in the inherent `impl` blocks of a type, in all files of a crate. Methods of traits are not
 //! counted, because the trait decides their number. [`LARGE`] lists each type above a limit with its present size. The
-//! type may shrink. It may grow only for a new verb of RocksDB. A type that is listed as [`HANDLE`] has no private method: its work is in other
-//! types, and its methods are what its users call.
+//! type may shrink. It may grow only for a new verb of RocksDB. A type that is listed as [`HANDLE`] has public methods only. Other types do
+//! its work.
 
 use std::collections::BTreeMap;
 use std::path::Path;
