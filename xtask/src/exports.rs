@@ -1,4 +1,4 @@
-//! Checks that `ironstone` exports each type of its public signatures, so a program can write their names.
+//! Checks that `ironstone` exports each type of its public signatures. So a program can name the type of each argument and result.
 //!
 //! The check reads the public methods of exported types, the exported functions, and the public fields of exported structs. Structs of
 //! other crates that `ironstone` exports count too. The files in [`BINDING`] are exempt. The check has no parser. A word that begins
