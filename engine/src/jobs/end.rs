@@ -20,10 +20,12 @@ impl Jobs {
         let timeout = u64::try_from(options.timeout.as_nanos()).unwrap_or(u64::MAX);
         let deadline = (timeout > 0).then(|| clock.now_nanos().saturating_add(timeout));
         self.schedule.pool().wait_until(|| {
+            // Under the lock of the queues: a job sets its error before it counts as ended. Otherwise a job that fails between
+            // the two reads is neither an error nor a running job, and the wait returns OK.
+            let state = self.schedule.queues();
             if let Some(error) = self.context.errors.get().filter(|e| e.severity() >= Severity::Soft) {
                 return Some(Err(error));
             }
-            let state = self.schedule.queues();
             if state.closing {
                 return Some(Err(Error::shutdown_in_progress("the database is closing")));
             }

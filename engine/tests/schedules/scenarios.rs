@@ -294,6 +294,28 @@ fn writers_resume_after_a_full_disk_with_any_leader() {
     });
 }
 
+/// A job sets its error, and ends. A wait that reads the error before, and the jobs afterwards, would miss both.
+#[test]
+fn a_wait_for_jobs_reports_the_failure_of_each_job() {
+    explore(|| {
+        let (_, fs, mut request) = on_a_failing_disk();
+        request.options.max_bgerror_resume_count = 0;
+        for family in &mut request.families {
+            family.options.write_buffer_size = 64 << 10;
+        }
+        let db = open(request);
+        let family = db.default_family().unwrap();
+        fs.hook().set_plan("create *.sst #1 EIO").unwrap();
+        // The third write finds a full memtable, and starts a flush. The flush may fail before the write ends.
+        for number in 0..3 {
+            let key = format!("key{number}");
+            drop(db.put(&family, key.as_bytes(), &[b'v'; 40_000], &WriteOptions::default()));
+        }
+        db.background().wait_for_compact().expect_err("a wait after a flush that fails");
+        drop(db.close());
+    });
+}
+
 /// Writers of two column families share write groups. The flush of one family fails. Writes to this family
 /// are rejected until the error is cleared, and writes to the other family are never rejected.
 #[test]
