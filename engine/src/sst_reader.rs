@@ -110,7 +110,7 @@ impl SstReader {
             "the keys are not in the order of the file"
         );
         let (operator, ctx) =
-            (self.parts.merge_operator.as_ref(), self.ctx(options, HistogramKind::FileReadGetMicros));
+            (self.parts.code.merge_operator.as_ref(), self.ctx(options, HistogramKind::FileReadGetMicros));
         let answer = |_| Answer::of_file(operator, self.statistics.as_ref());
         let mut answers: Vec<Answer<'_>> = (0..keys.len()).map(answer).collect();
         let failed = self.reader.multi_get(&seek_keys, &ctx, |at, entry| {
@@ -183,11 +183,11 @@ impl SstReader {
                 None => self.parts.scan.max_sequential_skip,
             },
             start_timestamp: options.iter_start_ts,
-            merge_operator: self.parts.merge_operator.clone(),
+            merge_operator: self.parts.code.merge_operator.clone(),
             statistics: self.statistics.clone(),
             lower: options.iterate_lower_bound,
             upper: options.iterate_upper_bound,
-            prefix: self.parts.prefix_extractor.clone().filter(|_| by_prefix),
+            prefix: self.parts.code.prefix_extractor.clone().filter(|_| by_prefix),
             max_skippable: options.max_skippable_internal_keys,
         };
         Ok(SstIter { walk: Walk::new(rows, view) })
@@ -270,7 +270,7 @@ impl SstReader {
     }
 
     fn ctx(&self, options: &ReadOptions, histogram: HistogramKind) -> ReadCtx {
-        let extractor = self.parts.prefix_extractor.clone();
+        let extractor = self.parts.code.prefix_extractor.clone();
         ReadCtx {
             verify_checksums: options.verify_checksums,
             fill_cache: options.fill_cache,
@@ -316,10 +316,10 @@ fn open(path: &Path, db: &DbOptions, parts: &Parts) -> Result<AnyReader> {
     let session = SessionId::new(env.rng.next_u64(), env.rng.next_u64()).to_string();
     let options = OpenOptions {
         order: parts.order.clone(),
-        prefix_extractor: parts.prefix_extractor.clone(),
+        prefix_extractor: parts.code.prefix_extractor.clone(),
         table: parts.table.clone(),
         other: parts.other.clone(),
-        cache: parts.block_cache.clone(),
+        cache: parts.caches.blocks.clone(),
         db_session_id: Arc::from(session.as_str()),
         block_protection_bytes_per_key: parts.blocks.protection_bytes_per_key,
         statistics: db.statistics.clone(),

@@ -83,8 +83,8 @@ pub fn edit(data: &[u8]) {
         edit.deleted_files.sort_unstable();
         edit.deleted_files.dedup();
         // As in RocksDB, the checksum of an unknown function is not written.
-        for file in edit.new_files.iter_mut().filter(|file| file.file_checksum_func_name == "Unknown") {
-            file.file_checksum.clear();
+        for file in edit.new_files.iter_mut().filter(|file| file.checksum.function == "Unknown") {
+            file.checksum.value.clear();
         }
         assert_eq!(again, edit);
     }

@@ -306,11 +306,11 @@ fn edit_text(bytes: &[u8]) -> String {
         Err(error) => return format!("no version edit: {}", error.message()),
     };
     let mut parts = Vec::new();
-    if let Some(name) = &edit.column_family_add {
-        parts.push(format!("create family {} {name:?}", edit.column_family));
+    if let Some(name) = &edit.family.add {
+        parts.push(format!("create family {} {name:?}", edit.family.id));
     }
-    if edit.column_family_drop {
-        parts.push(format!("drop family {}", edit.column_family));
+    if edit.family.drop {
+        parts.push(format!("drop family {}", edit.family.id));
     }
     let added = edit.new_files.iter().map(|file| {
         format!("add file {} to level {} ({})", file.number, file.level.get(), words::bytes(file.file_size))
@@ -321,9 +321,9 @@ fn edit_text(bytes: &[u8]) -> String {
         .iter()
         .map(|(level, number)| format!("remove file {number} from level {}", level.get()));
     parts.extend(some(removed, "removed files"));
-    let blobs = edit.blob_file_additions.iter().map(|b| format!("add blob file {}", b.blob_file_number));
+    let blobs = edit.blobs.additions.iter().map(|b| format!("add blob file {}", b.blob_file_number));
     parts.extend(some(blobs, "blob files"));
-    parts.extend(some(edit.wal_additions.iter().map(|w| format!("track WAL {}", w.number)), "WALs"));
+    parts.extend(some(edit.wals.additions.iter().map(|w| format!("track WAL {}", w.number)), "WALs"));
     let counters = [
         ("WALs below are obsolete:", edit.wal_number.map(|wal| wal.to_string())),
         ("next file number", edit.next_file_number.map(|file| file.to_string())),

@@ -215,7 +215,7 @@ impl Family {
         let pinned = self.inner().pin_owned();
         let mut sums: BTreeMap<(Level, DataAge, u8), (u64, u64)> = BTreeMap::new();
         for (level, file) in pinned.version.files() {
-            let age = DataAge::of(file.oldest_ancester_time, now_s);
+            let age = DataAge::of(file.times.oldest_ancester, now_s);
             let sum = sums.entry((level, age, file.temperature)).or_default();
             sum.0 += 1;
             sum.1 += file.size;

@@ -149,10 +149,10 @@ impl Family {
                 num_reads_sampled: file.reads_sampled(),
                 being_compacted: file.being_compacted(),
                 epoch_number: file.epoch_number.get(),
-                oldest_ancestor_time: file.oldest_ancester_time,
-                file_creation_time: file.file_creation_time,
-                file_checksum: file.file_checksum.clone(),
-                file_checksum_func_name: file.file_checksum_func_name.clone(),
+                oldest_ancestor_time: file.times.oldest_ancester,
+                file_creation_time: file.times.creation,
+                file_checksum: file.checksum.value.clone(),
+                file_checksum_func_name: file.checksum.function.clone(),
                 oldest_blob_file: file.oldest_blob_file,
             }
         };

@@ -3,7 +3,7 @@
 //! Facts: RocksDB `java/rocksjni/compaction_job_info.cc`, `compaction_job_stats.cc`, `portal.h` (`CompactionReasonJni`).
 
 use base::Level;
-use engine::event::{CompactionFinished, CompactionStarted, JobFile};
+use engine::event::{CompactionCounts, CompactionFinished, CompactionStarted, JobFile};
 use engine::options::CompressionType;
 
 use crate::collections;
@@ -44,14 +44,16 @@ impl JobInfo {
             compaction_time_cpu_micros: 0,
             output_level: started.output_level,
             outputs: Vec::new(),
-            total_output_size: 0,
-            num_input_records: 0,
-            num_output_records: 0,
-            num_subcompactions: 0,
+            counts: CompactionCounts {
+                total_output_size: 0,
+                num_input_records: 0,
+                num_output_records: 0,
+                num_subcompactions: 0,
+                num_single_delete_mismatches: 0,
+                num_single_delete_fallthrough: 0,
+                num_merge_comparisons: 0,
+            },
             output_compression: started.output_compression.clone(),
-            num_single_delete_mismatches: 0,
-            num_single_delete_fallthrough: 0,
-            num_merge_comparisons: 0,
             lsm_state: Vec::new(),
             live_blob_files: None,
             base_input_level: base,

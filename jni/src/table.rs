@@ -22,25 +22,38 @@ disposers! {
     Filter: FilterPolicy;
 }
 
-/// The arguments of `BlockBasedTableConfig.newTableFactoryHandle` of all releases. An argument that the loaded release does
-/// not pass has its default.
-pub struct BlockBased {
+/// The arguments about the block cache.
+pub struct CacheArguments {
     pub cache_index_and_filter_blocks: bool,
     pub cache_index_and_filter_blocks_with_high_priority: bool,
     pub pin_l0_filter_and_index_blocks_in_cache: bool,
     pub pin_top_level_index_and_filter: bool,
-    pub index_type: i8,
-    pub data_block_index_type: i8,
-    pub data_block_hash_table_util_ratio: f64,
-    pub checksum: i8,
     pub no_block_cache: bool,
     pub block_cache: Handle,
     pub persistent_cache: Handle,
+    pub block_cache_size: i64,
+    pub block_cache_num_shard_bits: i32,
+}
+
+/// The arguments about the layout of blocks.
+pub struct LayoutArguments {
     pub block_size: i64,
     pub block_size_deviation: i32,
     pub block_restart_interval: i32,
     pub index_block_restart_interval: i32,
     pub metadata_block_size: i64,
+    pub block_align: bool,
+}
+
+/// The arguments of `BlockBasedTableConfig.newTableFactoryHandle` of all releases. An argument that the loaded release does
+/// not pass has its default.
+pub struct BlockBased {
+    pub cache: CacheArguments,
+    pub layout: LayoutArguments,
+    pub index_type: i8,
+    pub data_block_index_type: i8,
+    pub data_block_hash_table_util_ratio: f64,
+    pub checksum: i8,
     pub partition_filters: bool,
     pub optimize_filters_for_memory: bool,
     pub use_delta_encoding: bool,
@@ -50,10 +63,7 @@ pub struct BlockBased {
     pub read_amp_bytes_per_bit: i32,
     pub format_version: i32,
     pub enable_index_compression: bool,
-    pub block_align: bool,
     pub index_shortening: i8,
-    pub block_cache_size: i64,
-    pub block_cache_num_shard_bits: i32,
     pub newest: Option<Newest>,
 }
 
@@ -76,16 +86,16 @@ fn number<T: Place<i32>>(place: &mut T, name: &str, value: i8) -> Outcome<()> {
 impl BlockBased {
     /// Returns the block cache: the given cache, a new cache of the given size, or none.
     fn cache(&self) -> Outcome<Option<Arc<BlockCache>>> {
-        if self.no_block_cache {
+        if self.cache.no_block_cache {
             return Ok(None);
         }
-        if !self.block_cache.is_null() {
-            return Ok(Some(self.block_cache.shared::<Arc<BlockCache>>()?.clone()));
+        if !self.cache.block_cache.is_null() {
+            return Ok(Some(self.cache.block_cache.shared::<Arc<BlockCache>>()?.clone()));
         }
-        let Ok(size) = usize::try_from(self.block_cache_size) else { return Ok(None) };
+        let Ok(size) = usize::try_from(self.cache.block_cache_size) else { return Ok(None) };
         let mut options = CacheOptions::lru(size);
-        if self.block_cache_num_shard_bits > 0 {
-            options.num_shard_bits = self.block_cache_num_shard_bits;
+        if self.cache.block_cache_num_shard_bits > 0 {
+            options.num_shard_bits = self.cache.block_cache_num_shard_bits;
         }
         Ok(Some(Cache::new(options)?))
     }
@@ -97,18 +107,19 @@ impl BlockBased {
     pub fn make(self) -> Outcome<Handle> {
         let block_cache = self.cache()?;
         let mut options = BlockBasedTableOptions {
-            cache_index_and_filter_blocks: self.cache_index_and_filter_blocks,
+            cache_index_and_filter_blocks: self.cache.cache_index_and_filter_blocks,
             cache_index_and_filter_blocks_with_high_priority: self
+                .cache
                 .cache_index_and_filter_blocks_with_high_priority,
-            pin_l0_filter_and_index_blocks_in_cache: self.pin_l0_filter_and_index_blocks_in_cache,
-            pin_top_level_index_and_filter: self.pin_top_level_index_and_filter,
+            pin_l0_filter_and_index_blocks_in_cache: self.cache.pin_l0_filter_and_index_blocks_in_cache,
+            pin_top_level_index_and_filter: self.cache.pin_top_level_index_and_filter,
             data_block_hash_table_util_ratio: self.data_block_hash_table_util_ratio,
             no_block_cache: block_cache.is_none(),
-            block_size: self.block_size as u64 as _,
-            block_size_deviation: self.block_size_deviation,
-            block_restart_interval: self.block_restart_interval,
-            index_block_restart_interval: self.index_block_restart_interval,
-            metadata_block_size: self.metadata_block_size as u64 as _,
+            block_size: self.layout.block_size as u64 as _,
+            block_size_deviation: self.layout.block_size_deviation,
+            block_restart_interval: self.layout.block_restart_interval,
+            index_block_restart_interval: self.layout.index_block_restart_interval,
+            metadata_block_size: self.layout.metadata_block_size as u64 as _,
             partition_filters: self.partition_filters,
             optimize_filters_for_memory: self.optimize_filters_for_memory,
             use_delta_encoding: self.use_delta_encoding,
@@ -117,7 +128,7 @@ impl BlockBased {
             read_amp_bytes_per_bit: self.read_amp_bytes_per_bit as u32,
             format_version: self.format_version as u32,
             enable_index_compression: self.enable_index_compression,
-            block_align: self.block_align,
+            block_align: self.layout.block_align,
             ..BlockBasedTableOptions::default()
         };
         number(&mut options.index_type, "indexType", self.index_type)?;
@@ -135,8 +146,8 @@ impl BlockBased {
         if !self.filter_policy.is_null() {
             options.filter_policy = Some(self.filter_policy.shared::<FilterPolicy>()?.clone());
         }
-        if !self.persistent_cache.is_null() {
-            let cache = self.persistent_cache.shared::<Arc<PersistentCache>>()?.clone();
+        if !self.cache.persistent_cache.is_null() {
+            let cache = self.cache.persistent_cache.shared::<Arc<PersistentCache>>()?.clone();
             options.persistent_cache = SharedPersistentCache { cache: Some(cache) };
         }
         options.sanitize();

@@ -23,7 +23,7 @@ use crate::java::JObject;
 use crate::load::Variant;
 use crate::logger::set_logger;
 use crate::native::{frame, natives};
-use crate::table::{BlockBased, Newest};
+use crate::table::{BlockBased, CacheArguments, LayoutArguments, Newest};
 
 unsafe extern "C" {
     /// Exported by this library. Only the address is used.
@@ -162,22 +162,29 @@ macro_rules! table_natives {
         $filter:ident $whole_key:ident $verify:ident $read_amp:ident $format_version:ident $index_compression:ident
         $align:ident $shortening:ident $cache_size:ident $shard_bits:ident) $newest:expr) => {
         BlockBased {
-            cache_index_and_filter_blocks: $z1 != 0,
-            cache_index_and_filter_blocks_with_high_priority: $z2 != 0,
-            pin_l0_filter_and_index_blocks_in_cache: $z3 != 0,
-            pin_top_level_index_and_filter: $z4 != 0,
+            layout: LayoutArguments {
+                block_size: $block_size,
+                block_size_deviation: $deviation,
+                block_restart_interval: $restart,
+                index_block_restart_interval: $index_restart,
+                metadata_block_size: $metadata_size,
+                block_align: $align != 0,
+            },
+            cache: CacheArguments {
+                cache_index_and_filter_blocks: $z1 != 0,
+                cache_index_and_filter_blocks_with_high_priority: $z2 != 0,
+                pin_l0_filter_and_index_blocks_in_cache: $z3 != 0,
+                pin_top_level_index_and_filter: $z4 != 0,
+                no_block_cache: $no_cache != 0,
+                block_cache: $block_cache,
+                persistent_cache: $persistent_cache,
+                block_cache_size: $cache_size,
+                block_cache_num_shard_bits: $shard_bits,
+            },
             index_type: $index_type,
             data_block_index_type: $data_index,
             data_block_hash_table_util_ratio: $util_ratio,
             checksum: $checksum,
-            no_block_cache: $no_cache != 0,
-            block_cache: $block_cache,
-            persistent_cache: $persistent_cache,
-            block_size: $block_size,
-            block_size_deviation: $deviation,
-            block_restart_interval: $restart,
-            index_block_restart_interval: $index_restart,
-            metadata_block_size: $metadata_size,
             partition_filters: $partition != 0,
             optimize_filters_for_memory: $optimize_memory != 0,
             use_delta_encoding: $delta != 0,
@@ -187,10 +194,7 @@ macro_rules! table_natives {
             read_amp_bytes_per_bit: $read_amp,
             format_version: $format_version,
             enable_index_compression: $index_compression != 0,
-            block_align: $align != 0,
             index_shortening: $shortening,
-            block_cache_size: $cache_size,
-            block_cache_num_shard_bits: $shard_bits,
             newest: $newest,
         }
     };

@@ -66,10 +66,10 @@ impl Cutter {
             bytewise: order.user.is_bytewise(),
             order,
             leveled: options.style == Style::Level,
-            whole: task.output_level == Level::ZERO,
+            whole: task.output.level == Level::ZERO,
             grandparents: task.grandparents.clone(),
-            max_file_size: task.max_output_file_size,
-            target_file_size: task.target_output_file_size,
+            max_file_size: task.output.max_file_size,
+            target_file_size: task.output.target_file_size,
             max_compaction_bytes: task.max_compaction_bytes,
             at: 0,
             in_gap: true,
@@ -80,7 +80,7 @@ impl Cutter {
             old: old_files(task, options, now),
             old_at: 0,
             inside_old: false,
-            split_at: task.output_split_key.clone(),
+            split_at: task.output.split_key.clone(),
             partitioner: None,
             last_user_key: Vec::new(),
         };
@@ -264,16 +264,18 @@ impl Cutter {
 fn old_files(task: &Task, options: &Options, now: u64) -> Vec<Arc<TableFile>> {
     let wanted = options.style == Style::Level
         && options.priority == Priority::MinOverlappingRatio
-        && options.ttl > 0
-        && now >= options.ttl
+        && options.ages.ttl > 0
+        && now >= options.ages.ttl
         && task.inputs.len() >= 2
         && !task.bottommost;
     let Some(last) = task.inputs.last().filter(|_| wanted) else { return Vec::new() };
-    base::invariant!(now >= options.ttl, "a file is older than the time to live at {now} seconds");
-    let limit = now - options.ttl / 2;
+    base::invariant!(now >= options.ages.ttl, "a file is older than the time to live at {now} seconds");
+    let limit = now - options.ages.ttl / 2;
     last.files
         .iter()
-        .filter(|f| f.oldest_time().is_some_and(|t| t < limit) && f.size > options.target_file_size_base / 2)
+        .filter(|f| {
+            f.oldest_time().is_some_and(|t| t < limit) && f.size > options.files.target_file_size_base / 2
+        })
         .cloned()
         .collect()
 }

@@ -60,8 +60,8 @@ pub fn file(file: &TableFile) -> String {
         }
     };
     number("epoch", file.epoch_number.get());
-    number("time", file.oldest_ancester_time);
-    number("created", file.file_creation_time);
+    number("time", file.times.oldest_ancester);
+    number("created", file.times.creation);
     number("path", u64::from(file.path_id));
     number("blob", file.oldest_blob_file.map_or(0, |n| n.get()));
     number("temperature", u64::from(file.temperature));
@@ -107,8 +107,8 @@ pub fn parse_file(text: &str) -> Result<TableFile> {
         match name {
             "size" => file.size = number()?,
             "epoch" => file.epoch_number = EpochNumber::new(number()?),
-            "time" => file.oldest_ancester_time = number()?,
-            "created" => file.file_creation_time = number()?,
+            "time" => file.times.oldest_ancester = number()?,
+            "created" => file.times.creation = number()?,
             "newest" => stats.newest_key_time = Some(number()?),
             "creation-time" => stats.creation_time = Some(number()?),
             "path" => file.path_id = number()? as u32,

@@ -10,6 +10,7 @@ use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 
 use base::key::{self, SequenceNumber};
+use format::edit::{FileChecksum, FileTimes, TimestampRange};
 
 /// Weight of a tombstone, in average values, for the compensated size of a file.
 const DELETION_WEIGHT: u64 = 2;
@@ -85,17 +86,13 @@ pub struct FileMetaData {
     /// True if the writer of the file marked it for compaction.
     /// [`TableFile::is_marked`](crate::table_file::TableFile::is_marked) includes later marks.
     pub marked_for_compaction: bool,
-    /// The oldest time of the data in the file. Compactions pass it on to their outputs. 0 if it is unknown.
-    pub oldest_ancester_time: u64,
-    /// The creation time of the file; 0 if it is unknown.
-    pub file_creation_time: u64,
+    /// The times of the file and of its data.
+    pub times: FileTimes,
     /// The epoch number, which orders level 0. 0 if it is unknown: files of old releases, before recovery
     /// assigns a number.
     pub epoch_number: EpochNumber,
-    /// The checksum of the file. Empty if there is none; the function name is then `Unknown`.
-    pub file_checksum: Vec<u8>,
-    /// The name of the function that made the file checksum. `Unknown` if the file has no checksum.
-    pub file_checksum_func_name: String,
+    /// The checksum of the whole file.
+    pub checksum: FileChecksum,
     /// The internal form of the unique id; (0, 0) if there is none.
     pub unique_id: [u64; 2],
     /// Bytes from the end of the data blocks to the end of the file; 0 if it is unknown.
@@ -104,10 +101,8 @@ pub struct FileMetaData {
     pub temperature: u8,
     /// Estimated bytes in lower levels that the file's range tombstones cover.
     pub compensated_range_deletion_size: u64,
-    /// The smallest timestamp. Empty if the column family has no timestamps.
-    pub min_timestamp: Vec<u8>,
-    /// The largest timestamp. Empty if the column family has no timestamps.
-    pub max_timestamp: Vec<u8>,
+    /// The timestamps of the keys of the file.
+    pub timestamps: TimestampRange,
     /// False if the keys of the file were written without their timestamps.
     pub user_defined_timestamps_persisted: bool,
     /// The oldest blob file that a value in this file points to.
@@ -123,10 +118,10 @@ impl FileMetaData {
     pub(crate) fn heap_bytes(&self) -> usize {
         self.smallest.len()
             + self.largest.len()
-            + self.file_checksum.len()
-            + self.file_checksum_func_name.len()
-            + self.min_timestamp.len()
-            + self.max_timestamp.len()
+            + self.checksum.value.len()
+            + self.checksum.function.len()
+            + self.timestamps.min.len()
+            + self.timestamps.max.len()
             + self.open_metadata.len()
     }
 
@@ -141,17 +136,14 @@ impl FileMetaData {
             smallest_seq: SequenceNumber::ZERO,
             largest_seq: SequenceNumber::ZERO,
             marked_for_compaction: false,
-            oldest_ancester_time: 0,
-            file_creation_time: 0,
+            times: FileTimes { oldest_ancester: 0, creation: 0 },
+            checksum: FileChecksum { value: Vec::new(), function: UNKNOWN_CHECKSUM.to_string() },
+            timestamps: TimestampRange { min: Vec::new(), max: Vec::new() },
             epoch_number: EpochNumber::UNKNOWN,
-            file_checksum: Vec::new(),
-            file_checksum_func_name: UNKNOWN_CHECKSUM.to_string(),
             unique_id: [0, 0],
             tail_size: 0,
             temperature: 0,
             compensated_range_deletion_size: 0,
-            min_timestamp: Vec::new(),
-            max_timestamp: Vec::new(),
             user_defined_timestamps_persisted: true,
             oldest_blob_file: None,
             open_metadata: Vec::new(),
@@ -180,17 +172,14 @@ impl FileMetaData {
             smallest_seq: r.smallest_seqno,
             largest_seq: r.largest_seqno,
             marked_for_compaction: r.marked_for_compaction,
-            oldest_ancester_time: r.oldest_ancester_time,
-            file_creation_time: r.file_creation_time,
+            times: FileTimes { oldest_ancester: r.times.oldest_ancester, creation: r.times.creation },
+            checksum: FileChecksum { value: r.checksum.value.clone(), function: r.checksum.function.clone() },
+            timestamps: TimestampRange { min: r.timestamps.min.clone(), max: r.timestamps.max.clone() },
             epoch_number: r.epoch_number,
-            file_checksum: r.file_checksum.clone(),
-            file_checksum_func_name: r.file_checksum_func_name.clone(),
             unique_id: r.unique_id,
             tail_size: r.tail_size,
             temperature: r.temperature,
             compensated_range_deletion_size: r.compensated_range_deletion_size,
-            min_timestamp: r.min_timestamp.clone(),
-            max_timestamp: r.max_timestamp.clone(),
             user_defined_timestamps_persisted: r.user_defined_timestamps_persisted,
             oldest_blob_file: r.oldest_blob_file_number,
             open_metadata: r.file_open_metadata.clone(),
@@ -213,14 +202,14 @@ impl FileMetaData {
             && self.oldest_blob_file == r.oldest_blob_file_number
             && self.marked_for_compaction == r.marked_for_compaction
             && self.compensated_range_deletion_size == r.compensated_range_deletion_size;
-        let times = self.oldest_ancester_time == r.oldest_ancester_time
-            && self.file_creation_time == r.file_creation_time;
+        let times =
+            self.times.oldest_ancester == r.times.oldest_ancester && self.times.creation == r.times.creation;
         let texts = *self.smallest == *r.smallest
             && *self.largest == *r.largest
-            && self.file_checksum == r.file_checksum
-            && self.file_checksum_func_name == r.file_checksum_func_name
-            && self.min_timestamp == r.min_timestamp
-            && self.max_timestamp == r.max_timestamp
+            && self.checksum.value == r.checksum.value
+            && self.checksum.function == r.checksum.function
+            && self.timestamps.min == r.timestamps.min
+            && self.timestamps.max == r.timestamps.max
             && self.open_metadata == r.file_open_metadata;
         let has_whole_keys = self.user_defined_timestamps_persisted && r.user_defined_timestamps_persisted;
         has_whole_keys && numbers && times && texts
@@ -255,14 +244,14 @@ impl FileMetaData {
             largest_seqno: self.largest_seq,
             marked_for_compaction: self.marked_for_compaction,
             oldest_blob_file_number: self.oldest_blob_file,
-            oldest_ancester_time: self.oldest_ancester_time,
-            file_creation_time: self.file_creation_time,
+            times: FileTimes { oldest_ancester: self.times.oldest_ancester, creation: self.times.creation },
+            checksum: FileChecksum {
+                value: self.checksum.value.clone(),
+                function: self.checksum.function.clone(),
+            },
+            timestamps: TimestampRange { min: self.timestamps.min.clone(), max: self.timestamps.max.clone() },
             epoch_number: self.epoch_number,
-            file_checksum: self.file_checksum.clone(),
-            file_checksum_func_name: self.file_checksum_func_name.clone(),
             temperature: self.temperature,
-            min_timestamp: self.min_timestamp.clone(),
-            max_timestamp: self.max_timestamp.clone(),
             unique_id: self.unique_id,
             compensated_range_deletion_size: self.compensated_range_deletion_size,
             tail_size: self.tail_size,
@@ -322,7 +311,7 @@ impl FileMetaData {
     /// Returns the oldest time of the data in the file: the oldest ancestor time, or else the table property `creation_time`.
     /// `None` if both are unknown. RocksDB: `FileMetaData::TryGetOldestAncesterTime`.
     pub(crate) fn oldest_time(&self) -> Option<u64> {
-        let recorded = Some(self.oldest_ancester_time).filter(|&time| time != 0);
+        let recorded = Some(self.times.oldest_ancester).filter(|&time| time != 0);
         recorded.or_else(|| self.stats()?.creation_time)
     }
 }

@@ -210,7 +210,7 @@ impl Pressure {
     /// Returns true if the rate of delayed writers follows the compactions of level 0. A `delayed_write_rate` other than the default
     /// is kept. With too many pending compaction bytes, the rate must fall.
     fn follows_level_0(&self, cause: Cause, load: &Load, options: &Options) -> bool {
-        let soft = options.soft_pending_compaction_bytes_limit;
+        let soft = options.triggers.soft_pending_compaction_bytes_limit;
         cause == Cause::L0FileCountLimit
             && options.style == Style::Level
             && self.max_rate == DEFAULT_RATE
@@ -222,14 +222,16 @@ impl Pressure {
         let way = match cause {
             Cause::L0FileCountLimit => share(
                 load.num_l0_files as f64,
-                f64::from(options.level0_slowdown_writes_trigger),
-                f64::from(options.level0_stop_writes_trigger),
+                f64::from(options.triggers.level0_slowdown_writes_trigger),
+                f64::from(options.triggers.level0_stop_writes_trigger),
             ),
-            Cause::PendingCompactionBytes if options.hard_pending_compaction_bytes_limit > 0 => share(
-                load.pending_compaction_bytes as f64,
-                options.soft_pending_compaction_bytes_limit as f64,
-                options.hard_pending_compaction_bytes_limit as f64,
-            ),
+            Cause::PendingCompactionBytes if options.triggers.hard_pending_compaction_bytes_limit > 0 => {
+                share(
+                    load.pending_compaction_bytes as f64,
+                    options.triggers.soft_pending_compaction_bytes_limit as f64,
+                    options.triggers.hard_pending_compaction_bytes_limit as f64,
+                )
+            }
             _ => 0.0,
         };
         base::invariant!((0.0..=1.0).contains(&way), "the way to the stop trigger is {way}");
@@ -259,40 +261,40 @@ pub fn would_stall(load: &Load, options: &Options) -> bool {
 /// entries. Memtables of 4 MiB gained nothing, and larger memtables would make each write stall longer.
 pub fn memtables_to_merge(load: &Load, options: &Options) -> usize {
     const SMALL_MEMTABLE_BYTES: u64 = 2 << 20;
-    let min = options.min_write_buffer_number_to_merge.max(1);
-    let trigger = usize::try_from(options.level0_file_num_compaction_trigger).unwrap_or(usize::MAX);
+    let min = options.buffers.min_write_buffer_number_to_merge.max(1);
+    let trigger = usize::try_from(options.triggers.level0_file_num_compaction_trigger).unwrap_or(usize::MAX);
     let waits = options.style == Style::Level
         && !options.disable_auto_compactions
-        && options.max_write_buffer_number >= 2
-        && options.write_buffer_size <= SMALL_MEMTABLE_BYTES
+        && options.buffers.max_write_buffer_number >= 2
+        && options.buffers.write_buffer_size <= SMALL_MEMTABLE_BYTES
         && load.num_l0_files >= trigger.saturating_mul(2);
     if waits { min.max(2) } else { min }
 }
 
 fn condition(load: &Load, options: &Options) -> (Condition, Cause) {
     let memtables = load.num_unflushed_memtables;
-    let max_memtables = options.max_write_buffer_number;
+    let max_memtables = options.buffers.max_write_buffer_number;
     let l0 = load.num_l0_files as i64;
     let pending = load.pending_compaction_bytes;
     let auto = !options.disable_auto_compactions;
     let over = |limit: u64| auto && limit > 0 && pending >= limit;
     if memtables >= max_memtables {
         (Condition::Stopped, Cause::MemtableLimit)
-    } else if auto && l0 >= i64::from(options.level0_stop_writes_trigger) {
+    } else if auto && l0 >= i64::from(options.triggers.level0_stop_writes_trigger) {
         (Condition::Stopped, Cause::L0FileCountLimit)
-    } else if over(options.hard_pending_compaction_bytes_limit) {
+    } else if over(options.triggers.hard_pending_compaction_bytes_limit) {
         (Condition::Stopped, Cause::PendingCompactionBytes)
     } else if max_memtables > 3
         && memtables >= max_memtables - 1
-        && memtables > options.min_write_buffer_number_to_merge
+        && memtables > options.buffers.min_write_buffer_number_to_merge
     {
         (Condition::Delayed, Cause::MemtableLimit)
     } else if auto
-        && options.level0_slowdown_writes_trigger >= 0
-        && l0 >= i64::from(options.level0_slowdown_writes_trigger)
+        && options.triggers.level0_slowdown_writes_trigger >= 0
+        && l0 >= i64::from(options.triggers.level0_slowdown_writes_trigger)
     {
         (Condition::Delayed, Cause::L0FileCountLimit)
-    } else if over(options.soft_pending_compaction_bytes_limit) {
+    } else if over(options.triggers.soft_pending_compaction_bytes_limit) {
         (Condition::Delayed, Cause::PendingCompactionBytes)
     } else {
         (Condition::Normal, Cause::None)
@@ -302,12 +304,12 @@ fn condition(load: &Load, options: &Options) -> (Condition, Cause) {
 fn near_stop(cause: Cause, load: &Load, options: &Options) -> bool {
     match cause {
         Cause::L0FileCountLimit => {
-            load.num_l0_files as i64 >= i64::from(options.level0_stop_writes_trigger) - 2
+            load.num_l0_files as i64 >= i64::from(options.triggers.level0_stop_writes_trigger) - 2
         }
         Cause::PendingCompactionBytes => {
-            let soft = options.soft_pending_compaction_bytes_limit;
+            let soft = options.triggers.soft_pending_compaction_bytes_limit;
             // The user may set the limits in any order, and a cause may outlast its limit.
-            let gap = options.hard_pending_compaction_bytes_limit.saturating_sub(soft);
+            let gap = options.triggers.hard_pending_compaction_bytes_limit.saturating_sub(soft);
             gap > 0 && load.pending_compaction_bytes.saturating_sub(soft) > gap / 4 * 3
         }
         _ => false,
@@ -325,26 +327,26 @@ pub fn proximity_percent(load: &Load, options: &Options) -> u64 {
     let first_above_0 = |slow: u64, stop: u64| if slow > 0 { slow } else { stop };
     let trigger = |trigger: i32| u64::try_from(trigger).unwrap_or(0);
     let files = first_above_0(
-        trigger(options.level0_slowdown_writes_trigger),
-        trigger(options.level0_stop_writes_trigger),
+        trigger(options.triggers.level0_slowdown_writes_trigger),
+        trigger(options.triggers.level0_stop_writes_trigger),
     );
     let bytes = first_above_0(
-        options.soft_pending_compaction_bytes_limit,
-        options.hard_pending_compaction_bytes_limit,
+        options.triggers.soft_pending_compaction_bytes_limit,
+        options.triggers.hard_pending_compaction_bytes_limit,
     );
     percent(load.num_l0_files as u64, files).max(percent(load.pending_compaction_bytes, bytes))
 }
 
 /// Returns true if compactions should use more threads although writes run at full speed.
 fn wants_speed(load: &Load, options: &Options) -> bool {
-    let trigger = i64::from(options.level0_file_num_compaction_trigger);
-    let slowdown = i64::from(options.level0_slowdown_writes_trigger);
+    let trigger = i64::from(options.triggers.level0_file_num_compaction_trigger);
+    let slowdown = i64::from(options.triggers.level0_slowdown_writes_trigger);
     let l0_limit = if trigger < 0 { i64::MAX } else { (trigger * 2).min(trigger + (slowdown - trigger) / 4) };
-    let soft = options.soft_pending_compaction_bytes_limit;
+    let soft = options.triggers.soft_pending_compaction_bytes_limit;
     let by_soft = soft / 4;
     let pending_limit = match load.bottommost_bytes {
         0 => by_soft,
-        bytes => (bytes / 8).max(options.max_bytes_for_level_base.saturating_mul(2)).min(by_soft),
+        bytes => (bytes / 8).max(options.sizes.max_bytes_for_level_base.saturating_mul(2)).min(by_soft),
     };
     // At least ten files that are marked for compaction are a reason for more threads.
     const MANY_MARKED: usize = 10;

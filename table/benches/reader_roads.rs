@@ -67,7 +67,7 @@ fn main() {
     let path = Path::new("/table.sst");
     let file = world.fs.create(path, &Default::default()).unwrap();
     let mut options = WriterOptions { table: table.clone(), ..WriterOptions::default() };
-    options.compression = Compression::None;
+    options.block_compression.kind = Compression::None;
     let mut writer =
         Writer::new(FileWriter::new(file, env::writer::WriterOptions::default()), options).unwrap();
     let mut dice = Dice(7);

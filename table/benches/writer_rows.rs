@@ -17,7 +17,7 @@ use env::Append;
 use env::fs::Syncer;
 use env::writer::FileWriter;
 use ironstone_table::options::{BlockBasedTableOptions, FilterPolicy};
-use ironstone_table::sst::{Writer, WriterOptions};
+use ironstone_table::sst::{BlockCompression, Writer, WriterOptions};
 
 /// A file that discards its content.
 #[derive(Debug, Default)]
@@ -98,7 +98,11 @@ fn main() {
             filter_policy: (bits > 0.0).then(|| FilterPolicy::bloom(bits)),
             ..BlockBasedTableOptions::default()
         };
-        let options = WriterOptions { table: Arc::new(table), compression, ..WriterOptions::default() };
+        let options = WriterOptions {
+            table: Arc::new(table),
+            block_compression: BlockCompression { kind: compression, ..BlockCompression::default() },
+            ..WriterOptions::default()
+        };
         let file = FileWriter::new(Box::new(Nowhere::default()), env::writer::WriterOptions::default());
         let mut writer = match Writer::new(file, options) {
             Ok(writer) => writer,

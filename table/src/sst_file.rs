@@ -117,13 +117,13 @@ impl SstFileWriter {
     /// The errors of [`AnyWriter::new`].
     pub fn new(file: FileWriter, mut options: WriterOptions) -> Result<SstFileWriter> {
         options.external = true;
-        options.db_id = DB_ID.to_string();
-        options.level = None;
-        options.filter_level = crate::options::FilterLevel::Unknown;
-        options.skip_filter = false;
-        options.oldest_ancestor_time = 0;
-        options.oldest_key_time = 0;
-        options.newest_key_time = 0;
+        options.identity.db_id = DB_ID.to_string();
+        options.place.level = None;
+        options.place.filter_level = crate::options::FilterLevel::Unknown;
+        options.place.skip_filter = false;
+        options.times.oldest_ancestor = 0;
+        options.times.oldest_key = 0;
+        options.times.newest_key = 0;
         options.file_creation_time = 0;
         options.target_file_size = 0;
         let timestamp_size = options.order.user.timestamp_size();

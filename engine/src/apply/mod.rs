@@ -160,7 +160,7 @@ fn check_record(record: &Record<'_>, family: &Family) -> Result<()> {
         return Err(Error::invalid_argument(format!("a key of {family:?} is shorter than its timestamp")));
     }
     match record {
-        Record::Merge { .. } if family.pin().parts.merge_operator.is_none() => {
+        Record::Merge { .. } if family.pin().parts.code.merge_operator.is_none() => {
             Err(Error::invalid_argument("Merge requires `ColumnFamilyOptions::merge_operator != nullptr`"))
         }
         Record::DeleteRange { .. } if value.len() < order.timestamp_size() => {

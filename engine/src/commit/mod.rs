@@ -17,7 +17,7 @@ pub use records::of_new_family;
 use std::collections::BTreeMap;
 
 use base::{Error, FamilyId, FileNumber, Result, SequenceNumber, WalNumber};
-use format::edit::{VersionEdit, WalAddition};
+use format::edit::{FamilyEdit, VersionEdit, WalAddition, WalEdit};
 use format::proof::Extent;
 
 use self::part::Part;
@@ -251,7 +251,10 @@ impl Committer {
             "the synced size of a WAL falls: {wal_additions:?}"
         );
         self.tracked_wals.lock().extend(wal_additions.iter().map(|w| (w.number, w.synced_size_bytes)));
-        let edit = VersionEdit { wal_additions, ..VersionEdit::default() };
+        let edit = VersionEdit {
+            wals: WalEdit { additions: wal_additions, ..WalEdit::default() },
+            ..VersionEdit::default()
+        };
         self.write(&mut manifest, vec![(self.complete(edit, SequenceNumber::ZERO), 0)])
     }
 
@@ -293,7 +296,7 @@ impl Committer {
             tracked.first_key_value().is_some_and(|(number, _)| *number < min_wal).then_some(min_wal);
         self.tracked_wals.lock().extend(tracked.into_iter().filter(|(number, _)| *number >= min_wal));
         let of_family = |family: &Arc<Family>| VersionEdit {
-            column_family: family.id(),
+            family: FamilyEdit { id: family.id(), ..FamilyEdit::default() },
             wal_number: Some(wal_number(family)),
             ..VersionEdit::default()
         };
@@ -301,7 +304,7 @@ impl Committer {
         edits.push(VersionEdit {
             db_id: self.db_id.clone(),
             min_log_number_to_keep: Some(min_wal),
-            wal_deletion,
+            wals: WalEdit { deletion: wal_deletion, ..WalEdit::default() },
             ..VersionEdit::default()
         });
         self.commit_records(edits, || {
@@ -448,15 +451,18 @@ impl Committer {
                 .max()
                 .unwrap_or(SequenceNumber::ZERO);
             let mut edit = records::of_change(&part.change);
-            edit.column_family = part.change.family.id();
+            edit.family.id = part.change.family.id();
             records.push((self.complete(edit, largest), part.change.family.order().user.timestamp_size()));
         }
         if let Some(min_wal) = min_wal {
             let tracked = self.tracked_wals.lock();
             let wal_deletion =
                 tracked.first_key_value().is_some_and(|(n, _)| *n < min_wal).then_some(min_wal);
-            let edit =
-                VersionEdit { min_log_number_to_keep: Some(min_wal), wal_deletion, ..VersionEdit::default() };
+            let edit = VersionEdit {
+                min_log_number_to_keep: Some(min_wal),
+                wals: WalEdit { deletion: wal_deletion, ..WalEdit::default() },
+                ..VersionEdit::default()
+            };
             records.push((self.complete(edit, SequenceNumber::ZERO), 0));
         }
         base::invariant!(

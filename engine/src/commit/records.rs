@@ -1,7 +1,7 @@
 //! Makes MANIFEST records: the edit of one change, and the snapshot at the start of a new MANIFEST.
 
 use base::{FamilyId, SequenceNumber, WalNumber};
-use format::edit::{BlobFileGarbage, VersionEdit, WalAddition};
+use format::edit::{BlobEdit, BlobFileGarbage, FamilyEdit, VersionEdit, WalAddition, WalEdit};
 use lsm::version::{BlobGarbage, Version};
 
 use super::Change;
@@ -41,11 +41,19 @@ pub fn of_new_family(id: FamilyId, name: &str, parts: &Parts, wal_number: WalNum
     VersionEdit {
         comparator: Some(parts.order.name().to_string()),
         wal_number: Some(wal_number),
-        column_family: id,
-        column_family_add: (id != FamilyId::DEFAULT).then(|| name.to_string()),
+        family: FamilyEdit {
+            id,
+            add: (id != FamilyId::DEFAULT).then(|| name.to_string()),
+            ..FamilyEdit::default()
+        },
         persist_user_defined_timestamps: Some(parts.stored.timestamps),
         ..VersionEdit::default()
     }
+}
+
+/// Returns the record that changes the tracked WALs, and nothing else.
+fn of_wals(wals: WalEdit) -> Record {
+    (VersionEdit { wals, ..VersionEdit::default() }, 0)
 }
 
 /// Returns the records that describe the whole database, in RocksDB's order.
@@ -70,17 +78,20 @@ pub(super) fn snapshot(
             .iter()
             .map(|(number, size)| WalAddition { number: *number, synced_size_bytes: *size })
             .collect();
-        records.push((VersionEdit { wal_additions, ..VersionEdit::default() }, 0));
+        records.push(of_wals(WalEdit { additions: wal_additions, ..WalEdit::default() }));
     }
     let wal_deletion = (min_wal_to_keep > WalNumber::ZERO).then_some(min_wal_to_keep);
-    records.push((VersionEdit { wal_deletion, ..VersionEdit::default() }, 0));
+    records.push(of_wals(WalEdit { deletion: wal_deletion, ..WalEdit::default() }));
     for family in families {
         let is_default = family.id() == FamilyId::DEFAULT;
         let timestamp_size = family.order().user.timestamp_size();
         let add = VersionEdit {
             comparator: Some(family.order().user.name().to_string()),
-            column_family: family.id(),
-            column_family_add: (!is_default).then(|| family.name().to_string()),
+            family: FamilyEdit {
+                id: family.id(),
+                add: (!is_default).then(|| family.name().to_string()),
+                ..FamilyEdit::default()
+            },
             persist_user_defined_timestamps: Some(family.parts().stored.timestamps),
             ..VersionEdit::default()
         };
@@ -94,9 +105,11 @@ pub(super) fn snapshot(
         );
         let version = &state.version;
         let content = VersionEdit {
-            column_family: family.id(),
-            blob_file_additions: version.blobs().values().map(|blob| blob.to_record()).collect(),
-            blob_file_garbages: garbage_of(version),
+            family: FamilyEdit { id: family.id(), ..FamilyEdit::default() },
+            blobs: BlobEdit {
+                additions: version.blobs().values().map(|blob| blob.to_record()).collect(),
+                garbages: garbage_of(version),
+            },
             new_files: version.files().map(|(level, f)| f.to_record(level, 0)).collect(),
             compact_cursors: version
                 .levels()

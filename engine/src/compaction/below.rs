@@ -27,15 +27,15 @@ impl Below {
     pub fn new(version: Arc<Version>, task: &Task, ingest_behind: bool) -> Self {
         let levels = version.num_levels();
         base::invariant!(
-            task.output_level <= version.last_level(),
+            task.output.level <= version.last_level(),
             "a compaction writes to {} of {levels} levels",
-            task.output_level
+            task.output.level
         );
         Below {
             version,
             bottommost: task.bottommost && !ingest_behind,
-            unknown: ingest_behind || task.output_level == Level::ZERO,
-            output_level: task.output_level,
+            unknown: ingest_behind || task.output.level == Level::ZERO,
+            output_level: task.output.level,
             at: vec![0; levels],
         }
     }

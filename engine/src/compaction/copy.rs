@@ -45,13 +45,13 @@ pub(super) fn copy_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted
         let copied = copy(t, job, file, pending.number);
         let copied = copied.inspect_err(|error| {
             // The copy is incomplete, and no version has it.
-            let _ = t.tools.env.fs.unlink(&job.parts.table_path(pending.number, task.output_path_id));
+            let _ = t.tools.env.fs.unlink(&job.parts.table_path(pending.number, task.output.path_id));
             copies.iter().for_each(|(path, _)| drop(t.tools.env.fs.unlink(path)));
             finish::failed(t, job, &[], error, start);
         })?;
         edit.deleted.push((level, file.number));
-        edit.added.push((task.output_level, Arc::new(copied.into())));
-        copies.push((job.parts.table_path(pending.number, task.output_path_id), pending));
+        edit.added.push((task.output.level, Arc::new(copied.into())));
+        copies.push((job.parts.table_path(pending.number, task.output.path_id), pending));
     }
     base::invariant!(
         edit.added.len() == edit.deleted.len(),
@@ -82,7 +82,7 @@ pub(super) fn copy_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted
         count: 1,
         ..LevelNumbers::default()
     };
-    job.family.stats.lock().add(task.output_level, Pool::Low as usize, &numbers);
+    job.family.stats.lock().add(task.output.level, Pool::Low as usize, &numbers);
     Ok(Compacted {
         committed: Some(committed),
         bytes_read: written,
@@ -103,7 +103,7 @@ fn copy(
     base::invariant!(file.number < number, "SST file {} is copied to the older file {number}", file.number);
     let (parts, fs) = (&job.parts, &t.tools.env.fs);
     let from = parts.table_path(file.number, file.path_id);
-    let to = parts.table_path(number, job.task.output_path_id);
+    let to = parts.table_path(number, job.task.output.path_id);
     let name = |temperature| Temperature::from_number(temperature).unwrap_or_default().name();
     t.tools.events.info(format_args!(
         "[{}] [JOB {}] Copying #{} with temperature {} to #{number} with temperature {}: {} bytes",
@@ -111,37 +111,37 @@ fn copy(
         job.id,
         file.number,
         name(file.temperature),
-        name(job.task.output_temperature),
+        name(job.task.output.temperature),
         file.size
     ));
     let created = t.tools.env.clock.now_seconds();
     let checksum = copy_bytes(t, job, (&from, &to), file.size)
         .map_err(|error| error.doing("copying a table to change its temperature").file(&from))?;
-    let known = file.file_checksum_func_name == CRC32C_CHECKSUM_FUNC_NAME && !file.file_checksum.is_empty();
-    if known && checksum.is_some_and(|crc| crc.to_be_bytes()[..] != file.file_checksum[..]) {
+    let known = file.checksum.function == CRC32C_CHECKSUM_FUNC_NAME && !file.checksum.value.is_empty();
+    if known && checksum.is_some_and(|crc| crc.to_be_bytes()[..] != file.checksum.value[..]) {
         return Err(Error::corruption("the checksum of the file differs from the MANIFEST").file(&from));
     }
-    fs.open_dir(parts.table_dir(job.task.output_path_id))
+    fs.open_dir(parts.table_dir(job.task.output.path_id))
         .and_then(|dir| dir.sync())
         .map_err(|error| error.doing("syncing the directory of tables"))?;
     let mut meta = FileMetaData::new(number, file.size, &file.smallest, &file.largest);
-    meta.path_id = job.task.output_path_id;
+    meta.path_id = job.task.output.path_id;
     meta.smallest_seq = file.smallest_seq;
     meta.largest_seq = file.largest_seq;
-    meta.temperature = job.task.output_temperature;
+    meta.temperature = job.task.output.temperature;
     meta.oldest_blob_file = file.oldest_blob_file;
-    meta.oldest_ancester_time = file.oldest_ancester_time;
-    meta.file_creation_time = created;
+    meta.times.oldest_ancester = file.times.oldest_ancester;
+    meta.times.creation = created;
     meta.epoch_number = job.task.output_epoch();
     meta.unique_id = file.unique_id;
     meta.tail_size = file.tail_size;
     meta.compensated_range_deletion_size = file.compensated_range_deletion_size;
     meta.user_defined_timestamps_persisted = file.user_defined_timestamps_persisted;
-    meta.min_timestamp = file.min_timestamp.clone();
-    meta.max_timestamp = file.max_timestamp.clone();
+    meta.timestamps.min = file.timestamps.min.clone();
+    meta.timestamps.max = file.timestamps.max.clone();
     if let Some(crc) = checksum {
-        meta.file_checksum = crc.to_be_bytes().to_vec();
-        meta.file_checksum_func_name = CRC32C_CHECKSUM_FUNC_NAME.to_string();
+        meta.checksum.value = crc.to_be_bytes().to_vec();
+        meta.checksum.function = CRC32C_CHECKSUM_FUNC_NAME.to_string();
     }
     if let Some(stats) = file.stats() {
         meta.set_stats(*stats);
@@ -159,10 +159,10 @@ fn copy_bytes(
 ) -> Result<Option<u32>> {
     let settings = piece::settings(t, job)?;
     let fs = &t.tools.env.fs;
-    let source = fs.open_random(from, &ReadHints { direct: settings.direct, ..ReadHints::default() })?;
+    let source = fs.open_random(from, &ReadHints { direct: settings.io.direct, ..ReadHints::default() })?;
     let hints = AppendHints {
-        direct: settings.direct,
-        preallocate_bytes: settings.preallocate_bytes.min(size),
+        direct: settings.io.direct,
+        preallocate_bytes: settings.io.preallocate_bytes.min(size),
         ..AppendHints::default()
     };
     let mut copy = FileWriter::new(fs.create_new(to, &hints)?, settings.file_options());
@@ -180,7 +180,7 @@ fn copy_bytes(
         let found = copy.size();
         return Err(Error::corruption(format!("the file has {found} bytes; the MANIFEST says {size}")));
     }
-    copy.sync(settings.use_fsync)?;
+    copy.sync(settings.io.use_fsync)?;
     copy.close()?;
     Ok(copy.checksum())
 }

@@ -15,8 +15,8 @@ use lsm::version::BlobGarbage;
 use super::{Compacted, CompactionTools, Job, outputs, piece, sum};
 use crate::commit::Committed;
 use crate::event::{
-    BlobGarbageMade, BlobJobStats, CompactionDetails, CompactionFinished, CompactionStarted, Event, JobFile,
-    JobStats, JobTimes, ProximalOutput, Subcompaction,
+    BlobGarbageMade, BlobJobStats, CompactionCounts, CompactionDetails, CompactionFinished,
+    CompactionStarted, Event, JobFile, JobStats, JobTimes, ProximalOutput, Subcompaction,
 };
 use crate::output::{
     OutputFile, compression_text, files_by_level, input_summary, level_summary, live_blob_files, named, rates,
@@ -47,8 +47,8 @@ fn start_of(t: &CompactionTools<'_>, job: &Job) -> CompactionStarted {
         reason: task.reason.word(),
         inputs: task.inputs.iter().map(|i| (i.level, numbers(&i.files))).collect(),
         num_l0_files: job.version.level(Level::ZERO).len(),
-        output_level: task.output_level,
-        output_compression: compression_text(task.compression),
+        output_level: task.output.level,
+        output_compression: compression_text(task.output.compression),
         score: task.score,
         input_data_size: task.input_bytes(),
         oldest_snapshot: stripes.as_slice().first().copied(),
@@ -145,8 +145,8 @@ pub(super) fn subcompaction(
         reason: job.task.reason.word(),
         index,
         base_input_level: job.task.start_level(),
-        output_level: job.task.output_level,
-        output_compression: compression_text(job.task.compression),
+        output_level: job.task.output.level,
+        output_compression: compression_text(job.task.output.compression),
         error,
         stats,
     };
@@ -221,18 +221,18 @@ pub(super) fn finished(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done],
         job.family.name(),
         job.id,
         input_summary(&job.task),
-        event.total_output_size + event.stats.blobs.output_bytes
+        event.counts.total_output_size + event.stats.blobs.output_bytes
     ));
     if let Some(proximal) = proximal_output(job, done) {
         base::invariant!(
-            job.task.output_level > Level::ZERO,
+            job.task.output.level > Level::ZERO,
             "a compaction to level 0 has output on the level above"
         );
         t.tools.events.info(format_args!(
             "[{}] has Proximal Level output: {}, level {}, number of files: {}, number of records: {}",
             job.family.name(),
             proximal.bytes,
-            job.task.output_level.above().unwrap_or_default().get(),
+            job.task.output.level.above().unwrap_or_default().get(),
             proximal.files,
             proximal.records
         ));
@@ -241,7 +241,7 @@ pub(super) fn finished(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done],
         committed: None,
         stats,
         bytes_read: job.task.input_bytes(),
-        bytes_written: event.total_output_size,
+        bytes_written: event.counts.total_output_size,
         num_output_records: records,
         outputs: outputs(done).map(|f| (f.meta.number, f.meta.path_id)).collect(),
         report: Some(Box::new(event.clone())),
@@ -261,7 +261,7 @@ fn count(
     out: &Compacted,
 ) {
     let task = &job.task;
-    let of_output_level: u64 = task.files_of(task.output_level).iter().map(|f| f.size).sum();
+    let of_output_level: u64 = task.files_of(task.output.level).iter().map(|f| f.size).sum();
     base::invariant!(
         out.bytes_read >= of_output_level,
         "a compaction reads {} bytes, and {of_output_level} of its output level",
@@ -287,7 +287,7 @@ fn count(
         num_output_records: out.num_output_records,
         count: 1,
     };
-    job.family.stats.lock().add(task.output_level, Pool::Low as usize, &numbers);
+    job.family.stats.lock().add(task.output.level, Pool::Low as usize, &numbers);
     log_levels(t, job, done, &numbers);
     if let Some(statistics) = t.tools.stats.statistics() {
         count_statistics(statistics, job, done, (&numbers, s));
@@ -300,7 +300,7 @@ fn log_levels(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done], numbers:
         return;
     }
     let task = &job.task;
-    let at_output_level = task.files_of(task.output_level).len();
+    let at_output_level = task.files_of(task.output.level).len();
     base::invariant!(
         at_output_level <= task.num_input_files(),
         "a compaction of {} files has {at_output_level} on its output level",
@@ -316,8 +316,8 @@ fn log_levels(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done], numbers:
         "[{}] compacted to: {}, {} output_compression: {}",
         job.family.name(),
         level_summary(t.tools, &job.family),
-        rates(numbers, task.output_level, files),
-        compression_text(task.compression)
+        rates(numbers, task.output.level, files),
+        compression_text(task.output.compression)
     ));
 }
 
@@ -369,7 +369,7 @@ fn count_statistics(
 /// Counts the files of the second output. Returns `None` if the compaction wrote no such file.
 fn proximal_output(job: &Job, done: &[piece::Done]) -> Option<ProximalOutput> {
     let mut sum = ProximalOutput::default();
-    for file in outputs(done).filter(|file| file.level != job.task.output_level) {
+    for file in outputs(done).filter(|file| file.level != job.task.output.level) {
         sum.files += 1;
         sum.bytes += file.meta.size;
         sum.records += file.properties.num_entries;
@@ -411,7 +411,7 @@ fn io_times(done: &[piece::Done]) -> Option<IoTimes> {
 fn input_stats(job: &Job) -> JobStats {
     JobStats {
         num_input_files: job.task.num_input_files(),
-        num_input_files_at_output_level: job.task.files_of(job.task.output_level).len(),
+        num_input_files_at_output_level: job.task.files_of(job.task.output.level).len(),
         total_input_bytes: job.task.input_bytes(),
         is_manual: job.task.manual,
         ..JobStats::default()
@@ -492,16 +492,18 @@ pub(super) fn report(
         error,
         compaction_time_micros,
         compaction_time_cpu_micros,
-        output_level: job.task.output_level,
+        output_level: job.task.output.level,
         outputs: outputs(done).map(|f| f.meta.number).collect(),
-        total_output_size: outputs(done).map(|f| f.meta.size).sum(),
-        num_input_records: stats.num_input_records,
-        num_output_records: records,
-        num_subcompactions: done.len(),
-        output_compression: compression_text(job.task.compression),
-        num_single_delete_mismatches: stats.num_single_del_mismatch,
-        num_single_delete_fallthrough: stats.num_single_del_fallthru,
-        num_merge_comparisons: done.iter().map(|piece| piece.comparisons).sum(),
+        counts: CompactionCounts {
+            total_output_size: outputs(done).map(|f| f.meta.size).sum(),
+            num_input_records: stats.num_input_records,
+            num_output_records: records,
+            num_subcompactions: done.len(),
+            num_single_delete_mismatches: stats.num_single_del_mismatch,
+            num_single_delete_fallthrough: stats.num_single_del_fallthru,
+            num_merge_comparisons: done.iter().map(|piece| piece.comparisons).sum(),
+        },
+        output_compression: compression_text(job.task.output.compression),
         lsm_state: files_by_level(&version),
         live_blob_files: live_blob_files(&version),
         base_input_level: job.task.start_level(),

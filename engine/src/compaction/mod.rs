@@ -127,7 +127,7 @@ pub fn run(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
 /// `InterpretOperationProperties` reads. RocksDB's own jobs set other bits.
 fn properties(job: &Job) -> Properties {
     let task = &job.task;
-    let levels = u64::from(task.start_level().get()) << 32 | u64::from(task.output_level.get());
+    let levels = u64::from(task.start_level().get()) << 32 | u64::from(task.output.level.get());
     let flags = [(task.manual, 2), (task.deletion, 4), (task.trivial_move, 8)];
     let flags = flags.iter().map(|(is_set, bit)| if *is_set { *bit } else { 0 }).sum();
     [job.id.get(), levels, flags, task.input_bytes(), 0, 0]
@@ -138,8 +138,8 @@ fn properties(job: &Job) -> Properties {
 fn may_move(job: &Job) -> Result<bool> {
     let Some(mut partitioner) = piece::partitioner(job)? else { return Ok(true) };
     let task = &job.task;
-    let mut moved = task.files().filter(|(level, _)| *level != task.output_level).map(|(_, file)| file);
-    Ok(task.output_level >= job.version.last_level()
+    let mut moved = task.files().filter(|(level, _)| *level != task.output.level).map(|(_, file)| file);
+    Ok(task.output.level >= job.version.last_level()
         || moved.all(|f| partitioner.can_do_trivial_move(f.smallest_user_key(), f.largest_user_key())))
 }
 
@@ -147,15 +147,15 @@ fn may_move(job: &Job) -> Result<bool> {
 fn move_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
     let task = &job.task;
     let mut edit = Edit::default();
-    for (level, file) in task.files().filter(|(level, _)| *level != task.output_level) {
+    for (level, file) in task.files().filter(|(level, _)| *level != task.output.level) {
         edit.deleted.push((level, file.number));
-        edit.added.push((task.output_level, file.clone()));
+        edit.added.push((task.output.level, file.clone()));
         t.tools.events.info(format_args!(
             "[{}] [JOB {}] Moving #{} to level-{} {} bytes",
             job.family.name(),
             job.id,
             file.number,
-            task.output_level.get(),
+            task.output.level.get(),
             file.size
         ));
     }
@@ -171,14 +171,14 @@ fn move_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
     let moved_files: Vec<_> = edit.added.iter().map(|(level, f)| finish::job_file(job, *level, f)).collect();
     let bytes = edit.added.iter().map(|(_, f)| f.size).sum();
     let moved = LevelNumbers { bytes_moved: bytes, ..LevelNumbers::default() };
-    job.family.stats.lock().add(task.output_level, Pool::Low as usize, &moved);
+    job.family.stats.lock().add(task.output.level, Pool::Low as usize, &moved);
     finish::started_without_rewrite(t, job);
     let (committed, report) = finish::without_rewrite(t, job, (&moved_files, (0, 0)), || {
         let committed = t.committer.commit_one(Change::of_compaction(job.family.clone(), edit))?;
         t.tools.events.emit(&Event::TrivialMove {
             job: job.id,
             family: named(&job.family),
-            destination_level: task.output_level,
+            destination_level: task.output.level,
             files,
             bytes,
         });
@@ -299,7 +299,7 @@ fn subcompactions(t: &CompactionTools<'_>, job: &Job) -> Result<Vec<Subcompactio
         0 => t.tools.options.load().max_subcompactions.max(1),
         n => n,
     } as usize;
-    if max <= 1 || task.output_level == Level::ZERO || !may_split(job) {
+    if max <= 1 || task.output.level == Level::ZERO || !may_split(job) {
         return Ok(vec![SubcompactionRange::default()]);
     }
     let began = t.tools.stats.begin();
@@ -312,8 +312,8 @@ fn subcompactions(t: &CompactionTools<'_>, job: &Job) -> Result<Vec<Subcompactio
         );
     }
     // The files of the level decide, also if `compact_files` sets no limit for its output files.
-    let of_level = job.parts.pick.target_file_size(task.output_level, Level::new(1));
-    let bytes_min = task.target_output_file_size.min(of_level);
+    let of_level = job.parts.pick.target_file_size(task.output.level, Level::new(1));
+    let bytes_min = task.output.target_file_size.min(of_level);
     let boundaries = cut::split(&job.parts.internal_order(), anchors, max, bytes_min);
     let mut ranges = Vec::with_capacity(boundaries.len() + 1);
     let mut lower: Option<Vec<u8>> = None;
@@ -346,16 +346,16 @@ fn commit(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done]) -> Result<Co
     };
     let proximal = task.proximal.as_ref().map(|proximal| proximal.level);
     base::invariant!(
-        edit.added.iter().all(|(level, _)| *level == task.output_level || Some(*level) == proximal),
+        edit.added.iter().all(|(level, _)| *level == task.output.level || Some(*level) == proximal),
         "a compaction to {} adds a file to another level",
-        task.output_level
+        task.output.level
     );
     base::invariant!(
-        task.output_level == Level::ZERO
-            || in_order(job, &edit, task.output_level)
+        task.output.level == Level::ZERO
+            || in_order(job, &edit, task.output.level)
                 && proximal.is_none_or(|level| in_order(job, &edit, level)),
         "the output files of a compaction to {} overlap",
-        task.output_level
+        task.output.level
     );
     add_cursor(&mut edit, task);
     let keeps_keys = done.iter().all(|piece| piece.outputs.keeps_keys);

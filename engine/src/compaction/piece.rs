@@ -26,7 +26,9 @@ use super::below::Below;
 use super::{CompactionTools, Job};
 use crate::family::Parts;
 use crate::options::ReadOptions;
-use crate::output::{self, BlobCollection, OutputSettings, Outputs, SubcompactionRange, Target, Targets};
+use crate::output::{
+    self, BlobCollection, OutputPlace, OutputSettings, Outputs, SubcompactionRange, Target, Targets,
+};
 use crate::source::read_ahead::{BlobReadCounts, BlobsAhead};
 use crate::source::{BlobContext, LevelIter, Source, covered_bytes};
 use crate::sync::{Arc, Ordering};
@@ -105,7 +107,8 @@ fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange, done: &mu
             .is_none_or(|(lower, upper)| order.user.compare(lower, upper).is_lt()),
         "the key range of a subcompaction is empty"
     );
-    let settings = OutputSettings { newest_key_time: newest_key_time(job, range), ..settings(t, job)? };
+    let mut settings = settings(t, job)?;
+    settings.data_times.newest_key = newest_key_time(job, range);
     let ages = Ages::of(t, job, settings.times.as_deref());
     let (stripes, earliest_write_conflict_snapshot) = t.tools.snapshots.stripes_and_conflicts();
     let full_history_ts_low = job.family.state().full_history_ts_low.clone();
@@ -116,7 +119,7 @@ fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange, done: &mu
     let has_blobs = !job.version.blobs().is_empty();
     let blobs_read = Arc::new(BlobReadCounts::default());
     let is_bottommost = task.bottommost && !job.parts.pick.allow_ingest_behind;
-    let below_output = task.output_level.below();
+    let below_output = task.output.level.below();
     let covered =
         |from: &[u8], to: &[u8]| covered_bytes(t.tables, &job.parts, &job.version, below_output, (from, to));
     let config = Config {
@@ -128,8 +131,8 @@ fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange, done: &mu
     };
     let below = Below::new(job.version.clone(), task, job.parts.pick.allow_ingest_behind);
     let young_settings = task.proximal.as_ref().map(|proximal| OutputSettings {
-        to_level: proximal.level,
-        temperature: job.parts.pick.default_write_temperature,
+        place: OutputPlace { to_level: proximal.level, ..settings.place.clone() },
+        temperature: job.parts.pick.temperatures.default_write_temperature,
         ..settings.clone()
     });
     let targets = Targets {
@@ -179,7 +182,7 @@ fn config(t: &CompactionTools<'_>, job: &Job, is_bottommost: bool) -> Result<Con
     let has_blobs = !job.version.blobs().is_empty();
     Ok(Config {
         compaction: Some(Compaction { bottommost: is_bottommost, start_level: job.task.start_level() }),
-        merge_operator: job.parts.merge_operator.clone(),
+        merge_operator: job.parts.code.merge_operator.clone(),
         filter: filter(job)?,
         enforce_single_del_contracts: db.enforce_single_del_contracts,
         must_count_input: db.compaction_verify_record_count || has_blobs,
@@ -194,7 +197,7 @@ fn config(t: &CompactionTools<'_>, job: &Job, is_bottommost: bool) -> Result<Con
 fn cutter(t: &CompactionTools<'_>, job: &Job) -> Result<Option<Cutter>> {
     let now = t.tools.env.clock.now_seconds();
     let cutter = Cutter::new(job.parts.internal_order(), &job.task, &job.parts.pick, now);
-    let partitioner = if job.task.output_level > Level::ZERO { partitioner(job)? } else { None };
+    let partitioner = if job.task.output.level > Level::ZERO { partitioner(job)? } else { None };
     Ok(Some(match partitioner {
         Some(partitioner) => cutter.with_partitioner(partitioner),
         None => cutter,
@@ -252,23 +255,24 @@ fn newest_key_time(job: &Job, range: &SubcompactionRange) -> u64 {
 /// Returns the settings for the output files of the job.
 pub(super) fn settings(t: &CompactionTools<'_>, job: &Job) -> Result<OutputSettings> {
     let task = &job.task;
-    let mut s = t.tools.output(&job.family, job.parts.clone(), task.output_level, false, task.compression)?;
+    let mut s =
+        t.tools.output(&job.family, job.parts.clone(), task.output.level, false, task.output.compression)?;
     s.events = Some((t.tools.events.clone(), job.id));
-    if task.use_bottommost_compression_opts {
-        s.compression_options = job.family.options().bottommost_compression_opts;
+    if task.output.uses_bottommost_compression_opts {
+        s.block_compression.options = job.family.options().bottommost_compression_opts;
     }
-    debug_assert!(s.compression == Compression::from_byte(task.compression)?);
+    debug_assert!(s.block_compression.kind == Compression::from_byte(task.output.compression)?);
     s.epoch = task.output_epoch();
-    s.path_id = task.output_path_id;
-    s.target_file_size = task.max_output_file_size;
+    s.place.path_id = task.output.path_id;
+    s.target_file_size = task.output.max_file_size;
     if t.tools.options.load().allow_fallocate {
-        s.preallocate_bytes = preallocate_bytes(task.max_output_file_size, task.input_bytes());
+        s.io.preallocate_bytes = preallocate_bytes(task.output.max_file_size, task.input_bytes());
     }
-    s.oldest_ancestor_time = task.oldest_ancester_time().unwrap_or(0);
-    s.temperature = task.output_temperature;
+    s.data_times.oldest_ancestor = task.oldest_ancester_time().unwrap_or(0);
+    s.temperature = task.output.temperature;
     if let Some(dir) = &job.output_dir {
         s.parts = Arc::new(Parts { table_dirs: Arc::from([dir.clone()]), ..Parts::clone(&s.parts) });
-        s.path_id = 0;
+        s.place.path_id = 0;
     }
     s.times = times(t, job)?;
     Ok(s)
@@ -277,7 +281,7 @@ pub(super) fn settings(t: &CompactionTools<'_>, job: &Job) -> Result<OutputSetti
 /// Returns the times of the sequence numbers of the inputs: the samples of the input files, and those of this open. Returns `None` if
 /// the column family keeps no write times. A damaged map of an input file is logged and ignored, as in RocksDB.
 fn times(t: &CompactionTools<'_>, job: &Job) -> Result<Option<Arc<SeqnoTimes>>> {
-    let span = job.parts.pick.preserve_seconds;
+    let span = job.parts.pick.ages.preserve_seconds;
     if span == 0 {
         return Ok(None);
     }
@@ -311,7 +315,7 @@ impl Ages {
         let pick = &job.parts.pick;
         let now = t.tools.env.clock.now_seconds();
         let cutoffs = times.and_then(|times| {
-            times.cutoffs(now, pick.preserve_seconds, pick.preclude_last_level_data_seconds)
+            times.cutoffs(now, pick.ages.preserve_seconds, pick.ages.preclude_last_level_data_seconds)
         });
         let earliest = t.tools.snapshots.stripes().earliest();
         let young_after = job.task.proximal.as_ref().map(|proximal| {
@@ -453,10 +457,10 @@ fn add_tombstones(
 /// Returns the compaction filter of this subcompaction. `compaction_filter` is preferred to the factory, as in RocksDB. A
 /// panic of the factory becomes an error.
 fn filter(job: &Job) -> Result<Option<Arc<dyn CompactionFilter>>> {
-    if let Some(filter) = &job.parts.compaction_filter {
+    if let Some(filter) = &job.parts.code.compaction_filter {
         return supported(filter.clone()).map(Some);
     }
-    let Some(factory) = &job.parts.compaction_filter_factory else { return Ok(None) };
+    let Some(factory) = &job.parts.code.compaction_filter_factory else { return Ok(None) };
     let context = FilterContext {
         is_full_compaction: job.task.full,
         is_manual_compaction: job.task.manual,
@@ -476,7 +480,7 @@ fn filter(job: &Job) -> Result<Option<Arc<dyn CompactionFilter>>> {
 /// Returns the partitioner of this job. `None`: the column family has no partitioner factory, or the factory
 /// made none. A panic of the factory becomes an error.
 pub(super) fn partitioner(job: &Job) -> Result<Option<Box<dyn Partitioner>>> {
-    let Some(factory) = &job.parts.partitioner_factory else { return Ok(None) };
+    let Some(factory) = &job.parts.code.partitioner_factory else { return Ok(None) };
     let order = &job.parts.order;
     let files = || job.task.files().map(|(_, file)| file);
     let smallest = files().map(|f| f.smallest_user_key()).min_by(|a, b| order.compare(a, b));
@@ -484,7 +488,7 @@ pub(super) fn partitioner(job: &Job) -> Result<Option<Box<dyn Partitioner>>> {
     let context = PartitionerContext {
         is_full_compaction: job.task.full,
         is_manual_compaction: job.task.manual,
-        output_level: Some(job.task.output_level),
+        output_level: Some(job.task.output.level),
         smallest_user_key: smallest.unwrap_or_default(),
         largest_user_key: largest.unwrap_or_default(),
     };

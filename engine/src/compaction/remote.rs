@@ -129,7 +129,7 @@ impl Delegate<'_> {
             family: family.name().to_string(),
             snapshots: self.t.tools.snapshots.stripes().as_slice().to_vec(),
             files: task.files().map(|(_, file)| file.number).collect(),
-            output_level: task.output_level,
+            output_level: task.output.level,
             db_id: self.t.tools.db_id.clone(),
             begin: range.lower.clone(),
             end: range.upper.clone(),
@@ -151,7 +151,7 @@ impl Delegate<'_> {
             is_manual_compaction: task.manual,
             is_bottommost_level: task.bottommost,
             base_input_level: task.start_level(),
-            output_level: task.output_level,
+            output_level: task.output.level,
         }
     }
 
@@ -171,7 +171,7 @@ impl Delegate<'_> {
             files.push(self.adopt(Path::new(&outcome.output_path), file)?);
             Ok(())
         });
-        let dir = self.job.parts.table_dir(self.job.task.output_path_id);
+        let dir = self.job.parts.table_dir(self.job.task.output.path_id);
         let synced = adopted.and_then(|()| env.fs.open_dir(dir)?.sync());
         if let Err(error) = synced {
             files.iter().for_each(|file: &OutputFile| file.remove(env));
@@ -187,7 +187,7 @@ impl Delegate<'_> {
         // A worker does not report the decisions of the compaction filter.
         let parts = &self.job.parts;
         done.outputs.keeps_keys =
-            parts.compaction_filter.is_none() && parts.compaction_filter_factory.is_none();
+            parts.code.compaction_filter.is_none() && parts.code.compaction_filter_factory.is_none();
         self.t.tools.stats.add(Ticker::RemoteCompactReadBytes, outcome.bytes_read);
         self.t.tools.stats.add(Ticker::RemoteCompactWriteBytes, outcome.bytes_written);
         Ok(())
@@ -207,12 +207,12 @@ impl Delegate<'_> {
             return Err(Error::corruption("a remote compaction reports an SST file with wrong bounds"));
         }
         let pending = tools.numbers.take_pending();
-        let path = self.job.parts.table_path(pending.number, task.output_path_id);
+        let path = self.job.parts.table_path(pending.number, task.output.path_id);
         tools.env.fs.rename(&from.join(&file.name), &path)?;
         let meta = self.describe(file, &path, &pending);
         match meta {
             Ok((meta, properties)) => {
-                Ok(OutputFile::adopted(meta, properties, task.output_level, path, pending))
+                Ok(OutputFile::adopted(meta, properties, task.output.level, path, pending))
             }
             Err(error) => {
                 // No version has the file.
@@ -238,7 +238,7 @@ impl Delegate<'_> {
         let handle = tools.env.fs.open_random(path, &ReadHints::default())?;
         let options = OpenOptions {
             order: parts.order.clone(),
-            prefix_extractor: parts.prefix_extractor.clone(),
+            prefix_extractor: parts.code.prefix_extractor.clone(),
             table: parts.table.clone(),
             other: parts.other.clone(),
             file_number: pending.number,
@@ -250,20 +250,20 @@ impl Delegate<'_> {
             .map_err(|e| e.doing("reading the result of a remote compaction").file(path))?;
         let properties = reader.properties().clone();
         let mut meta = FileMetaData::new(pending.number, size, &file.smallest, &file.largest);
-        meta.path_id = self.job.task.output_path_id;
+        meta.path_id = self.job.task.output.path_id;
         meta.user_defined_timestamps_persisted = parts.stored.timestamps;
         meta.smallest_seq = file.smallest_seqno;
         meta.largest_seq = file.largest_seqno;
         meta.marked_for_compaction = file.marked_for_compaction;
-        meta.oldest_ancester_time = file.oldest_ancester_time;
-        meta.file_creation_time = file.file_creation_time;
+        meta.times.oldest_ancester = file.oldest_ancester_time;
+        meta.times.creation = file.file_creation_time;
         meta.epoch_number = file.epoch_number;
         meta.unique_id = file.unique_id;
         meta.temperature = Temperature::parse(&file.temperature).unwrap_or_default() as u8;
         meta.tail_size = properties.tail_size(size);
         if !file.file_checksum.is_empty() {
-            meta.file_checksum = file.file_checksum.clone();
-            meta.file_checksum_func_name = file.file_checksum_func_name.clone();
+            meta.checksum.value = file.file_checksum.clone();
+            meta.checksum.function = file.file_checksum_func_name.clone();
         }
         Ok((meta, properties))
     }
@@ -316,7 +316,7 @@ pub fn serve(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange) -> 
     let outcome = Outcome {
         error: None,
         files: done.outputs.files.iter().map(remote_file).collect(),
-        output_level: job.task.output_level,
+        output_level: job.task.output.level,
         output_path: job.output_dir.as_deref().unwrap_or(Path::new("")).to_string_lossy().into_owned(),
         bytes_read: job.task.input_bytes(),
         bytes_written: done.outputs.files.iter().map(|file| file.meta.size).sum(),
@@ -359,11 +359,11 @@ fn remote_file(file: &OutputFile) -> RemoteFile {
         largest_seqno: meta.largest_seq,
         smallest: meta.smallest.to_vec(),
         largest: meta.largest.to_vec(),
-        oldest_ancester_time: meta.oldest_ancester_time,
-        file_creation_time: meta.file_creation_time,
+        oldest_ancester_time: meta.times.oldest_ancester,
+        file_creation_time: meta.times.creation,
         epoch_number: meta.epoch_number,
-        file_checksum: meta.file_checksum.clone(),
-        file_checksum_func_name: match meta.file_checksum_func_name.as_str() {
+        file_checksum: meta.checksum.value.clone(),
+        file_checksum_func_name: match meta.checksum.function.as_str() {
             "" => "Unknown".to_string(),
             name => name.to_string(),
         },

@@ -6,7 +6,7 @@ use base::map::HashSet;
 use base::{Error, FamilyId, Result};
 use env::Env;
 use env::fs::refuse_empty_path;
-use format::edit::VersionEdit;
+use format::edit::{FamilyEdit, VersionEdit};
 use format::proof::Proof;
 
 use super::Db;
@@ -185,8 +185,7 @@ impl Admin<'_> {
             return Err(Error::invalid_argument("Column family already dropped!"));
         }
         let edit = VersionEdit {
-            column_family: family.id(),
-            column_family_drop: true,
+            family: FamilyEdit { id: family.id(), drop: true, ..FamilyEdit::default() },
             max_column_family: Some(inner.families.max_id()),
             ..VersionEdit::default()
         };

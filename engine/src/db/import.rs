@@ -1,7 +1,7 @@
 //! Creates a column family from exported files.
 
 use base::{Error, Level, Result};
-use format::edit::VersionEdit;
+use format::edit::{FamilyEdit, VersionEdit};
 use lsm::table_file::TableFile;
 use lsm::version::{Edit, Version};
 
@@ -95,7 +95,7 @@ impl Admin<'_> {
             let timestamp_size = parts.order.timestamp_size();
             let record = |(level, file): &(Level, Arc<TableFile>)| file.to_record(*level, timestamp_size);
             let filled = VersionEdit {
-                column_family: id,
+                family: FamilyEdit { id, ..FamilyEdit::default() },
                 new_files: imported.files.iter().map(record).collect(),
                 remaining_entries: Some(0),
                 ..VersionEdit::default()

@@ -41,8 +41,10 @@ impl Admin<'_> {
         options.set_live(changes.iter().copied())?;
         options.validate_without_cache(family.name(), &self.db.inner.tools.options.load())?;
         refuse(&options.unsupported(family.name()))?;
-        let (cache, blobs) =
-            (family.parts().block_cache.clone(), family.parts().blob_cache.clone().map(|blobs| blobs.cache));
+        let (cache, blobs) = (
+            family.parts().caches.blocks.clone(),
+            family.parts().caches.blobs.clone().map(|blobs| blobs.cache),
+        );
         let parts =
             Parts::resolve(&options, &self.db.inner.tools.options.load(), self.db.path(), cache, blobs)?
                 .with_blob_charge()?;
@@ -89,8 +91,8 @@ impl Admin<'_> {
         inner.tools.options.store(Arc::new(options));
         for family in inner.families.all().into_iter().filter(|_| rest) {
             let (cache, blobs) = (
-                family.parts().block_cache.clone(),
-                family.parts().blob_cache.clone().map(|blobs| blobs.cache),
+                family.parts().caches.blocks.clone(),
+                family.parts().caches.blobs.clone().map(|blobs| blobs.cache),
             );
             let parts =
                 Parts::resolve(&family.options(), &inner.tools.options.load(), self.db.path(), cache, blobs)?

@@ -308,7 +308,7 @@ fn table_info(
     let dir = path.parent().map_or_else(PathBuf::new, Path::to_path_buf);
     let info = plain(names::table(file.number), &dir, file.number, LiveFileKind::Table, file.size);
     let (file_checksum, file_checksum_func_name) = match options.include_checksum_info {
-        true => (file.file_checksum.clone(), file.file_checksum_func_name.clone()),
+        true => (file.checksum.value.clone(), file.checksum.function.clone()),
         false => Default::default(),
     };
     LiveFileStorageInfo { temperature: file.temperature, file_checksum, file_checksum_func_name, ..info }

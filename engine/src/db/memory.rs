@@ -55,7 +55,7 @@ pub fn memory(db: &Db) -> MemoryHolder {
     let mut caches: Vec<Arc<BlockCache>> = options.row_cache.iter().cloned().collect();
     for family in &families {
         let parts = family.pin_owned().parts.clone();
-        for cache in [parts.block_cache.clone(), parts.blob_cache.clone().map(|blobs| blobs.cache)]
+        for cache in [parts.caches.blocks.clone(), parts.caches.blobs.clone().map(|blobs| blobs.cache)]
             .into_iter()
             .flatten()
         {

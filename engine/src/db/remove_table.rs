@@ -8,7 +8,7 @@ use std::path::Path;
 
 use base::{Error, FileNumber, Level, Result};
 use env::fs::refuse_empty_path;
-use format::edit::VersionEdit;
+use format::edit::{FamilyEdit, VersionEdit};
 
 use crate::files::{DbLock, Paths};
 use crate::manifest::{Manifest, read_current, read_proof, recover, recover_proved};
@@ -53,7 +53,7 @@ pub fn remove_table(path: &Path, options: &DbOptions, number: FileNumber) -> Res
     };
     let removed = RemovedTable { family: family.name.clone(), level: file.level, size: file.file_size };
     let edit = VersionEdit {
-        column_family: family.id,
+        family: FamilyEdit { id: family.id, ..FamilyEdit::default() },
         deleted_files: vec![(file.level, number)],
         ..VersionEdit::default()
     };

@@ -57,8 +57,8 @@ pub fn verify_file_checksums(db: &Db, options: &ReadOptions) -> Result<()> {
         let super_version = family.pin_owned();
         for (_, file) in super_version.version.files() {
             let path = super_version.parts.table_path(file.number, file.path_id);
-            let function = file.file_checksum_func_name.as_bytes();
-            db.files().verify_file(&path, file.size, (&file.file_checksum, function), options)?;
+            let function = file.checksum.function.as_bytes();
+            db.files().verify_file(&path, file.size, (&file.checksum.value, function), options)?;
         }
         for blob in super_version.version.blobs().values() {
             let path = super_version.parts.blob_path(blob.number);

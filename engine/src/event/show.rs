@@ -119,17 +119,17 @@ fn compaction_finished(line: &mut Line, e: &CompactionFinished) {
     line.number("compaction_time_micros", e.compaction_time_micros);
     line.number("compaction_time_cpu_micros", e.compaction_time_cpu_micros);
     line.number("output_level", e.output_level.get()).number("num_output_files", e.outputs.len());
-    line.number("total_output_size", e.total_output_size);
+    line.number("total_output_size", e.counts.total_output_size);
     if e.stats.blobs.num_output_files > 0 {
         line.number("num_blob_output_files", e.stats.blobs.num_output_files);
         line.number("total_blob_output_size", e.stats.blobs.output_bytes);
     }
-    line.number("num_input_records", e.num_input_records);
-    line.number("num_output_records", e.num_output_records)
-        .number("num_subcompactions", e.num_subcompactions);
+    line.number("num_input_records", e.counts.num_input_records);
+    line.number("num_output_records", e.counts.num_output_records)
+        .number("num_subcompactions", e.counts.num_subcompactions);
     line.text("output_compression", &e.output_compression);
-    line.number("num_single_delete_mismatches", e.num_single_delete_mismatches);
-    line.number("num_single_delete_fallthrough", e.num_single_delete_fallthrough);
+    line.number("num_single_delete_mismatches", e.counts.num_single_delete_mismatches);
+    line.number("num_single_delete_fallthrough", e.counts.num_single_delete_fallthrough);
     if let Some(io) = &e.stats.times.io {
         io_times(line, io);
     }
@@ -141,7 +141,7 @@ fn compaction_finished(line: &mut Line, e: &CompactionFinished) {
         line.number("proximal_level_num_output_records", proximal.records);
     }
     // The line of RocksDB ends before this field.
-    line.number("num_merge_comparisons", e.num_merge_comparisons);
+    line.number("num_merge_comparisons", e.counts.num_merge_comparisons);
 }
 
 fn blob_files(line: &mut Line, files: Option<(FileNumber, FileNumber)>) {

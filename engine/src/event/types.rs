@@ -505,23 +505,10 @@ pub struct CompactionFinished {
     pub output_level: Level,
     /// The numbers of the output SST files.
     pub outputs: Vec<FileNumber>,
-    /// Bytes of the output SST files.
-    pub total_output_size: u64,
-    /// Entries that the compaction read.
-    pub num_input_records: u64,
-    /// Entries in the output files.
-    pub num_output_records: u64,
-    /// The number of key ranges that ran in parallel.
-    pub num_subcompactions: usize,
+    /// Its sizes and counts.
+    pub counts: CompactionCounts,
     /// RocksDB's name of the compression of the outputs.
     pub output_compression: String,
-    /// Single deletions that met an entry other than a put.
-    pub num_single_delete_mismatches: u64,
-    /// Single deletions that met no put.
-    pub num_single_delete_fallthrough: u64,
-    /// Key comparisons of the merging iterator. Divided by the input records, this is the number of comparisons for
-    /// each record.
-    pub num_merge_comparisons: u64,
     /// The number of files on each level.
     pub lsm_state: Vec<usize>,
     /// The oldest and the newest blob file after the job. `None` without blob files.
@@ -542,6 +529,25 @@ pub struct CompactionFinished {
     pub proximal: Option<ProximalOutput>,
     /// More facts: whether the compaction was full, the key range of its outputs, and the garbage in blob files.
     pub details: CompactionDetails,
+}
+
+/// The sizes and counts of a compaction.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CompactionCounts {
+    /// Bytes of the output SST files.
+    pub total_output_size: u64,
+    /// Entries that the compaction read.
+    pub num_input_records: u64,
+    /// Entries in the output files.
+    pub num_output_records: u64,
+    /// The number of key ranges that ran in parallel.
+    pub num_subcompactions: usize,
+    /// Single deletions that met an entry other than a put.
+    pub num_single_delete_mismatches: u64,
+    /// Single deletions that met no put.
+    pub num_single_delete_fallthrough: u64,
+    /// Key comparisons of the merging iterator.
+    pub num_merge_comparisons: u64,
 }
 
 /// More about a compaction that ended.

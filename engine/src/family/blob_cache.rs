@@ -28,14 +28,14 @@ pub fn warm(
     statistics: Option<&Arc<Statistics>>,
     (blob, value): (&BlobRef, &[u8]),
 ) {
-    if parts.blob_cache.is_some() {
+    if parts.caches.blobs.is_some() {
         keep(parts, statistics, &cache_key(ids, blob), value.to_vec());
     }
 }
 
 /// Puts a value into the blob cache and returns a view of it. If the cache has no room, the value is not cached.
 pub fn keep(parts: &Parts, statistics: Option<&Arc<Statistics>>, key: &CacheKey, value: Vec<u8>) -> Pinned {
-    let Some(cache) = &parts.blob_cache else { return Pinned::from_vec(value) };
+    let Some(cache) = &parts.caches.blobs else { return Pinned::from_vec(value) };
     let count = |ticker, n| {
         if let Some(statistics) = statistics {
             statistics.add(ticker, n);

@@ -14,8 +14,8 @@ use mem::cache::{Ledger, Role};
 use table::any::AnyReader;
 use table::options::{Charged, no_charge};
 
-use super::Parts;
 use super::parts::BlobCache;
+use super::{Caches, Parts};
 use crate::sync::Arc;
 
 impl Parts {
@@ -31,7 +31,7 @@ impl Parts {
     }
 
     fn ledger(&self, charged: Charged) -> Option<Arc<dyn Ledger>> {
-        let cache = self.block_cache.clone().filter(|_| charged == Charged::Enabled)?;
+        let cache = self.caches.blocks.clone().filter(|_| charged == Charged::Enabled)?;
         Some(cache)
     }
 
@@ -54,9 +54,9 @@ impl Parts {
     pub fn with_blob_charge(self) -> Result<Parts> {
         let wanted = self.table.cache_usage_options.blob_cache == Charged::Enabled;
         // `no_block_cache` is refused with the table options.
-        let Some(block_cache) = self.block_cache.clone().filter(|_| wanted) else { return Ok(self) };
+        let Some(block_cache) = self.caches.blocks.clone().filter(|_| wanted) else { return Ok(self) };
         let refused = |why| Err(no_charge(Role::BlobCache, why));
-        let Some(blob_cache) = &self.blob_cache else { return refused("blob cache is not configured") };
+        let Some(blob_cache) = &self.caches.blobs else { return refused("blob cache is not configured") };
         if Arc::ptr_eq(&blob_cache.cache, &block_cache) {
             return refused("blob cache is the same as block cache");
         }
@@ -65,6 +65,6 @@ impl Parts {
         }
         let charge = Some(blob_cache.charge_usage_to(block_cache));
         let blob_cache = Some(BlobCache { charge, ..blob_cache.clone() });
-        Ok(Parts { blob_cache, ..self })
+        Ok(Parts { caches: Caches { blobs: blob_cache, ..self.caches.clone() }, ..self })
     }
 }

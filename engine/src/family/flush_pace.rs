@@ -74,7 +74,8 @@ impl FlushProgress {
         if state.immutable_memtables.first().is_none_or(|oldest| oldest.id != self.oldest) {
             return;
         }
-        let next_switch_stops = state.immutable_memtables.len() + 1 >= parts.pick.max_write_buffer_number;
+        let next_switch_stops =
+            state.immutable_memtables.len() + 1 >= parts.pick.buffers.max_write_buffer_number;
         let limit = match full >= PACED_BYTES_MIN && next_switch_stops {
             true => limit_at(full, done, self.entries),
             false => usize::MAX,

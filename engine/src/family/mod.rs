@@ -31,7 +31,7 @@ pub use empty_ranges::EmptyRanges;
 pub(crate) use era::Last;
 pub use era::{Era, EraReader};
 pub use flush_pace::{FlushPace, FlushProgress};
-pub use parts::{Parts, ScanSettings};
+pub use parts::{Caches, Parts, ScanSettings, UserCode};
 pub use resolve::{pick_options, write_times_kept_s};
 pub use set::FamilySet;
 pub use state::{Charge, FlushPick, ImmutableMemtable, OwnImmutable, State};
@@ -457,7 +457,8 @@ impl Family {
             self.order.user.name(),
             parts.order.name()
         );
-        let extractor = |parts: &Parts| parts.prefix_extractor.as_ref().map(|own| own.name().to_string());
+        let extractor =
+            |parts: &Parts| parts.code.prefix_extractor.as_ref().map(|own| own.name().to_string());
         let mut state = self.state();
         // A parked iterator shows the keys with the prefix of its first key, by the extractor of its super version.
         if extractor(&parts) != extractor(&self.parts.load()) {

@@ -46,10 +46,9 @@ impl std::ops::Deref for BlobCache {
     }
 }
 
-/// The components and derived settings of a column family. `set_options` replaces all of them together.
+/// The code of the application that a column family calls.
 #[derive(Clone)]
-pub struct Parts {
-    pub order: Order,
+pub struct UserCode {
     pub merge_operator: Option<Arc<dyn MergeOperator>>,
     pub compaction_filter: Option<Arc<dyn CompactionFilter>>,
     pub compaction_filter_factory: Option<Arc<dyn CompactionFilterFactory>>,
@@ -58,13 +57,26 @@ pub struct Parts {
     /// Make the properties of each new SST file from its entries.
     pub collectors: Vec<Arc<dyn CollectorFactory>>,
     pub prefix_extractor: Option<Arc<dyn PrefixExtractor>>,
+}
+
+/// The caches of a column family.
+#[derive(Clone)]
+pub struct Caches {
+    /// `None` with `no_block_cache`.
+    pub blocks: Option<Arc<BlockCache>>,
+    /// The cache of blob values; `None` if the column family has none.
+    pub blobs: Option<BlobCache>,
+}
+
+/// The components and derived settings of a column family. `set_options` replaces all of them together.
+#[derive(Clone)]
+pub struct Parts {
+    pub order: Order,
+    pub code: UserCode,
     pub table: Arc<BlockBasedTableOptions>,
     /// The table format of new SST files, and the options of the formats that are not block-based.
     pub other: Arc<OtherTables>,
-    /// `None` with `no_block_cache`.
-    pub block_cache: Option<Arc<BlockCache>>,
-    /// The cache of blob values; `None` if the column family has none.
-    pub blob_cache: Option<BlobCache>,
+    pub caches: Caches,
     /// Which values go to blob files, and when they leave old blob files.
     pub blobs: BlobSettings,
     /// The options of the compaction pickers.

@@ -3,6 +3,13 @@
 //! An option that asks for a missing feature is rejected by name. A value that RocksDB silently moves into its
 //! valid range is moved in the same way.
 
+use lsm::pick::Ages;
+use lsm::pick::Codecs;
+use lsm::pick::FileSizes;
+use lsm::pick::LevelSizes;
+use lsm::pick::Temperatures;
+use lsm::pick::Triggers;
+use lsm::pick::WriteBuffers;
 use std::path::Path;
 
 use base::key::InternalOrder;
@@ -12,10 +19,10 @@ use mem::memtable::{MemTableOptions, RepKind};
 use table::options::OtherTables;
 use table::sst::BlockCache;
 
-use super::Parts;
 use super::parts::{
     BlobCache, BlobSettings, BlockSettings, Measured, ScanSettings, Stored, SuccessiveMerges, VerifiedOutputs,
 };
+use super::{Caches, Parts, UserCode};
 use crate::options::{
     AGE_AUTO, CompactionOptionsFifo, CompactionOptionsUniversal, CompactionPri, CompactionStopStyle,
     CompactionStyle, CompressionType, DbOptions, DbPath, FamilyOptions, MemtableFactory,
@@ -55,14 +62,18 @@ impl Parts {
         }
         Ok(Parts {
             order,
-            merge_operator: options.merge_operator.clone(),
-            compaction_filter: options.compaction_filter.clone(),
-            compaction_filter_factory: options.compaction_filter_factory.clone(),
-            partitioner_factory: options.sst_partitioner_factory.clone(),
-            collectors: options.table_properties_collectors.clone(),
-            prefix_extractor: options.prefix_extractor.clone(),
-            block_cache,
-            blob_cache: blob_cache.map(|cache| BlobCache { cache, charge: None }),
+            code: UserCode {
+                merge_operator: options.merge_operator.clone(),
+                compaction_filter: options.compaction_filter.clone(),
+                compaction_filter_factory: options.compaction_filter_factory.clone(),
+                partitioner_factory: options.sst_partitioner_factory.clone(),
+                collectors: options.table_properties_collectors.clone(),
+                prefix_extractor: options.prefix_extractor.clone(),
+            },
+            caches: Caches {
+                blocks: block_cache,
+                blobs: blob_cache.map(|cache| BlobCache { cache, charge: None }),
+            },
             blobs: blob_settings(options),
             table: Arc::new(table),
             other: Arc::new(OtherTables {
@@ -197,49 +208,63 @@ pub fn pick_options(o: &FamilyOptions, db: &DbOptions) -> pick::Options {
         style,
         priority: priority_of(o.compaction_pri),
         num_levels,
-        level0_file_num_compaction_trigger: o.level0_file_num_compaction_trigger,
-        level0_slowdown_writes_trigger: slowdown,
-        level0_stop_writes_trigger: o.level0_stop_writes_trigger.max(slowdown),
-        max_bytes_for_level_base: o.max_bytes_for_level_base,
-        max_bytes_for_level_multiplier: o.max_bytes_for_level_multiplier,
-        max_bytes_for_level_multiplier_additional: o.max_bytes_for_level_multiplier_additional.clone(),
-        level_compaction_dynamic_level_bytes: o.level_compaction_dynamic_level_bytes
-            && style == pick::Style::Level
-            && paths.len() <= 1,
-        target_file_size_base: o.target_file_size_base,
-        target_file_size_multiplier: u32::try_from(o.target_file_size_multiplier).unwrap_or(1).max(1),
-        target_file_size_is_upper_bound: o.target_file_size_is_upper_bound,
-        max_compaction_bytes: o.max_compaction_bytes,
+        triggers: Triggers {
+            level0_file_num_compaction_trigger: o.level0_file_num_compaction_trigger,
+            level0_slowdown_writes_trigger: slowdown,
+            level0_stop_writes_trigger: o.level0_stop_writes_trigger.max(slowdown),
+            soft_pending_compaction_bytes_limit: o.soft_pending_compaction_bytes_limit,
+            hard_pending_compaction_bytes_limit: o.hard_pending_compaction_bytes_limit,
+        },
+        sizes: LevelSizes {
+            max_bytes_for_level_base: o.max_bytes_for_level_base,
+            max_bytes_for_level_multiplier: o.max_bytes_for_level_multiplier,
+            max_bytes_for_level_multiplier_additional: o.max_bytes_for_level_multiplier_additional.clone(),
+            level_compaction_dynamic_level_bytes: o.level_compaction_dynamic_level_bytes
+                && style == pick::Style::Level
+                && paths.len() <= 1,
+        },
+        files: FileSizes {
+            target_file_size_base: o.target_file_size_base,
+            target_file_size_multiplier: u32::try_from(o.target_file_size_multiplier).unwrap_or(1).max(1),
+            target_file_size_is_upper_bound: o.target_file_size_is_upper_bound,
+            max_compaction_bytes: o.max_compaction_bytes,
+            ..FileSizes::default()
+        },
+        ages: Ages {
+            ttl: if o.ttl == AGE_AUTO { THIRTY_DAYS_S } else { o.ttl },
+            periodic_compaction_seconds: periodic_seconds(o),
+            offpeak: crate::options::time_range(&db.daily_offpeak_time_utc),
+            bottommost_file_compaction_delay: u64::from(o.bottommost_file_compaction_delay),
+            preclude_last_level_data_seconds: o.preclude_last_level_data_seconds,
+            preserve_seconds: write_times_kept_s(o),
+        },
+        buffers: WriteBuffers {
+            max_write_buffer_number: usize::try_from(o.max_write_buffer_number).unwrap_or(2).max(2),
+            min_write_buffer_number_to_merge: min_to_merge(o, db),
+            write_buffer_size: o.write_buffer_size.max(64 << 10) as u64,
+        },
+        codecs: Codecs {
+            compression: o.compression.number(),
+            compression_per_level: o.compression_per_level.iter().map(|c| c.number()).collect(),
+            bottommost_compression: bottommost_compression(o.bottommost_compression),
+            bottommost_compression_opts_enabled: o.bottommost_compression_opts.enabled,
+        },
+        temperatures: Temperatures {
+            last_level_temperature: o.last_level_temperature as u8,
+            default_write_temperature: o.default_write_temperature as u8,
+        },
         disable_auto_compactions: o.disable_auto_compactions,
-        soft_pending_compaction_bytes_limit: o.soft_pending_compaction_bytes_limit,
-        hard_pending_compaction_bytes_limit: o.hard_pending_compaction_bytes_limit,
-        ttl: if o.ttl == AGE_AUTO { THIRTY_DAYS_S } else { o.ttl },
-        periodic_compaction_seconds: periodic_seconds(o),
         forced_blob_gc: o.enable_blob_garbage_collection.then_some(pick::ForcedBlobGc {
             age_cutoff: o.blob_garbage_collection_age_cutoff,
             threshold: o.blob_garbage_collection_force_threshold,
         }),
         read_triggered_compaction_threshold: o.read_triggered_compaction_threshold,
-        offpeak: crate::options::time_range(&db.daily_offpeak_time_utc),
-        bottommost_file_compaction_delay: u64::from(o.bottommost_file_compaction_delay),
-        max_write_buffer_number: usize::try_from(o.max_write_buffer_number).unwrap_or(2).max(2),
-        min_write_buffer_number_to_merge: min_to_merge(o, db),
-        write_buffer_size: o.write_buffer_size.max(64 << 10) as u64,
-        compression: o.compression.number(),
-        compression_per_level: o.compression_per_level.iter().map(|c| c.number()).collect(),
-        bottommost_compression: bottommost_compression(o.bottommost_compression),
-        bottommost_compression_opts_enabled: o.bottommost_compression_opts.enabled,
         universal: universal_options(&o.compaction_options_universal),
         fifo: fifo_options(&o.compaction_options_fifo),
         paths,
         allow_ingest_behind: db.allow_ingest_behind || o.cf_allow_ingest_behind,
-        preclude_last_level_data_seconds: o.preclude_last_level_data_seconds,
-        preserve_seconds: write_times_kept_s(o),
-        last_level_temperature: o.last_level_temperature as u8,
-        default_write_temperature: o.default_write_temperature as u8,
         max_subcompactions: db.max_subcompactions.max(1),
         has_compaction_filter: o.compaction_filter.is_some() || o.compaction_filter_factory.is_some(),
-        ..pick::Options::default()
     }
 }
 

@@ -443,9 +443,9 @@ fn finished(tools: &JobTools, job: JobId, part: &Part, reason: FlushReason) {
 /// same numbers, also with `disable_auto_compactions`.
 fn stall_of(num_l0_files: usize, options: &lsm::pick::Options) -> StallCondition {
     let reaches = |trigger: i32| i64::try_from(num_l0_files).is_ok_and(|files| files >= i64::from(trigger));
-    if reaches(options.level0_stop_writes_trigger) {
+    if reaches(options.triggers.level0_stop_writes_trigger) {
         StallCondition::Stopped
-    } else if reaches(options.level0_slowdown_writes_trigger) {
+    } else if reaches(options.triggers.level0_slowdown_writes_trigger) {
         StallCondition::Delayed
     } else {
         StallCondition::Normal

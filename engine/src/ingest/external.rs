@@ -252,10 +252,10 @@ fn open_options(
 ) -> OpenOptions {
     OpenOptions {
         order: parts.order.clone(),
-        prefix_extractor: parts.prefix_extractor.clone(),
+        prefix_extractor: parts.code.prefix_extractor.clone(),
         table: parts.table.clone(),
         other: parts.other.clone(),
-        cache: parts.block_cache.clone().filter(|_| options.fill_cache),
+        cache: parts.caches.blocks.clone().filter(|_| options.fill_cache),
         file_number: number,
         largest_seqno: Some(SequenceNumber::ZERO),
         db_session_id: Arc::from(tools.db_session_id.as_str()),
@@ -332,8 +332,8 @@ fn check_properties(
 /// keys in the file have timestamps in `order`.
 pub fn note_timestamps(meta: &mut FileMetaData, properties: &Properties, order: &Order) {
     let user = |name: &str| properties.user(name).unwrap_or_default().to_vec();
-    meta.min_timestamp = user(names::TIMESTAMP_MIN);
-    meta.max_timestamp = user(names::TIMESTAMP_MAX);
+    meta.timestamps.min = user(names::TIMESTAMP_MIN);
+    meta.timestamps.max = user(names::TIMESTAMP_MAX);
     meta.user_defined_timestamps_persisted = stores_timestamps(properties, order);
 }
 

@@ -185,7 +185,7 @@ impl Imported {
         self.largest_seq = self.largest_seq.max(meta.largest_seq);
         let mut meta = meta;
         meta.epoch_number = epoch;
-        (meta.oldest_ancester_time, meta.file_creation_time) = (now_s, now_s);
+        (meta.times.oldest_ancester, meta.times.creation) = (now_s, now_s);
         self.files.push((file.level, Arc::new(meta.into())));
         base::invariant!(
             self.files.len() == self.paths.len(),
@@ -236,7 +236,7 @@ fn read(tools: &JobTools, parts: &Parts, file: &ImportFile, number: FileNumber) 
     (meta.smallest_seq, meta.largest_seq) = (smallest_seq, largest_seq);
     meta.temperature = file.temperature;
     meta.unique_id = id.map_or([0, 0], UniqueId::short);
-    meta.file_checksum_func_name = UNKNOWN_CHECKSUM.to_string();
+    meta.checksum.function = UNKNOWN_CHECKSUM.to_string();
     note_timestamps(&mut meta, &properties, &parts.order);
     meta.tail_size = properties.tail_size(size);
     Ok(meta)

@@ -333,7 +333,7 @@ fn bring_file(
     let temperature = match copied {
         false => temperature as u8,
         true if bottommost => prepared.family.options().last_level_temperature as u8,
-        true => parts.pick.default_write_temperature,
+        true => parts.pick.temperatures.default_write_temperature,
     };
     Ok(PreparedFile {
         external,

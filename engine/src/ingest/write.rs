@@ -10,8 +10,8 @@ use compress::Compression;
 use env::writer::FileWriter;
 use env::{AppendHints, Env};
 use table::options::WrittenTable;
-use table::sst::WriterOptions;
 use table::sst::writer::Collecting;
+use table::sst::{BlockCompression, Identity, Resources, WriterOptions};
 use table::sst_file::{ExternalFileInfo, SstFileWriter};
 use table::unique_id::SessionId;
 
@@ -152,23 +152,31 @@ fn writer_options(env: &Env, db: &DbOptions, family: &FamilyOptions, parts: &Par
     Ok(WriterOptions {
         table: parts.table.clone(),
         other: parts.other.clone(),
-        compression,
-        executor: (compression_options.parallel_threads > 1).then(|| env.executor.clone()),
-        compression_options,
-        order: parts.internal_order(),
-        prefix_extractor: parts.prefix_extractor.clone(),
-        persist_timestamps: parts.stored.timestamps,
-        merge_operator_name: parts.merge_operator.as_ref().map(|m| m.name().to_string()),
-        sample_for_compression: family.sample_for_compression,
-        db_session_id: SessionId::new(env.rng.next_u64(), env.rng.next_u64()).to_string(),
-        db_host_id: match db.db_host_id.as_str() {
-            "__hostname__" => env.fs.host_name(),
-            other => other.to_string(),
+        block_compression: BlockCompression {
+            kind: compression,
+            options: compression_options,
+            sample_one_in: family.sample_for_compression,
         },
+        resources: Resources {
+            executor: (compression_options.parallel_threads > 1).then(|| env.executor.clone()),
+            statistics: db.statistics.clone(),
+            ..Resources::default()
+        },
+        identity: Identity {
+            db_session_id: SessionId::new(env.rng.next_u64(), env.rng.next_u64()).to_string(),
+            db_host_id: match db.db_host_id.as_str() {
+                "__hostname__" => env.fs.host_name(),
+                other => other.to_string(),
+            },
+            ..Identity::default()
+        },
+        order: parts.internal_order(),
+        prefix_extractor: parts.code.prefix_extractor.clone(),
+        persist_timestamps: parts.stored.timestamps,
+        merge_operator_name: parts.code.merge_operator.as_ref().map(|m| m.name().to_string()),
         file_number: FileNumber::new(1),
-        collecting: Collecting { factories: parts.collectors.clone(), old_before: None },
+        collecting: Collecting { factories: parts.code.collectors.clone(), old_before: None },
         context_seed: env.rng.next_u64() as u32 & 0x7fff_ffff,
-        statistics: db.statistics.clone(),
         ..WriterOptions::default()
     })
 }

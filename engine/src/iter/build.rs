@@ -115,7 +115,7 @@ fn skipper(
     }
     let parts = &super_version.parts;
     let all_keys = options.total_order_seek
-        || parts.prefix_extractor.is_none()
+        || parts.code.prefix_extractor.is_none()
         || (parts.scan.prefix_seek_opt_in_only && !options.prefix_same_as_start && !options.auto_prefix_mode);
     let follows_hidden = options.max_skippable_internal_keys > 0 || options.iter_start_ts.is_some();
     if !all_keys
@@ -150,7 +150,7 @@ pub(super) fn build(
     base::invariant!(seq <= MAX_SEQUENCE, "the sequence number {seq} has more than 56 bits");
     let order = context.family.order();
     let parts = &super_version.parts;
-    let extractor = parts.prefix_extractor.clone();
+    let extractor = parts.code.prefix_extractor.clone();
     // The allocation comes first, so that the walk is made in its place: it has a kilobyte.
     let place = Box::new_uninit();
     let view = View {
@@ -162,7 +162,7 @@ pub(super) fn build(
         lazy_blobs: options.allow_unprepared_value,
         timestamp: options.timestamp.clone().unwrap_or_default(),
         start_timestamp: options.iter_start_ts.clone(),
-        merge_operator: parts.merge_operator.clone(),
+        merge_operator: parts.code.merge_operator.clone(),
         statistics: context.stats.statistics().cloned(),
         lower: options.iterate_lower_bound.clone(),
         upper: options.iterate_upper_bound.clone(),

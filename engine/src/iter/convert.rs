@@ -47,7 +47,7 @@ impl Converter {
     ) -> Option<Box<Self>> {
         let parts = &super_version.parts;
         let least = parts.scan.conversion_tombstones_min;
-        let all_keys = parts.prefix_extractor.is_none()
+        let all_keys = parts.code.prefix_extractor.is_none()
             || options.total_order_seek
             || options.prefix_same_as_start
             || options.auto_prefix_mode

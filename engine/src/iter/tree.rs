@@ -146,7 +146,7 @@ impl<'a> Gathering<'a> {
     fn follows_buckets(&self) -> bool {
         let options = self.options;
         self.context.family.options().memtable_factory.is_hashed()
-            && self.super_version.parts.prefix_extractor.is_some()
+            && self.super_version.parts.code.prefix_extractor.is_some()
             && (options.prefix_same_as_start || !(options.total_order_seek || options.auto_prefix_mode))
     }
 
@@ -277,11 +277,11 @@ fn ctx(context: &IteratorContext, options: &ReadOptions, super_version: &SuperVe
         cache_only: options.read_tier == ReadTier::BlockCache,
         // SST files that were opened earlier may still have a prefix extractor that was removed from the options.
         total_order_seek: options.total_order_seek
-            || parts.prefix_extractor.is_none()
+            || parts.code.prefix_extractor.is_none()
             || (parts.scan.prefix_seek_opt_in_only
                 && !options.prefix_same_as_start
                 && !options.auto_prefix_mode),
-        prefix_extractor: parts.prefix_extractor.clone(),
+        prefix_extractor: parts.code.prefix_extractor.clone(),
         auto_prefix_mode: options.auto_prefix_mode,
         readahead_size: options.readahead_size,
         for_compaction: false,

@@ -450,8 +450,8 @@ impl Flushes {
         }
         let load = self.load_after_flush(family, unflushed);
         let options = &family.parts().pick;
-        let below_triggers = unflushed < options.min_write_buffer_number_to_merge
-            && (load.num_l0_files as i64) <= i64::from(options.level0_file_num_compaction_trigger);
+        let below_triggers = unflushed < options.buffers.min_write_buffer_number_to_merge
+            && (load.num_l0_files as i64) <= i64::from(options.triggers.level0_file_num_compaction_trigger);
         if below_triggers || !lsm::pressure::would_stall(&load, options) || !self.has_job(family) {
             return Some(Ok(true));
         }

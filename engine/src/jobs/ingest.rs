@@ -313,7 +313,7 @@ impl Ingestions {
             let epoch = if behind { EPOCH_BEHIND } else { family.state().take_epoch() };
             let mut meta = meta_of(file, place, keeps_seq, &family.order().user);
             meta.epoch_number = epoch;
-            (meta.oldest_ancester_time, meta.file_creation_time) = (now_s, now_s);
+            (meta.times.oldest_ancester, meta.times.creation) = (now_s, now_s);
             edit.added.push((place.level, Arc::new(meta.into())));
         }
         // A snapshot does not see entries with newer sequence numbers.
@@ -472,8 +472,8 @@ fn meta_of(file: &PreparedFile, place: &Placement, keeps_seq: bool, order: &Orde
     meta.unique_id = unique_id_of(properties);
     meta.tail_size = properties.tail_size(external.size);
     meta.temperature = file.temperature;
-    meta.file_checksum = file.checksum.clone();
-    meta.file_checksum_func_name = file.checksum_name.clone();
+    meta.checksum.value = file.checksum.clone();
+    meta.checksum.function = file.checksum_name.clone();
     note_timestamps(&mut meta, properties, order);
     meta
 }

@@ -358,7 +358,7 @@ impl ManualCompactions {
             return Ok((done, Some(Level::ZERO)));
         }
         let made_from = self.context.tools.numbers.peek();
-        let dynamic = parts.pick.level_compaction_dynamic_level_bytes;
+        let dynamic = parts.pick.sizes.level_compaction_dynamic_level_bytes;
         let mut level = first;
         loop {
             let last = {
@@ -377,7 +377,7 @@ impl ManualCompactions {
                 None => level.below(),
             };
         }
-        let filter = parts.compaction_filter.is_some() || parts.compaction_filter_factory.is_some();
+        let filter = parts.code.compaction_filter.is_some() || parts.code.compaction_filter_factory.is_some();
         let (rewrite, made_now_too) = match options.bottommost_level_compaction {
             BottommostLevelCompaction::Skip => (false, false),
             BottommostLevelCompaction::IfHaveCompactionFilter => (filter, false),
@@ -427,7 +427,7 @@ impl ManualCompactions {
                 Ok(None) => return Ok(output_level),
                 Err(error) => return Err(error),
             };
-            output_level = Some(job.task.output_level);
+            output_level = Some(job.task.output.level);
             let limiter = family.options().compaction_thread_limiter.clone();
             let task = limiter.as_ref().and_then(|limiter| limiter.start(true));
             // RocksDB compacts in a background thread.
@@ -506,7 +506,7 @@ impl ManualCompactions {
 
 /// Returns true if the SST partitioner of the column family wants a boundary between two user keys.
 fn has_partition_boundary(parts: &Parts, begin: &[u8], end: &[u8]) -> bool {
-    let Some(factory) = &parts.partitioner_factory else { return false };
+    let Some(factory) = &parts.code.partitioner_factory else { return false };
     let context = PartitionerContext {
         is_full_compaction: false,
         is_manual_compaction: true,

@@ -106,17 +106,17 @@ impl ManualCompactions {
         let mut task = self.schedule.viewed(&state, family, &pin, |view| {
             plan_files(family.name(), view, &pin.parts.pick, files, (output_level, allow_move), now)
         })?;
-        task.output_path_id = path;
+        task.output.path_id = path;
         let all_there = task.files().all(|(_, f)| f.path_id == path);
         task.trivial_move &= all_there;
-        task.max_output_file_size = options.output_file_size_limit;
-        task.target_output_file_size = options.output_file_size_limit;
+        task.output.max_file_size = options.output_file_size_limit;
+        task.output.target_file_size = options.output_file_size_limit;
         task.max_subcompactions = options.max_subcompactions;
         if options.compression != CompressionType::DISABLE {
-            task.compression = options.compression.number();
+            task.output.compression = options.compression.number();
         }
         if options.output_temperature_override != Temperature::Unknown {
-            task.output_temperature = options.output_temperature_override as u8;
+            task.output.temperature = options.output_temperature_override as u8;
         }
         let job = self.schedule.reserve(&mut state, family, task, Some(canceled));
         Ok(Job { by_compact_files: true, ..job })

@@ -198,7 +198,7 @@ impl Best<'_> {
     /// Applies one edit, or all edits of an atomic group.
     fn unit(&mut self, edits: Vec<VersionEdit>) -> Result<()> {
         base::invariant!(!edits.is_empty(), "a unit of the MANIFEST has no edit");
-        let mut touched: Vec<FamilyId> = edits.iter().map(|edit| edit.column_family).collect();
+        let mut touched: Vec<FamilyId> = edits.iter().map(|edit| edit.family.id).collect();
         touched.arrange();
         touched.dedup();
         // A column family that is complete without its newest level-0 files becomes incomplete when newer files are
@@ -239,13 +239,13 @@ impl Best<'_> {
     fn look_for(&mut self, edits: &[VersionEdit]) -> bool {
         let mut missing = false;
         for edit in edits {
-            let Some(record) = self.state.families().get(&edit.column_family) else { continue };
+            let Some(record) = self.state.families().get(&edit.family.id) else { continue };
             for file in &edit.new_files {
                 let there = self.present.has_table(record, file);
                 missing |= !there;
                 self.there.insert(file.number, there);
             }
-            for blob in &edit.blob_file_additions {
+            for blob in &edit.blobs.additions {
                 if !self.present.has_blob_file(record, blob) {
                     missing = true;
                     self.missing_blobs.insert(blob.blob_file_number);
@@ -256,12 +256,12 @@ impl Best<'_> {
     }
 
     fn apply(&mut self, edit: VersionEdit, atomic: bool) -> Result<()> {
-        let id = edit.column_family;
+        let id = edit.family.id;
         let (added, deleted) = (edit.new_files.clone(), edit.deleted_files.clone());
-        let blobs: Vec<_> = edit.blob_file_additions.iter().map(|blob| blob.blob_file_number).collect();
+        let blobs: Vec<_> = edit.blobs.additions.iter().map(|blob| blob.blob_file_number).collect();
         // The blob files whose links or garbage change.
         let mut changed: Vec<_> =
-            edit.blob_file_garbages.iter().map(|garbage| garbage.blob_file_number).collect();
+            edit.blobs.garbages.iter().map(|garbage| garbage.blob_file_number).collect();
         let files = self.state.families().get(&id).map(|record| &record.files);
         let link_of = |number: &FileNumber| files?.get(number)?.oldest_blob_file_number;
         let unlinked: Vec<_> = deleted.iter().filter_map(|(_, number)| link_of(number)).collect();

@@ -84,24 +84,24 @@ impl Builder {
     fn apply(&mut self, edit: VersionEdit) -> Result<()> {
         check_file_numbers(&edit)?;
         self.scalars(&edit);
-        let id = edit.column_family;
-        if let Some(name) = edit.column_family_add {
+        let id = edit.family.id;
+        if let Some(name) = edit.family.add {
             if self.out.families.contains_key(&id) {
                 return Err(Error::corruption(format!("column family {id} is added twice")));
             }
             let record = FamilyRecord { id, name, ..FamilyRecord::default() };
             self.out.families.insert(id, record);
             self.out.max_family = self.out.max_family.max(id);
-        } else if edit.column_family_drop {
+        } else if edit.family.drop {
             if self.out.families.remove(&id).is_none() {
                 return Err(Error::corruption(format!("column family {id} is dropped but does not exist")));
             }
             return Ok(());
         }
-        for wal in &edit.wal_additions {
+        for wal in &edit.wals.additions {
             self.out.wals.insert(wal.number, wal.synced_size_bytes);
         }
-        if let Some(below) = edit.wal_deletion {
+        if let Some(below) = edit.wals.deletion {
             self.out.wals = self.out.wals.split_off(&below);
         }
         let Some(family) = self.out.families.get_mut(&id) else {
@@ -120,7 +120,7 @@ impl Builder {
         if let Some(persist) = edit.persist_user_defined_timestamps {
             family.persist_user_defined_timestamps = Some(persist);
         }
-        add_blobs(family, edit.blob_file_additions, &edit.blob_file_garbages)?;
+        add_blobs(family, edit.blobs.additions, &edit.blobs.garbages)?;
         for (level, number) in edit.deleted_files {
             match family.files.remove(&number) {
                 Some(file) if file.level == level => {}
@@ -258,10 +258,10 @@ fn check_file_numbers(edit: &VersionEdit) -> Result<()> {
         edit.wal_number.map(WalNumber::file),
         edit.prev_log_number.map(WalNumber::file),
         edit.min_log_number_to_keep.map(WalNumber::file),
-        edit.wal_deletion.map(WalNumber::file),
+        edit.wals.deletion.map(WalNumber::file),
     ];
     let files = edit.new_files.iter().map(|file| file.number);
-    let wals = edit.wal_additions.iter().map(|wal| wal.number.file());
+    let wals = edit.wals.additions.iter().map(|wal| wal.number.file());
     let largest = scalars.into_iter().flatten().chain(files).chain(wals).max().unwrap_or_default();
     if largest > names::MANIFEST_NUMBER_MAX {
         return Err(Error::corruption(format!("the file number {largest} is too large")));

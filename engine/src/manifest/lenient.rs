@@ -68,7 +68,7 @@ pub fn recover_leniently(env: &Env, path: &Path, number: FileNumber) -> Result<L
             return Ok(());
         }
         deleted.extend(edit.deleted_files.iter().map(|(_, number)| *number));
-        dropped.extend(edit.column_family_drop.then_some(edit.column_family));
+        dropped.extend(edit.family.drop.then_some(edit.family.id));
         for file in &edit.new_files {
             deleted.remove(&file.number);
         }

@@ -251,7 +251,7 @@ fn mark_behind(reader: &mut Reader<FileSource>, at: u64, out: &mut Recovered) ->
 /// were durable.
 fn stands_alone(edit: &VersionEdit) -> bool {
     let changes = !edit.new_files.is_empty() || !edit.deleted_files.is_empty();
-    let families = edit.column_family_add.is_some() || edit.column_family_drop;
+    let families = edit.family.add.is_some() || edit.family.drop;
     edit.mark.is_none() && edit.remaining_entries.is_none() && (changes || families)
 }
 

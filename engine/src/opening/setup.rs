@@ -251,7 +251,8 @@ pub fn wal_preallocate(o: &DbOptions, families: &FamilySet) -> u64 {
     if !o.allow_fallocate {
         return 0;
     }
-    let buffer = families.all().iter().map(|f| f.parts().pick.write_buffer_size).max().unwrap_or(64 << 20);
+    let buffer =
+        families.all().iter().map(|f| f.parts().pick.buffers.write_buffer_size).max().unwrap_or(64 << 20);
     let bytes = buffer.saturating_add(buffer / 10).min(WAL_PIECE);
     [o.max_total_wal_size, o.db_write_buffer_size as u64].into_iter().filter(|n| *n > 0).fold(bytes, u64::min)
 }

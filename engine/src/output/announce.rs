@@ -42,7 +42,7 @@ pub(super) fn finished(s: &OutputSettings, file: &OutputFile) {
     if s.purpose == Purpose::Compaction {
         events.info(format_args!(
             "[{}] [JOB {job}] Generated table #{}: {} keys, {} bytes, temperature: {}",
-            s.family_name,
+            s.place.family_name,
             meta.number,
             file.properties.num_entries,
             meta.size,
@@ -56,8 +56,8 @@ pub(super) fn finished(s: &OutputSettings, file: &OutputFile) {
         number: meta.number,
         purpose: s.purpose,
         file_size: meta.size,
-        file_checksum: meta.file_checksum.clone(),
-        file_checksum_func_name: meta.file_checksum_func_name.clone(),
+        file_checksum: meta.checksum.value.clone(),
+        file_checksum_func_name: meta.checksum.function.clone(),
         smallest_seqno: meta.smallest_seq,
         largest_seqno: meta.largest_seq,
         oldest_blob_file: meta.oldest_blob_file,
@@ -93,11 +93,11 @@ pub(super) fn no_file(s: &OutputSettings, error: Option<&Error>) {
         return;
     }
     let pending = s.numbers.take_pending();
-    begun(s, pending.number, &s.parts.table_path(pending.number, s.path_id));
+    begun(s, pending.number, &s.parts.table_path(pending.number, s.place.path_id));
     let empty = Error::aborted("Empty SST file not kept");
     failed(s, pending.number, Path::new(NOT_KEPT), error.unwrap_or(&empty));
 }
 
 fn family(s: &OutputSettings) -> Named {
-    Named { id: s.family, name: s.family_name.clone() }
+    Named { id: s.place.family, name: s.place.family_name.clone() }
 }

@@ -233,7 +233,12 @@ impl<'a> BlobOutput<'a> {
         let blob =
             open.writer.add(user_key, value).map_err(|e| e.doing("writing a blob file").file(&open.path))?;
         if policy.warm {
-            warm(&s.parts, (&s.db_id, &s.db_session_id), s.stats.statistics(), (&blob, value));
+            warm(
+                &s.parts,
+                (&s.identity.db_id, &s.identity.db_session_id),
+                s.stats.statistics(),
+                (&blob, value),
+            );
         }
         if open.writer.file_size() >= policy.file_size {
             self.finish_file()?;
@@ -275,29 +280,29 @@ impl OpenBlob {
         if let Some((events, job)) = s.events.as_ref().filter(|(events, _)| events.has_listeners()) {
             events.emit(&Event::BlobCreationStarted {
                 job: *job,
-                family: Named { id: s.family, name: s.family_name.clone() },
+                family: Named { id: s.place.family, name: s.place.family_name.clone() },
                 number: pending.number,
                 path: path.clone(),
                 purpose: s.purpose,
             });
         }
-        let hints = AppendHints { direct: s.direct, ..AppendHints::default() };
+        let hints = AppendHints { direct: s.io.direct, ..AppendHints::default() };
         let begun = s.env.fs.create(&path, &hints).and_then(|file| {
             let file = FileWriter::new(
                 file,
                 FileOptions {
-                    buffer_bytes: s.buffer_bytes,
-                    bytes_per_sync: s.write_back.bytes,
-                    strict_bytes_per_sync: s.write_back.is_strict,
-                    rate_limiter: s.rate_limiter.clone(),
-                    priority: s.priority,
+                    buffer_bytes: s.io.buffer_bytes,
+                    bytes_per_sync: s.io.write_back.bytes,
+                    strict_bytes_per_sync: s.io.write_back.is_strict,
+                    rate_limiter: s.io.rate_limiter.clone(),
+                    priority: s.io.priority,
                     statistics: s.stats.statistics().cloned(),
                     histogram: Some(HistogramKind::BlobDbBlobFileWriteMicros),
                     checksum: s.file_checksum,
                 },
             );
             let options = BlobWriterOptions {
-                family: s.family,
+                family: s.place.family,
                 compression: policy.compression,
                 compression_options: policy.compression_options,
                 statistics: s.stats.statistics().cloned(),
@@ -316,7 +321,7 @@ impl OpenBlob {
 
     fn finish(self, s: &OutputSettings) -> Result<OutputBlob> {
         let OpenBlob { writer, path, pending } = self;
-        let done = match writer.finish(s.use_fsync) {
+        let done = match writer.finish(s.io.use_fsync) {
             Ok(done) => done,
             Err(error) => {
                 // Incomplete, and no version has the file.
@@ -340,11 +345,11 @@ impl OpenBlob {
         if let Some((events, job)) = &s.events {
             events.info(format_args!(
                 "[{}] [JOB {job}] Generated blob file #{}: {} total blobs, {} total bytes",
-                s.family_name, file.number, file.total_count, file.total_bytes
+                s.place.family_name, file.number, file.total_count, file.total_bytes
             ));
             events.emit(&Event::BlobCreated(BlobCreated {
                 job: *job,
-                family: Named { id: s.family, name: s.family_name.clone() },
+                family: Named { id: s.place.family, name: s.place.family_name.clone() },
                 number: file.number,
                 path: path.clone(),
                 purpose: s.purpose,

@@ -18,7 +18,10 @@ use mem::cache::{Ledger, Priority};
 use table::any::AnyWriter;
 use table::options::{FilterLevel, PrepopulateBlockCache};
 use table::sst::BlockWarmer;
-use table::sst::writer::{Collecting, FinishedTable, WarmCache, WriterOptions};
+use table::sst::writer::{
+    BlockCompression, Collecting, DataTimes, FinishedTable, Identity, Resources, TablePlace, WarmCache,
+    WriterOptions,
+};
 use table::unique_id::UniqueId;
 
 use super::deleted_run::DeletedRun;
@@ -111,10 +114,10 @@ impl OpenFile {
     pub fn create(s: &OutputSettings) -> Result<Self> {
         let pending = s.numbers.take_pending();
         let number = pending.number;
-        let path = s.parts.table_path(number, s.path_id);
+        let path = s.parts.table_path(number, s.place.path_id);
         let hints = AppendHints {
-            direct: s.direct,
-            preallocate_bytes: s.preallocate_bytes,
+            direct: s.io.direct,
+            preallocate_bytes: s.io.preallocate_bytes,
             ..AppendHints::default()
         };
         announce::begun(s, number, &path);
@@ -266,7 +269,7 @@ impl OpenFile {
     /// (`CompactionOutputs::ShouldStopBefore`), so a file can exceed its target size.
     #[inline]
     pub fn cut_size(&self, s: &OutputSettings) -> u64 {
-        match s.parts.pick.target_file_size_is_upper_bound {
+        match s.parts.pick.files.target_file_size_is_upper_bound {
             true => self.writer.estimated_size(),
             false => self.writer.file_size().max(1),
         }
@@ -285,14 +288,14 @@ impl OpenFile {
                 Ok(file)
             }
             Err(error) => {
-                announce::failed(s, number, &s.parts.table_path(number, s.path_id), &error);
+                announce::failed(s, number, &s.parts.table_path(number, s.place.path_id), &error);
                 Err(error)
             }
         }
     }
 
     fn complete(mut self, s: &OutputSettings) -> Result<OutputFile> {
-        let path = s.parts.table_path(self.pending.number, s.path_id);
+        let path = s.parts.table_path(self.pending.number, s.place.path_id);
         let times = s.times.as_ref().zip(self.timed).map(|(times, (smallest, largest))| {
             let mut own = times.of_range(smallest, largest);
             own.limit_samples(SAMPLES_PER_TABLE_MAX);
@@ -317,28 +320,28 @@ impl OpenFile {
         let (smallest, largest) = widened((self.smallest, self.largest), self.ranges, &order);
         check_facts(self.pending.number, &table, (&smallest, &largest), &order);
         let mut meta = FileMetaData::new(self.pending.number, table.file_size, &smallest, &largest);
-        meta.path_id = s.path_id;
+        meta.path_id = s.place.path_id;
         meta.user_defined_timestamps_persisted = s.parts.stored.timestamps;
         meta.oldest_blob_file = self.oldest_blob_file;
         meta.smallest_seq = table.smallest_seqno;
         meta.largest_seq = table.largest_seqno;
         meta.marked_for_compaction = table.needs_compaction;
-        meta.oldest_ancester_time =
-            if s.oldest_ancestor_time == 0 { self.created_s } else { s.oldest_ancestor_time };
-        meta.file_creation_time = self.created_s;
+        meta.times.oldest_ancester =
+            if s.data_times.oldest_ancestor == 0 { self.created_s } else { s.data_times.oldest_ancestor };
+        meta.times.creation = self.created_s;
         meta.epoch_number = s.epoch;
         meta.compensated_range_deletion_size = self.covered_bytes;
         meta.unique_id = table.unique_id.map_or([0, 0], UniqueId::short);
         meta.tail_size = table.tail_size;
         meta.temperature = s.temperature;
         if let Some(crc) = table.file_checksum {
-            meta.file_checksum = crc.to_be_bytes().to_vec();
-            meta.file_checksum_func_name = CRC32C_CHECKSUM_FUNC_NAME.to_string();
+            meta.checksum.value = crc.to_be_bytes().to_vec();
+            meta.checksum.function = CRC32C_CHECKSUM_FUNC_NAME.to_string();
         }
         describe(&mut meta, &table.properties);
         Ok(OutputFile {
             meta: Arc::new(meta.into()),
-            level: s.to_level,
+            level: s.place.to_level,
             pre_compression_size: table.pre_compression_size,
             path,
             blobs: Vec::new(),
@@ -352,7 +355,7 @@ impl OpenFile {
     /// file later.
     pub fn abandon(self, s: &OutputSettings, error: &Error) {
         let number = self.pending.number;
-        let path = s.parts.table_path(number, s.path_id);
+        let path = s.parts.table_path(number, s.place.path_id);
         drop(self.writer.abandon());
         // The file is incomplete, and no version has it.
         let _ = s.env.fs.unlink(&path);
@@ -364,7 +367,7 @@ impl OpenFile {
 fn write_end(writer: AnyWriter, s: &OutputSettings) -> Result<FinishedTable> {
     let (table, mut file) = writer.finish()?;
     let began = s.stats.begin();
-    file.sync(s.use_fsync)?;
+    file.sync(s.io.use_fsync)?;
     let kind =
         if s.is_flush { HistogramKind::TableSyncMicros } else { HistogramKind::CompactionOutfileSyncMicros };
     s.stats.end(began, kind);
@@ -430,8 +433,8 @@ fn describe(meta: &mut FileMetaData, p: &Properties) {
     // Compaction pickers need the newest timestamp: a bottommost file with history keeps its sequence numbers, and
     // rewriting the file would change nothing.
     let timestamp = |name: &str| p.user(name).map(<[u8]>::to_vec).unwrap_or_default();
-    meta.min_timestamp = timestamp(names::TIMESTAMP_MIN);
-    meta.max_timestamp = timestamp(names::TIMESTAMP_MAX);
+    meta.timestamps.min = timestamp(names::TIMESTAMP_MIN);
+    meta.timestamps.max = timestamp(names::TIMESTAMP_MAX);
     let samples = SeqnoTimes::decode(&p.seqno_to_time_mapping).ok();
     meta.set_stats(FileStats {
         num_entries: p.num_entries,
@@ -458,46 +461,64 @@ pub fn is_out_of_order(error: &Error) -> bool {
 
 fn writer_options(s: &OutputSettings, file_number: FileNumber, now_s: u64) -> WriterOptions {
     let parts = &s.parts;
-    base::invariant!(s.level.index() < lsm::version::MAX_LEVELS, "an SST file is written for {}", s.level);
-    let last_level = s.level.index() + 1 == parts.pick.num_levels;
-    let level = s.level;
+    base::invariant!(
+        s.place.level.index() < lsm::version::MAX_LEVELS,
+        "an SST file is written for {}",
+        s.place.level
+    );
+    let last_level = s.place.level.index() + 1 == parts.pick.num_levels;
+    let level = s.place.level;
     WriterOptions {
         table: parts.table.clone(),
         other: parts.other.clone(),
-        compression: s.compression,
-        compression_options: s.compression_options,
+        block_compression: BlockCompression {
+            kind: s.block_compression.kind,
+            options: s.block_compression.options,
+            sample_one_in: s.block_compression.sample_one_in,
+        },
+        place: TablePlace {
+            family: s.place.family,
+            family_name: s.place.family_name.clone(),
+            level: Some(level),
+            filter_level: if s.is_flush { FilterLevel::Flush } else { FilterLevel::Level(level) },
+            skip_filter: parts.optimize_filters_for_hits && last_level && !s.is_flush,
+        },
+        times: DataTimes {
+            oldest_ancestor: if s.data_times.oldest_ancestor == 0 {
+                now_s
+            } else {
+                s.data_times.oldest_ancestor
+            },
+            oldest_key: s.data_times.oldest_key,
+            newest_key: s.data_times.newest_key,
+        },
+        identity: Identity {
+            db_id: s.identity.db_id.clone(),
+            db_session_id: s.identity.db_session_id.clone(),
+            db_host_id: s.identity.db_host_id.clone(),
+        },
+        resources: Resources {
+            executor: (s.block_compression.options.parallel_threads > 1).then(|| s.env.executor.clone()),
+            ledger: parts.caches.blocks.clone().map(|cache| cache as Arc<dyn Ledger>),
+            warm: warmer(s, file_number),
+            statistics: s.stats.statistics().cloned(),
+        },
         order: parts.internal_order(),
-        prefix_extractor: parts.prefix_extractor.clone(),
+        prefix_extractor: parts.code.prefix_extractor.clone(),
         persist_timestamps: parts.stored.timestamps,
-        merge_operator_name: parts.merge_operator.as_ref().map(|m| m.name().to_string()),
-        family: s.family,
-        family_name: s.family_name.clone(),
-        level: Some(level),
-        filter_level: if s.is_flush { FilterLevel::Flush } else { FilterLevel::Level(level) },
-        skip_filter: parts.optimize_filters_for_hits && last_level && !s.is_flush,
-        sample_for_compression: s.sample_for_compression,
+        merge_operator_name: parts.code.merge_operator.as_ref().map(|m| m.name().to_string()),
         target_file_size: s.target_file_size,
         // The record of the MANIFEST gets the same time. FIFO compaction deletes by the table property.
-        oldest_ancestor_time: if s.oldest_ancestor_time == 0 { now_s } else { s.oldest_ancestor_time },
-        oldest_key_time: s.oldest_key_time,
-        newest_key_time: s.newest_key_time,
         file_creation_time: now_s,
         seqno_to_time: Vec::new(),
-        db_id: s.db_id.clone(),
-        db_session_id: s.db_session_id.clone(),
-        db_host_id: s.db_host_id.clone(),
         file_number,
         context_seed: s.env.rng.next_u64() as u32 & 0x7fff_ffff,
         external: false,
         embedded_blob_min_size: None,
         collecting: Collecting {
-            factories: parts.collectors.clone(),
+            factories: parts.code.collectors.clone(),
             old_before: s.old_before.filter(|_| !last_level),
         },
-        executor: (s.compression_options.parallel_threads > 1).then(|| s.env.executor.clone()),
-        ledger: parts.block_cache.clone().map(|cache| cache as Arc<dyn Ledger>),
-        warm: warmer(s, file_number),
-        statistics: s.stats.statistics().cloned(),
     }
 }
 
@@ -509,8 +530,8 @@ fn warmer(s: &OutputSettings, file_number: FileNumber) -> Option<Arc<dyn WarmCac
         (PrepopulateBlockCache::FlushAndCompaction, false) => Priority::Bottom,
         _ => return None,
     };
-    let cache = s.parts.block_cache.clone()?;
-    let id = UniqueId::new(s.db_id.as_bytes(), &s.db_session_id, file_number)?;
+    let cache = s.parts.caches.blocks.clone()?;
+    let id = UniqueId::new(s.identity.db_id.as_bytes(), &s.identity.db_session_id, file_number)?;
     let statistics = s.stats.statistics().cloned();
     let protection = s.parts.blocks.protection_bytes_per_key;
     Some(Arc::new(BlockWarmer::new(cache, &id, &s.parts.order, protection, priority, statistics)))

@@ -26,7 +26,7 @@ pub struct MemtableBlobs {
 
 /// Returns the compression that the options ask for in the SST files of a flush.
 pub fn flush_compression(parts: &Parts) -> u8 {
-    parts.pick.compression_per_level.first().copied().unwrap_or(parts.pick.compression)
+    parts.pick.codecs.compression_per_level.first().copied().unwrap_or(parts.pick.codecs.compression)
 }
 
 /// Writes the picked memtables of a column family to level-0 files. No version has the files yet. `covered` estimates
@@ -76,7 +76,7 @@ pub fn write_memtables(
     let config = Config {
         snapshots: stripes,
         earliest_write_conflict_snapshot,
-        merge_operator: parts.merge_operator.clone(),
+        merge_operator: parts.code.merge_operator.clone(),
         filter: flush_filter(family, &parts, purpose)?,
         full_history_ts_low,
         enforce_single_del_contracts: tools.options.load().enforce_single_del_contracts,
@@ -139,11 +139,11 @@ fn settings(
         "a flush of {family:?} writes SST files without an epoch number"
     );
     let now = tools.env.clock.now_seconds();
-    settings.oldest_ancestor_time = now;
-    settings.oldest_key_time = now;
-    settings.newest_key_time = now;
+    settings.data_times.oldest_ancestor = now;
+    settings.data_times.oldest_key = now;
+    settings.data_times.newest_key = now;
     // Recovery does not know the times of the replayed entries.
-    if parts.pick.preserve_seconds > 0 && purpose == Purpose::Flush {
+    if parts.pick.ages.preserve_seconds > 0 && purpose == Purpose::Flush {
         settings.times = Some(Arc::new(tools.times.copy()));
     }
     Ok(settings)
@@ -208,7 +208,7 @@ fn flush_filter(
     parts: &Parts,
     purpose: Purpose,
 ) -> Result<Option<Arc<dyn CompactionFilter>>> {
-    let Some(factory) = &parts.compaction_filter_factory else { return Ok(None) };
+    let Some(factory) = &parts.code.compaction_filter_factory else { return Ok(None) };
     let reason = match purpose {
         Purpose::Open => CreationReason::Recovery,
         _ => CreationReason::Flush,

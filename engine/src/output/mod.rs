@@ -28,7 +28,7 @@ pub use file::{CoveredBytes, OutputFile, is_out_of_order};
 pub use flush_priority::FlushPriority;
 pub use memtables::{MemtableBlobs, flush_compression, write_memtables};
 pub use rewrite::Rewrite;
-pub use settings::{OutputSettings, Purpose, WriteBack};
+pub use settings::{OutputIo, OutputPlace, OutputSettings, Purpose, WriteBack};
 pub use summary::{files_by_level, input_summary, level_summary, live_blob_files, rates};
 pub use tools::{
     JobTools, compression_text, edit_of, forget_spares, named, remember_deleted_runs, remove_tracked,
@@ -246,7 +246,7 @@ impl Run<'_> {
             None => rows.seek_to_first(),
             Some(lower) => rows.seek(&key::seek_key(lower, MAX_SEQUENCE)),
         }
-        let mut place = self.settings.flush_priority.enter(self.settings.is_flush);
+        let mut place = self.settings.io.flush_priority.enter(self.settings.is_flush);
         let mut buffer = Vec::new();
         if rows.valid() {
             self.check_first(rows.key())?;

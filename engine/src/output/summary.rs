@@ -17,7 +17,7 @@ use crate::stats::LevelNumbers;
 pub fn input_summary(task: &Task) -> String {
     let inputs = task.inputs.iter().filter(|input| !input.files.is_empty());
     let inputs: Vec<_> = inputs.map(|input| format!("{}@{}", input.files.len(), input.level.get())).collect();
-    format!("{} files to {}", inputs.join(" + "), task.output_level)
+    format!("{} files to {}", inputs.join(" + "), task.output.level)
 }
 
 /// Returns the number of SST files on each level.

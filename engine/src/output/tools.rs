@@ -11,8 +11,13 @@ use format::proof::OptionsExtent;
 use lsm::pick::YoungAfter;
 use lsm::version::Edit;
 use mem::budget::{Holder, MemoryBudget, Share};
+use table::sst::writer::BlockCompression;
+use table::sst::writer::DataTimes;
+use table::sst::writer::Identity;
 
-use super::{BlobPolicy, FlushPriority, OutputFile, OutputSettings, Purpose, WriteBack};
+use super::{
+    BlobPolicy, FlushPriority, OutputFile, OutputIo, OutputPlace, OutputSettings, Purpose, WriteBack,
+};
 use crate::direct::DirectBlobs;
 use crate::event::{Events, Named};
 use crate::family::{Family, FamilySet, Parts};
@@ -106,7 +111,7 @@ impl JobTools {
     /// Applies the times for which the column families keep write times, and records a sample. Called after a change of column families
     /// or of their options.
     pub fn keep_times(&self, families: &FamilySet) {
-        self.times.keep(families.all().iter().map(|family| family.parts().pick.preserve_seconds));
+        self.times.keep(families.all().iter().map(|family| family.parts().pick.ages.preserve_seconds));
         self.record_time();
     }
 
@@ -119,12 +124,15 @@ impl JobTools {
 
     /// Returns the sequence numbers after which entries stay out of the last level: [`lsm::pick::View::young_after`].
     pub fn young_after(&self, pick: &lsm::pick::Options) -> Option<YoungAfter> {
-        if pick.preclude_last_level_data_seconds == 0 {
+        if pick.ages.preclude_last_level_data_seconds == 0 {
             return None;
         }
         let now = self.env.clock.now_seconds();
-        let cutoffs =
-            self.times.cutoffs(now, pick.preserve_seconds, pick.preclude_last_level_data_seconds)?;
+        let cutoffs = self.times.cutoffs(
+            now,
+            pick.ages.preserve_seconds,
+            pick.ages.preclude_last_level_data_seconds,
+        )?;
         let snapshot = self.snapshots.oldest_needed().unwrap_or(MAX_SEQUENCE);
         Some(YoungAfter { age: cutoffs.preclude_from?, snapshot })
     }
@@ -194,51 +202,57 @@ impl JobTools {
             return Err(base::Error::not_supported(format!("compression {compression} in this build")));
         }
         let direct = db.use_direct_io_for_flush_and_compaction;
-        let temperature = parts.pick.default_write_temperature;
+        let temperature = parts.pick.temperatures.default_write_temperature;
         Ok(OutputSettings {
             env: self.env.clone(),
             numbers: self.numbers.clone(),
-            family: family.id(),
-            family_name: family.name().to_string(),
-            db_id: self.db_id.clone(),
-            db_session_id: self.db_session_id.clone(),
-            db_host_id: self.db_host_id.clone(),
-            path_id: 0,
-            level,
+            place: OutputPlace {
+                family: family.id(),
+                family_name: family.name().to_string(),
+                path_id: 0,
+                level,
+                to_level: level,
+            },
+            identity: Identity {
+                db_id: self.db_id.clone(),
+                db_session_id: self.db_session_id.clone(),
+                db_host_id: self.db_host_id.clone(),
+            },
+            block_compression: BlockCompression {
+                kind: compression,
+                options: own.compression_opts,
+                sample_one_in: own.sample_for_compression,
+            },
+            data_times: DataTimes { oldest_ancestor: 0, oldest_key: 0, newest_key: 0 },
+            io: OutputIo {
+                rate_limiter: db.rate_limiter.clone(),
+                priority: if is_flush { IoPriority::High } else { IoPriority::Low },
+                buffer_bytes: match direct {
+                    true => db.writable_file_max_buffer_size,
+                    false => db.writable_file_max_buffer_size.min(BUFFER_BYTES_MAX),
+                },
+                write_back: write_back(db.bytes_per_sync, db.strict_bytes_per_sync),
+                use_fsync: db.use_fsync,
+                direct,
+                preallocate_bytes: 0,
+                flush_priority: self.flush_priority.clone(),
+            },
             is_flush,
             old_before: if is_flush { self.old_before(&parts.pick) } else { None },
             purpose: if is_flush { Purpose::Flush } else { Purpose::Compaction },
             epoch: EpochNumber::UNKNOWN,
-            compression,
-            compression_options: own.compression_opts,
             blobs: blob_policy(&parts, level, is_flush)?,
             target_file_size: if is_flush {
-                parts.pick.write_buffer_size
+                parts.pick.buffers.write_buffer_size
             } else {
                 parts.pick.target_file_size(level, Level::new(1))
             },
             parts,
-            oldest_ancestor_time: 0,
-            oldest_key_time: 0,
             times: None,
-            to_level: level,
-            newest_key_time: 0,
             temperature,
-            sample_for_compression: own.sample_for_compression,
-            rate_limiter: db.rate_limiter.clone(),
-            priority: if is_flush { IoPriority::High } else { IoPriority::Low },
-            buffer_bytes: match direct {
-                true => db.writable_file_max_buffer_size,
-                false => db.writable_file_max_buffer_size.min(BUFFER_BYTES_MAX),
-            },
-            write_back: write_back(db.bytes_per_sync, db.strict_bytes_per_sync),
-            use_fsync: db.use_fsync,
-            direct,
-            preallocate_bytes: 0,
             file_checksum: db.file_checksum_gen_factory.is_some(),
             stats: self.stats.clone(),
             events: None,
-            flush_priority: self.flush_priority.clone(),
         })
     }
 }

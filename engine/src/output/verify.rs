@@ -71,11 +71,11 @@ fn read_through(
     let file = s.env.fs.open_random(path, &ReadHints::default())?;
     let options = OpenOptions {
         order: s.parts.order.clone(),
-        prefix_extractor: s.parts.prefix_extractor.clone(),
+        prefix_extractor: s.parts.code.prefix_extractor.clone(),
         table: s.parts.table.clone(),
         other: s.parts.other.clone(),
         file_number: number,
-        db_session_id: Arc::from(s.db_session_id.as_str()),
+        db_session_id: Arc::from(s.identity.db_session_id.as_str()),
         statistics: s.stats.statistics().cloned(),
         histogram: Some(s.purpose.reads()),
         ..OpenOptions::default()

@@ -9,7 +9,7 @@ use crate::family::Family;
 use crate::sync::Arc;
 
 pub(super) fn text(family: &Family) -> Option<String> {
-    let cache = family.parts().block_cache.clone()?;
+    let cache = family.parts().caches.blocks.clone()?;
     let mut out = format!(
         "Block cache {} capacity: {} seed: 0 usage: {} table_size: {} occupancy: {} collections: 1 last_copies: 0 last_secs: 0 secs_since: 0\n\
          Block cache entry stats(count,size,portion):",
@@ -33,7 +33,7 @@ pub(super) fn text(family: &Family) -> Option<String> {
 }
 
 pub(super) fn map(family: &Family) -> Option<BTreeMap<String, String>> {
-    let cache = family.parts().block_cache.clone()?;
+    let cache = family.parts().caches.blocks.clone()?;
     let mut map = BTreeMap::from([
         ("id".to_string(), id(&cache)),
         ("capacity".to_string(), cache.capacity().to_string()),

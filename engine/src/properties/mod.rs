@@ -157,7 +157,7 @@ pub fn aggregated_int_property(
     let mut sum = 0u64;
     for family in families {
         if short.starts_with("block-cache-") {
-            let cache = family.parts().block_cache.as_ref().map(Arc::as_ptr);
+            let cache = family.parts().caches.blocks.as_ref().map(Arc::as_ptr);
             if seen.contains(&cache) {
                 continue;
             }

@@ -46,7 +46,7 @@ fn of_memtables(family: &Family, short: &str) -> Option<u64> {
         "num-immutable-mem-table" => pinned.imm.len() as u64,
         "num-immutable-mem-table-flushed" => pinned.history.len() as u64,
         "mem-table-flush-pending" => {
-            let min = pinned.parts.pick.min_write_buffer_number_to_merge;
+            let min = pinned.parts.pick.buffers.min_write_buffer_number_to_merge;
             u64::from(family.state().flush_due(min, None))
         }
         "cur-size-active-mem-table" => used(&pinned.mem),
@@ -67,7 +67,7 @@ fn of_memtables(family: &Family, short: &str) -> Option<u64> {
 fn of_tree(context: &PropertyContext<'_>, family: &Family, short: &str) -> Option<u64> {
     let pinned = family.pin();
     let version = &pinned.version;
-    let cache = || pinned.parts.block_cache.as_ref();
+    let cache = || pinned.parts.caches.blocks.as_ref();
     Some(match short {
         "compaction-pending" => {
             let view = lsm::pick::View {
@@ -105,9 +105,9 @@ fn of_tree(context: &PropertyContext<'_>, family: &Family, short: &str) -> Optio
         "total-blob-file-size" => total_blob_size(family),
         "live-blob-file-size" => BlobTotals::of(version.blobs()).file_bytes,
         "live-blob-file-garbage-size" => BlobTotals::of(version.blobs()).garbage_bytes,
-        "blob-cache-capacity" => pinned.parts.blob_cache.as_ref()?.capacity() as u64,
-        "blob-cache-usage" => pinned.parts.blob_cache.as_ref()?.usage() as u64,
-        "blob-cache-pinned-usage" => pinned.parts.blob_cache.as_ref()?.pinned_usage() as u64,
+        "blob-cache-capacity" => pinned.parts.caches.blobs.as_ref()?.capacity() as u64,
+        "blob-cache-usage" => pinned.parts.caches.blobs.as_ref()?.usage() as u64,
+        "blob-cache-pinned-usage" => pinned.parts.caches.blobs.as_ref()?.pinned_usage() as u64,
         _ => return None,
     })
 }

@@ -21,7 +21,7 @@ impl Merger for Reads {
         io: bool,
     ) -> Option<(ValueType, Vec<u8>)> {
         let super_version = family.pin();
-        let operator = super_version.parts.merge_operator.as_ref();
+        let operator = super_version.parts.code.merge_operator.as_ref();
         let read_tier = if io { ReadTier::All } else { ReadTier::BlockCache };
         let options = ReadOptions { read_tier, ..ReadOptions::default() };
         let statistics = self.stats.statistics();

@@ -104,7 +104,7 @@ impl Reads {
         let _look_up = self.stats.blocks.begin_look_up(options.snapshot.is_some());
         let super_version = family.pin();
         let blobs = self.blobs(family, &super_version, options);
-        let operator = super_version.parts.merge_operator.as_ref();
+        let operator = super_version.parts.code.merge_operator.as_ref();
         let mut answer = Answer::new(operator, self.stats.statistics(), blobs);
         let mut buffer = Vec::new();
         if let Err(error) = self.check(family, &super_version, options) {
@@ -404,7 +404,7 @@ pub(super) fn compare_oldest(
     file: &TableFile,
     timestamp: &[u8],
 ) -> Option<bool> {
-    let oldest = &file.min_timestamp;
+    let oldest = &file.timestamps.min;
     if oldest.len() != timestamp.len() || !file.user_defined_timestamps_persisted {
         return None;
     }

@@ -165,7 +165,7 @@ impl Reads {
                 let sorted = sorted(&family.order().user, keys);
                 let (bytes, ends) = self.seek_keys(keys, &sorted, options, seq);
                 let blobs = self.blobs(family, &super_version, options);
-                let operator = super_version.parts.merge_operator.as_ref();
+                let operator = super_version.parts.code.merge_operator.as_ref();
                 let new = || {
                     let mut answer = Answer::new(operator, self.stats.statistics(), blobs);
                     answer.see(visibility.clone());
@@ -200,7 +200,7 @@ impl Reads {
         finish: &mut Finish<'_>,
     ) -> (Result<Option<Found>>, usize) {
         let blobs = self.blobs(family, super_version, options);
-        let operator = super_version.parts.merge_operator.as_ref();
+        let operator = super_version.parts.code.merge_operator.as_ref();
         let mut answer = Answer::new(operator, self.stats.statistics(), blobs);
         answer.see(visibility);
         let mut buffer = Vec::new();

@@ -116,7 +116,7 @@ impl Reads {
         };
         let timestamp = self.newest_timestamp_of(&super_version, &wanted, options)?;
         let blobs = self.blobs(family, &super_version, options);
-        let operator = super_version.parts.merge_operator.as_ref();
+        let operator = super_version.parts.code.merge_operator.as_ref();
         let mut answer = Answer::new(operator, self.stats.statistics(), blobs);
         answer.see(visibility.clone());
         let place = match timestamp {

@@ -24,7 +24,7 @@ pub struct RequestedFamily {
 impl RequestedFamily {
     /// Returns the lines of its options for the info log.
     pub fn log_lines(&self) -> Vec<String> {
-        self.options.log_lines(self.parts.block_cache.as_ref())
+        self.options.log_lines(self.parts.caches.blocks.as_ref())
     }
 }
 

@@ -289,8 +289,8 @@ impl Survey {
         let stored = salvaged.properties.as_ref().is_none_or(|p| stores_timestamps(p, &order));
         record.user_defined_timestamps_persisted = options.timestamps_persisted && stored;
         if scope.options.file_checksum_gen_factory.is_some() {
-            record.file_checksum = crc_of(&*file)?.to_be_bytes().to_vec();
-            record.file_checksum_func_name = CRC32C_CHECKSUM_FUNC_NAME.to_string();
+            record.checksum.value = crc_of(&*file)?.to_be_bytes().to_vec();
+            record.checksum.function = CRC32C_CHECKSUM_FUNC_NAME.to_string();
         }
         let in_place = self.place(scope, &descriptor, orphan, &mut record);
         self.report_added(orphan, &family.name, &record, &salvaged);
@@ -481,8 +481,8 @@ impl<'a> Facts<'a> {
 fn origin(record: &mut NewFile, salvaged: &Salvaged) {
     record.unique_id = identity::id(salvaged).unwrap_or_default();
     let Some(properties) = &salvaged.properties else { return };
-    record.oldest_ancester_time = properties.creation_time;
-    record.file_creation_time = properties.file_creation_time;
+    record.times.oldest_ancester = properties.creation_time;
+    record.times.creation = properties.file_creation_time;
     record.tail_size = properties.tail_size(record.file_size);
 }
 

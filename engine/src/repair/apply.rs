@@ -3,13 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use table::sst::writer::BlockCompression;
+use table::sst::writer::DataTimes;
+use table::sst::writer::Identity;
 
 use base::{Arrange, EpochNumber, FamilyId, Level, Result, WalNumber};
 use compress::Compression;
 use env::rate::IoPriority;
 use env::{AppendHints, Env, ReadHints};
 use format::batch::Batch;
-use format::edit::{NewFile, VersionEdit};
+use format::edit::{BlobEdit, FamilyEdit, FileChecksum, NewFile, VersionEdit};
 use format::names;
 use format::wal::{Framing, Writer, salvage as salvage_wal};
 use table::any::salvage;
@@ -24,7 +27,9 @@ use super::{Report, Scope};
 use crate::family::Parts;
 use crate::files::{DbLock, LOST_DIR, Numbers, lost_name};
 use crate::manifest::{FileSource, Manifest, ManifestSettings, Record, write_identity};
-use crate::output::{FlushPriority, OutputFile, OutputSettings, Purpose, Rewrite, WriteBack};
+use crate::output::{
+    FlushPriority, OutputFile, OutputIo, OutputPlace, OutputSettings, Purpose, Rewrite, WriteBack,
+};
 use crate::stats::Stats;
 use crate::sync::Arc;
 
@@ -52,8 +57,7 @@ pub(super) fn rewritten(old: &NewFile, new: &OutputFile) -> NewFile {
         file_size: fresh.file_size,
         unique_id: fresh.unique_id,
         tail_size: fresh.tail_size,
-        file_checksum: fresh.file_checksum,
-        file_checksum_func_name: fresh.file_checksum_func_name,
+        checksum: FileChecksum { value: fresh.checksum.value, function: fresh.checksum.function },
         user_defined_timestamps_persisted: fresh.user_defined_timestamps_persisted,
         ..old.clone()
     }
@@ -215,44 +219,54 @@ impl<'a> Repair<'a> {
         compression: &crate::options::CompressionOptions,
     ) -> OutputSettings {
         let o = &self.scope.options;
-        let kind = Compression::from_byte(parts.pick.compression).unwrap_or(Compression::None);
+        let kind = Compression::from_byte(parts.pick.codecs.compression).unwrap_or(Compression::None);
         OutputSettings {
             env: self.env.clone(),
             numbers: self.numbers.clone(),
-            family: table.family,
-            family_name,
-            db_id: self.db_id.clone(),
-            db_session_id: self.session.clone(),
-            db_host_id: String::new(),
-            path_id: 0,
-            level: table.record.level,
-            to_level: table.record.level,
+            place: OutputPlace {
+                family: table.family,
+                family_name,
+                path_id: 0,
+                level: table.record.level,
+                to_level: table.record.level,
+            },
+            identity: Identity {
+                db_id: self.db_id.clone(),
+                db_session_id: self.session.clone(),
+                db_host_id: String::new(),
+            },
+            block_compression: BlockCompression {
+                kind: if kind.is_supported() { kind } else { Compression::None },
+                options: *compression,
+                sample_one_in: 0,
+            },
+            data_times: DataTimes {
+                oldest_ancestor: table.record.times.oldest_ancester,
+                oldest_key: 0,
+                newest_key: 0,
+            },
+            io: OutputIo {
+                rate_limiter: None,
+                priority: IoPriority::High,
+                buffer_bytes: o.writable_file_max_buffer_size,
+                write_back: WriteBack { bytes: 0, is_strict: false },
+                use_fsync: o.use_fsync,
+                direct: false,
+                preallocate_bytes: 0,
+                flush_priority: Arc::new(FlushPriority::new(usize::MAX)),
+            },
             times: None,
             purpose: Purpose::Open,
             is_flush: false,
             old_before: None,
             epoch: table.record.epoch_number,
-            compression: if kind.is_supported() { kind } else { Compression::None },
-            compression_options: *compression,
             blobs: None,
             target_file_size: table.record.file_size,
             parts,
-            oldest_ancestor_time: table.record.oldest_ancester_time,
-            oldest_key_time: 0,
-            newest_key_time: 0,
             temperature: table.record.temperature,
-            sample_for_compression: 0,
-            rate_limiter: None,
-            priority: IoPriority::High,
-            buffer_bytes: o.writable_file_max_buffer_size,
-            write_back: WriteBack { bytes: 0, is_strict: false },
-            use_fsync: o.use_fsync,
-            direct: false,
-            preallocate_bytes: 0,
             file_checksum: o.file_checksum_gen_factory.is_some(),
             stats: Stats::new(None, self.env.clock.clone()),
             events: None,
-            flush_priority: Arc::new(FlushPriority::new(usize::MAX)),
         }
     }
 
@@ -425,18 +439,20 @@ impl<'a> Repair<'a> {
             let (blob_file_additions, blob_file_garbages) = records_of(family, &linked);
             let edit = VersionEdit {
                 comparator: Some(order.name().to_string()),
-                column_family: family.id,
-                column_family_add: (family.id != FamilyId::DEFAULT).then(|| family.name.clone()),
+                family: FamilyEdit {
+                    id: family.id,
+                    add: (family.id != FamilyId::DEFAULT).then(|| family.name.clone()),
+                    ..FamilyEdit::default()
+                },
                 persist_user_defined_timestamps: family.persist_user_defined_timestamps,
                 ..VersionEdit::default()
             };
             records.push((edit, 0));
             let content = VersionEdit {
-                column_family: family.id,
+                family: FamilyEdit { id: family.id, ..FamilyEdit::default() },
+                blobs: BlobEdit { additions: blob_file_additions, garbages: blob_file_garbages },
                 wal_number: Some(family.wal_number),
                 new_files,
-                blob_file_additions,
-                blob_file_garbages,
                 compact_cursors: family.cursors.iter().map(|(level, key)| (*level, key.clone())).collect(),
                 full_history_ts_low: family.full_history_ts_low.clone(),
                 ..VersionEdit::default()

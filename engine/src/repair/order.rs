@@ -12,7 +12,7 @@ use base::iter::InternalIterator;
 use base::key::{InternalOrder, user_key};
 use base::{Arrange, EpochNumber, FamilyId, Level, Order, Result, SequenceNumber, key};
 use env::ReadHints;
-use format::edit::NewFile;
+use format::edit::{FileTimes, NewFile};
 use lsm::merging::Merging;
 use table::any::AnyReader;
 use table::sst::ReadCtx;
@@ -168,8 +168,10 @@ fn merged_record(family: FamilyId, group: &Group) -> Table {
         largest: group.largest.clone(),
         smallest_seqno: group.first,
         largest_seqno: group.last,
-        oldest_ancester_time: records().map(|r| r.oldest_ancester_time).filter(|s| *s > 0).min().unwrap_or(0),
-        file_creation_time: records().map(|r| r.file_creation_time).max().unwrap_or(0),
+        times: FileTimes {
+            oldest_ancester: records().map(|r| r.times.oldest_ancester).filter(|s| *s > 0).min().unwrap_or(0),
+            creation: records().map(|r| r.times.creation).max().unwrap_or(0),
+        },
         // The merged file has every blob reference of its members.
         oldest_blob_file_number: records().filter_map(|r| r.oldest_blob_file_number).min(),
         epoch_number: EpochNumber::FIRST,

@@ -229,7 +229,7 @@ impl Schedule {
     /// Returns the number of immutable memtables that starts a flush of the column family.
     fn memtables_to_merge(&self, state: &Queues, family: &Family, parts: &Parts) -> usize {
         match self.atomic_flush {
-            true => parts.pick.min_write_buffer_number_to_merge,
+            true => parts.pick.buffers.min_write_buffer_number_to_merge,
             false => state.memtables_to_merge(family.id(), &parts.pick),
         }
     }

@@ -16,7 +16,7 @@ impl Schedule {
         let (from, to) = (condition_of(before), condition_of(now));
         let events = &self.tools.events;
         if to != StallCondition::Normal && (from != to || before.cause != now.cause) {
-            let max_memtables = family.parts().pick.max_write_buffer_number;
+            let max_memtables = family.parts().pick.buffers.max_write_buffer_number;
             let line = StallLine { stall: now.stall, cause: now.cause, load, max_memtables };
             events.warn(format_args!("[{}] {line}", family.name()));
         }

@@ -170,7 +170,7 @@ impl Queues {
     pub fn memtables_to_merge(&self, family: FamilyId, options: &lsm::pick::Options) -> usize {
         match self.stalls.pressures.get(&family) {
             Some((.., load)) if self.compacts(family) => lsm::pressure::memtables_to_merge(load, options),
-            _ => options.min_write_buffer_number_to_merge,
+            _ => options.buffers.min_write_buffer_number_to_merge,
         }
     }
 

@@ -29,9 +29,9 @@ impl Schedule {
             "a compaction of {family:?} has an input file that the version does not have"
         );
         base::invariant!(
-            task.output_level <= pin.version.last_level(),
+            task.output.level <= pin.version.last_level(),
             "a compaction writes to {} of {} levels",
-            task.output_level,
+            task.output.level,
             pin.version.num_levels()
         );
         base::invariant!(

@@ -207,7 +207,7 @@ impl BlobReads<'_> {
 
     fn fetch(&self, user_key: &[u8], blob: &BlobRef) -> Result<Pinned> {
         let open = self.tables.blobs();
-        let cached = self.parts.blob_cache.as_ref().map(|cache| (cache, open.cache_key(blob)));
+        let cached = self.parts.caches.blobs.as_ref().map(|cache| (cache, open.cache_key(blob)));
         if let Some((cache, key)) = &cached {
             if let Some(handle) = cache.lookup(key)
                 && let CachedBlock::Other(other) = &*handle

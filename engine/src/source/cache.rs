@@ -346,10 +346,10 @@ impl TableCache {
                 (self.settings.verify_unique_id && file.unique_id != [0, 0]).then_some(file.unique_id);
             let options = OpenOptions {
                 order: parts.order.clone(),
-                prefix_extractor: parts.prefix_extractor.clone(),
+                prefix_extractor: parts.code.prefix_extractor.clone(),
                 table: parts.table.clone(),
                 other: parts.other.clone(),
-                cache: parts.block_cache.clone().filter(|_| how.uses_block_cache),
+                cache: parts.caches.blocks.clone().filter(|_| how.uses_block_cache),
                 file_number: file.number,
                 level,
                 last_level: level.index() + 1 == parts.pick.num_levels,
@@ -361,7 +361,7 @@ impl TableCache {
                 tail_size: file.tail_size,
                 unique_id,
                 db_session_id: self.settings.db_session_id.clone(),
-                max_flushed_file_size: parts.pick.write_buffer_size.saturating_mul(3) / 2,
+                max_flushed_file_size: parts.pick.buffers.write_buffer_size.saturating_mul(3) / 2,
                 block_protection_bytes_per_key: parts.blocks.protection_bytes_per_key,
                 timestamps_persisted: file.user_defined_timestamps_persisted,
                 skip_filters: parts.optimize_filters_for_hits && level.index() + 1 == parts.pick.num_levels,

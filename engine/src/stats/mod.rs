@@ -109,8 +109,8 @@ impl Stats {
         let Some(statistics) = &self.statistics else { return };
         for (ticker, count) in [
             (Ticker::NumberMergeFailures, done.num_merge_failures),
-            (Ticker::MergeOperationTotalTime, done.merge_nanos),
-            (Ticker::FilterOperationTotalTime, done.filter_nanos),
+            (Ticker::MergeOperationTotalTime, done.times.merge_nanos),
+            (Ticker::FilterOperationTotalTime, done.times.filter_nanos),
         ] {
             if count > 0 {
                 statistics.add(ticker, count);

@@ -277,7 +277,7 @@ pub fn wal_bytes_max(option: u64, families: &[Arc<Family>]) -> u64 {
     }
     let buffers = families.iter().map(|f| {
         let parts = f.parts();
-        parts.pick.write_buffer_size.saturating_mul(parts.pick.max_write_buffer_number as u64)
+        parts.pick.buffers.write_buffer_size.saturating_mul(parts.pick.buffers.max_write_buffer_number as u64)
     });
     let (sum, largest) =
         buffers.fold((0u64, 0), |(sum, largest), bytes| (sum.saturating_add(bytes), bytes.max(largest)));

@@ -473,7 +473,9 @@ fn a_compaction_of_sorted_runs_makes_about_one_comparison_for_each_entry() {
         .events()
         .into_iter()
         .filter_map(|event| match event {
-            Event::CompactionFinished(e) => Some((e.num_input_records, e.num_merge_comparisons)),
+            Event::CompactionFinished(e) => {
+                Some((e.counts.num_input_records, e.counts.num_merge_comparisons))
+            }
             _ => None,
         })
         .collect();
@@ -543,7 +545,7 @@ fn the_processor_time_of_a_compaction_is_the_sum_of_its_subcompactions() {
         match event {
             Event::SubcompactionFinished(e) => parts.push(e.stats.times.cpu_micros),
             // The first compaction moves the file.
-            Event::CompactionFinished(e) if e.num_subcompactions > 0 => {
+            Event::CompactionFinished(e) if e.counts.num_subcompactions > 0 => {
                 whole.push((e.stats.times.cpu_micros, e.compaction_time_cpu_micros))
             }
             _ => {}

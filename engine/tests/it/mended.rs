@@ -4,7 +4,7 @@ use std::path::Path;
 
 use base::{FamilyId, FileNumber, SequenceNumber, WalNumber};
 use env::memory::Survivors;
-use format::edit::{EditMark, VersionEdit};
+use format::edit::{EditMark, FamilyEdit, VersionEdit};
 use format::wal::{Framing, Item, Reader, ReaderOptions, Writer};
 use ironstone_engine::batch::WriteBatch;
 use ironstone_engine::components::FamilyDescriptor;
@@ -159,8 +159,11 @@ fn a_wal_that_does_not_continue_a_recycled_wal_fails_the_open_if_sst_files_are_n
 /// Returns an edit that adds a column family. `left`: the number of edits of its atomic group after it.
 fn adding(id: u32, left: Option<u32>) -> VersionEdit {
     VersionEdit {
-        column_family: FamilyId::new(id),
-        column_family_add: Some(format!("family {id}")),
+        family: FamilyEdit {
+            id: FamilyId::new(id),
+            add: Some(format!("family {id}")),
+            ..FamilyEdit::default()
+        },
         remaining_entries: left,
         ..VersionEdit::default()
     }

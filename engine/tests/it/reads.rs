@@ -143,7 +143,7 @@ fn a_check_of_all_blocks_adds_nothing_to_the_block_cache() {
     let family = db.default_family().unwrap();
     (0..1000).for_each(|i| put(&db, &format!("key {i}"), "value"));
     db.flush(&[family.clone()], &FlushOptions::default()).unwrap();
-    let cache = family.parts().block_cache.clone().unwrap();
+    let cache = family.parts().caches.blocks.clone().unwrap();
     db.get(&family, b"key 1", &ReadOptions::default()).unwrap();
     cache.erase_unreferenced();
     let before = cache.usage();

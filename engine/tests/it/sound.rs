@@ -269,7 +269,7 @@ fn manifest_does_not_track_a_wal_after_its_deletion() {
     let mut added = Vec::new();
     while let Item::Record { bytes, .. } = reader.next().unwrap() {
         let edit = VersionEdit::decode(bytes).unwrap();
-        added.extend(edit.wal_additions.iter().map(|wal| (wal.number, wal.synced_size_bytes)));
+        added.extend(edit.wals.additions.iter().map(|wal| (wal.number, wal.synced_size_bytes)));
     }
     // The first record begins a new MANIFEST, whose snapshot has the WAL too.
     added.dedup();

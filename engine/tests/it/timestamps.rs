@@ -445,7 +445,7 @@ fn files_with_history_are_not_rewritten_again_and_again() {
     let meta = |family: &Family| {
         let version = family.pin_owned().version.clone();
         let bounds =
-            version.files().map(|(_, file)| (file.min_timestamp.clone(), file.max_timestamp.clone()));
+            version.files().map(|(_, file)| (file.timestamps.min.clone(), file.timestamps.max.clone()));
         let (min, max): (Vec<_>, Vec<_>) = bounds.unzip();
         (min.into_iter().min(), max.into_iter().max())
     };
@@ -540,7 +540,7 @@ fn an_import_knows_that_the_keys_of_its_files_have_no_timestamps() {
         files
             .iter()
             .map(|file| {
-                let ends = (file.min_timestamp.clone(), file.max_timestamp.clone());
+                let ends = (file.timestamps.min.clone(), file.timestamps.max.clone());
                 (file.user_defined_timestamps_persisted, ends, file.smallest.to_vec(), file.largest.to_vec())
             })
             .collect::<Vec<_>>()

@@ -66,16 +66,16 @@ impl VersionEdit {
                 self.min_log_number_to_keep = min_wal.or(self.min_log_number_to_keep);
             }
             tag::BLOB_FILE_ADDITION | tag::BLOB_FILE_ADDITION_DEPRECATED => {
-                self.blob_file_additions.push(BlobFileAddition::decode(c)?);
+                self.blobs.additions.push(BlobFileAddition::decode(c)?);
             }
             tag::BLOB_FILE_GARBAGE | tag::BLOB_FILE_GARBAGE_DEPRECATED => {
-                self.blob_file_garbages.push(BlobFileGarbage::decode(c)?);
+                self.blobs.garbages.push(BlobFileGarbage::decode(c)?);
             }
             tag::COLUMN_FAMILY => {
-                self.column_family = FamilyId::new(need("set column family id", c.varint32())?);
+                self.family.id = FamilyId::new(need("set column family id", c.varint32())?);
             }
-            tag::COLUMN_FAMILY_ADD => self.column_family_add = Some(string("column family add", c.slice())?),
-            tag::COLUMN_FAMILY_DROP => self.column_family_drop = true,
+            tag::COLUMN_FAMILY_ADD => self.family.add = Some(string("column family add", c.slice())?),
+            tag::COLUMN_FAMILY_DROP => self.family.drop = true,
             tag::IN_ATOMIC_GROUP => self.remaining_entries = Some(need("remaining entries", c.varint32())?),
             _ => self.read_later(tag, c)?,
         }
@@ -86,13 +86,13 @@ impl VersionEdit {
     /// ignored.
     fn read_later(&mut self, tag: u32, c: &mut Cursor<'_>) -> Result<()> {
         match tag {
-            tag::WAL_ADDITION => self.wal_additions.push(WalAddition::decode(c)?),
+            tag::WAL_ADDITION => self.wals.additions.push(WalAddition::decode(c)?),
             tag::WAL_ADDITION2 => {
                 let inner = need("WalAddition not prefixed by length", c.slice())?;
-                self.wal_additions.push(WalAddition::decode(&mut Cursor::new(inner))?);
+                self.wals.additions.push(WalAddition::decode(&mut Cursor::new(inner))?);
             }
-            tag::WAL_DELETION => self.wal_deletion = Some(wal_number("WAL log number", c)?),
-            tag::WAL_DELETION2 => self.wal_deletion = Some(WalNumber::new(nested_number("WalDeletion", c)?)),
+            tag::WAL_DELETION => self.wals.deletion = Some(wal_number("WAL log number", c)?),
+            tag::WAL_DELETION2 => self.wals.deletion = Some(WalNumber::new(nested_number("WalDeletion", c)?)),
             tag::FULL_HISTORY_TS_LOW => {
                 let timestamp = need("full_history_ts_low", c.slice())?;
                 if timestamp.is_empty() {
@@ -179,13 +179,13 @@ impl NewFile {
                 }
             }
             file_tag::OLDEST_ANCESTER_TIME => {
-                self.oldest_ancester_time = number("invalid oldest ancester time")?
+                self.times.oldest_ancester = number("invalid oldest ancester time")?
             }
-            file_tag::FILE_CREATION_TIME => self.file_creation_time = number("invalid file creation time")?,
+            file_tag::FILE_CREATION_TIME => self.times.creation = number("invalid file creation time")?,
             file_tag::EPOCH_NUMBER => self.epoch_number = EpochNumber::new(number("invalid epoch number")?),
-            file_tag::FILE_CHECKSUM => self.file_checksum = field.to_vec(),
+            file_tag::FILE_CHECKSUM => self.checksum.value = field.to_vec(),
             file_tag::FILE_CHECKSUM_FUNC_NAME => {
-                self.file_checksum_func_name = string("file checksum function name", Some(field))?;
+                self.checksum.function = string("file checksum function name", Some(field))?;
             }
             file_tag::NEED_COMPACTION => {
                 self.marked_for_compaction = one_byte("need_compaction field", Some(field))? == 1;
@@ -213,8 +213,8 @@ impl NewFile {
                 self.user_defined_timestamps_persisted =
                     one_byte("user-defined timestamps persisted field", Some(field))? == 1;
             }
-            file_tag::MIN_TIMESTAMP => self.min_timestamp = field.to_vec(),
-            file_tag::MAX_TIMESTAMP => self.max_timestamp = field.to_vec(),
+            file_tag::MIN_TIMESTAMP => self.timestamps.min = field.to_vec(),
+            file_tag::MAX_TIMESTAMP => self.timestamps.max = field.to_vec(),
             file_tag::FILE_OPEN_METADATA => self.file_open_metadata = field.to_vec(),
             _ if tag & file_tag::NOT_SAFE_TO_IGNORE != 0 => {
                 return Err(bad(format!("new-file4 custom field {tag} not supported")));

@@ -40,19 +40,19 @@ impl VersionEdit {
             put_slice(out, cursor);
         }
         self.encode_files(timestamp_size, out)?;
-        for wal in &self.wal_additions {
+        for wal in &self.wals.additions {
             put_varint32(out, tag::WAL_ADDITION2);
             nested(out, |inner| wal.encode(inner));
         }
-        nested_number(out, tag::WAL_DELETION2, self.wal_deletion.map(WalNumber::get));
-        if self.column_family != FamilyId::DEFAULT {
+        nested_number(out, tag::WAL_DELETION2, self.wals.deletion.map(WalNumber::get));
+        if self.family.id != FamilyId::DEFAULT {
             put_varint32(out, tag::COLUMN_FAMILY);
-            put_varint32(out, self.column_family.get());
+            put_varint32(out, self.family.id.get());
         }
-        if let Some(name) = &self.column_family_add {
+        if let Some(name) = &self.family.add {
             text(out, tag::COLUMN_FAMILY_ADD, name.as_bytes());
         }
-        if self.column_family_drop {
+        if self.family.drop {
             put_varint32(out, tag::COLUMN_FAMILY_DROP);
         }
         number(out, tag::IN_ATOMIC_GROUP, self.remaining_entries.map(u64::from));
@@ -94,11 +94,11 @@ impl VersionEdit {
             let min_wal = if i == 0 { self.min_log_number_to_keep } else { None };
             file.encode(timestamp_size, min_wal, out)?;
         }
-        for blob in &self.blob_file_additions {
+        for blob in &self.blobs.additions {
             put_varint32(out, tag::BLOB_FILE_ADDITION);
             blob.encode(out);
         }
-        for garbage in &self.blob_file_garbages {
+        for garbage in &self.blobs.garbages {
             put_varint32(out, tag::BLOB_FILE_GARBAGE);
             garbage.encode(out);
         }
@@ -161,12 +161,12 @@ impl NewFile {
 
     fn encode_fields(&self, min_log_number_to_keep: Option<WalNumber>, out: &mut Vec<u8>) {
         let set = |n: u64| (n != 0).then_some(n);
-        nested_number(out, file_tag::OLDEST_ANCESTER_TIME, Some(self.oldest_ancester_time));
-        nested_number(out, file_tag::FILE_CREATION_TIME, Some(self.file_creation_time));
+        nested_number(out, file_tag::OLDEST_ANCESTER_TIME, Some(self.times.oldest_ancester));
+        nested_number(out, file_tag::FILE_CREATION_TIME, Some(self.times.creation));
         nested_number(out, file_tag::EPOCH_NUMBER, Some(self.epoch_number.get()));
-        if self.file_checksum_func_name != UNKNOWN_CHECKSUM_FUNC_NAME {
-            text(out, file_tag::FILE_CHECKSUM, &self.file_checksum);
-            text(out, file_tag::FILE_CHECKSUM_FUNC_NAME, self.file_checksum_func_name.as_bytes());
+        if self.checksum.function != UNKNOWN_CHECKSUM_FUNC_NAME {
+            text(out, file_tag::FILE_CHECKSUM, &self.checksum.value);
+            text(out, file_tag::FILE_CHECKSUM_FUNC_NAME, self.checksum.function.as_bytes());
         }
         if self.path_id != 0 {
             text(out, file_tag::PATH_ID, &[self.path_id as u8]);
@@ -196,8 +196,8 @@ impl NewFile {
             text(out, file_tag::USER_DEFINED_TIMESTAMPS_PERSISTED, &[0]);
         }
         for (tag, bytes) in [
-            (file_tag::MIN_TIMESTAMP, &self.min_timestamp),
-            (file_tag::MAX_TIMESTAMP, &self.max_timestamp),
+            (file_tag::MIN_TIMESTAMP, &self.timestamps.min),
+            (file_tag::MAX_TIMESTAMP, &self.timestamps.max),
             (file_tag::FILE_OPEN_METADATA, &self.file_open_metadata),
         ] {
             if !bytes.is_empty() {

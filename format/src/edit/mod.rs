@@ -175,20 +175,12 @@ pub struct VersionEdit {
     pub deleted_files: Vec<(Level, FileNumber)>,
     /// The SST files that the edit adds. A trivial move adds a file here and to `deleted_files`.
     pub new_files: Vec<NewFile>,
-    /// The blob files that the edit adds.
-    pub blob_file_additions: Vec<BlobFileAddition>,
-    /// The garbage that the edit adds to blob files.
-    pub blob_file_garbages: Vec<BlobFileGarbage>,
-    /// The WALs that must exist at recovery.
-    pub wal_additions: Vec<WalAddition>,
-    /// Tracked WALs below this number are deleted.
-    pub wal_deletion: Option<WalNumber>,
+    /// The changes of blob files.
+    pub blobs: BlobEdit,
+    /// The changes of the WALs that must exist at recovery.
+    pub wals: WalEdit,
     /// The column family that the edit changes.
-    pub column_family: FamilyId,
-    /// Creates the column family with this name.
-    pub column_family_add: Option<String>,
-    /// True if the edit drops the column family.
-    pub column_family_drop: bool,
+    pub family: FamilyEdit,
     /// Number of edits of the atomic group that follow this edit.
     pub remaining_entries: Option<u32>,
     /// The lower limit of the timestamps whose history is kept. Not empty if it comes from a MANIFEST.
@@ -201,6 +193,35 @@ pub struct VersionEdit {
     pub last_compacted_manifest_file_size: Option<u64>,
     /// The durable mark of the MANIFEST. Edits of RocksDB have no mark.
     pub mark: Option<EditMark>,
+}
+
+/// The changes of blob files in an edit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BlobEdit {
+    /// The blob files that the edit adds.
+    pub additions: Vec<BlobFileAddition>,
+    /// The garbage that the edit adds to blob files.
+    pub garbages: Vec<BlobFileGarbage>,
+}
+
+/// The changes of the tracked WALs in an edit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WalEdit {
+    /// The WALs that must exist at recovery.
+    pub additions: Vec<WalAddition>,
+    /// Tracked WALs below this number are deleted.
+    pub deletion: Option<WalNumber>,
+}
+
+/// The column family of an edit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FamilyEdit {
+    /// The column family that the edit changes.
+    pub id: FamilyId,
+    /// Creates the column family with this name.
+    pub add: Option<String>,
+    /// True if the edit drops the column family.
+    pub drop: bool,
 }
 
 /// A durable mark of the MANIFEST: the offset up to which the MANIFEST was durable when the edit was written,
@@ -234,6 +255,39 @@ impl VersionEdit {
     }
 }
 
+/// The checksum of a whole SST file. Written only if the checksum function is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileChecksum {
+    /// The checksum. Empty if there is none.
+    pub value: Vec<u8>,
+    /// The name of the checksum function. Default [`UNKNOWN_CHECKSUM_FUNC_NAME`].
+    pub function: String,
+}
+
+impl Default for FileChecksum {
+    fn default() -> Self {
+        FileChecksum { value: Vec::new(), function: UNKNOWN_CHECKSUM_FUNC_NAME.to_string() }
+    }
+}
+
+/// The times of an SST file, in seconds since 1970. 0 means unknown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FileTimes {
+    /// The time when the oldest data in the file was written. Compactions pass it on to their outputs.
+    pub oldest_ancester: u64,
+    /// The time when the file was made.
+    pub creation: u64,
+}
+
+/// The timestamps of the keys of an SST file. Both are empty if the column family has no timestamps.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TimestampRange {
+    /// The smallest timestamp.
+    pub min: Vec<u8>,
+    /// The largest timestamp.
+    pub max: Vec<u8>,
+}
+
 /// An SST file that is added to a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewFile {
@@ -258,22 +312,16 @@ pub struct NewFile {
     pub marked_for_compaction: bool,
     /// The oldest blob file that the file refers to, if there is one. The number is not 0, which means none on disk.
     pub oldest_blob_file_number: Option<FileNumber>,
-    /// Seconds since 1970; 0 means unknown.
-    pub oldest_ancester_time: u64,
-    /// Seconds since 1970; 0 means unknown.
-    pub file_creation_time: u64,
+    /// The times of the file and of its data.
+    pub times: FileTimes,
     /// The epoch number. The encoder rejects an unknown epoch number.
     pub epoch_number: EpochNumber,
-    /// The checksum of the whole file. Written only if the checksum function is known.
-    pub file_checksum: Vec<u8>,
-    /// The name of the checksum function. Default [`UNKNOWN_CHECKSUM_FUNC_NAME`].
-    pub file_checksum_func_name: String,
+    /// The checksum of the whole file.
+    pub checksum: FileChecksum,
     /// RocksDB's temperature byte: 0 unknown, 4 hot, 8 warm, 10 cool, 12 cold, 16 ice.
     pub temperature: u8,
-    /// The smallest timestamp. Empty means none.
-    pub min_timestamp: Vec<u8>,
-    /// The largest timestamp. Empty means none.
-    pub max_timestamp: Vec<u8>,
+    /// The timestamps of the keys of the file.
+    pub timestamps: TimestampRange,
     /// The internal unique id of the table. Zeros mean none.
     pub unique_id: [u64; 2],
     /// Estimated number of bytes that the range tombstones of the file will free.
@@ -299,14 +347,11 @@ impl Default for NewFile {
             largest_seqno: SequenceNumber::ZERO,
             marked_for_compaction: false,
             oldest_blob_file_number: None,
-            oldest_ancester_time: 0,
-            file_creation_time: 0,
+            times: FileTimes::default(),
             epoch_number: EpochNumber::UNKNOWN,
-            file_checksum: Vec::new(),
-            file_checksum_func_name: UNKNOWN_CHECKSUM_FUNC_NAME.to_string(),
+            checksum: FileChecksum::default(),
             temperature: 0,
-            min_timestamp: Vec::new(),
-            max_timestamp: Vec::new(),
+            timestamps: TimestampRange::default(),
             unique_id: [0, 0],
             compensated_range_deletion_size: 0,
             tail_size: 0,

@@ -44,7 +44,7 @@ impl VersionEdit {
         for file in &self.new_files {
             line("AddFile: ", Some(file.describe(hex_keys)));
         }
-        for b in &self.blob_file_additions {
+        for b in &self.blobs.additions {
             line(
                 "BlobFileAddition: ",
                 Some(format!(
@@ -58,7 +58,7 @@ impl VersionEdit {
                 )),
             );
         }
-        for g in &self.blob_file_garbages {
+        for g in &self.blobs.garbages {
             line(
                 "BlobFileGarbage: ",
                 Some(format!(
@@ -67,14 +67,14 @@ impl VersionEdit {
                 )),
             );
         }
-        for w in &self.wal_additions {
+        for w in &self.wals.additions {
             let synced = w.synced_size_bytes.unwrap_or(u64::MAX);
             line("WalAddition: ", Some(format!("log_number: {} synced_size_in_bytes: {synced}", w.number)));
         }
-        line("WalDeletion: ", self.wal_deletion.map(|n| format!("log_number: {n}")));
-        line("ColumnFamily: ", Some(self.column_family.to_string()));
-        line("ColumnFamilyAdd: ", self.column_family_add.clone());
-        line("ColumnFamilyDrop", self.column_family_drop.then(String::new));
+        line("WalDeletion: ", self.wals.deletion.map(|n| format!("log_number: {n}")));
+        line("ColumnFamily: ", Some(self.family.id.to_string()));
+        line("ColumnFamilyAdd: ", self.family.add.clone());
+        line("ColumnFamilyDrop", self.family.drop.then(String::new));
         line("AtomicGroup: ", self.remaining_entries.map(|n| format!("{n} entries remains")));
         if let Some(timestamp) = &self.full_history_ts_low {
             let shown =
@@ -108,11 +108,11 @@ impl NewFile {
         out.push_str(&format!(
             " oldest_ancester_time:{} file_creation_time:{} epoch_number:{} file_checksum:{} \
              file_checksum_func_name: {}",
-            self.oldest_ancester_time,
-            self.file_creation_time,
+            self.times.oldest_ancester,
+            self.times.creation,
             self.epoch_number,
-            hex(&self.file_checksum),
-            self.file_checksum_func_name
+            hex(&self.checksum.value),
+            self.checksum.function
         ));
         if self.temperature != 0 {
             out.push_str(&format!(" temperature: {}", self.temperature));

@@ -14,8 +14,8 @@ fn ikey(bytes: &[u8]) -> Value {
 
 fn file(f: &NewFile, min_wal: Option<WalNumber>) -> Value {
     let mut custom = vec![
-        json!(["oldest_ancester_time", f.oldest_ancester_time]),
-        json!(["file_creation_time", f.file_creation_time]),
+        json!(["oldest_ancester_time", f.times.oldest_ancester]),
+        json!(["file_creation_time", f.times.creation]),
         json!(["epoch_number", f.epoch_number.get()]),
     ];
     let mut add = |present: bool, field: Value| {
@@ -23,9 +23,9 @@ fn file(f: &NewFile, min_wal: Option<WalNumber>) -> Value {
             custom.push(field);
         }
     };
-    let has_sum = f.file_checksum_func_name != UNKNOWN_CHECKSUM_FUNC_NAME;
-    add(has_sum, json!(["file_checksum", to_hex(&f.file_checksum)]));
-    add(has_sum, json!(["file_checksum_func_name", f.file_checksum_func_name]));
+    let has_sum = f.checksum.function != UNKNOWN_CHECKSUM_FUNC_NAME;
+    add(has_sum, json!(["file_checksum", to_hex(&f.checksum.value)]));
+    add(has_sum, json!(["file_checksum_func_name", f.checksum.function]));
     add(f.path_id != 0, json!(["path_id", f.path_id]));
     add(f.temperature != 0, json!(["temperature", f.temperature]));
     add(f.marked_for_compaction, json!(["need_compaction", 1]));
@@ -37,8 +37,8 @@ fn file(f: &NewFile, min_wal: Option<WalNumber>) -> Value {
     add(size != 0, json!(["compensated_range_deletion_size", size]));
     add(f.tail_size != 0, json!(["tail_size", f.tail_size]));
     add(!f.user_defined_timestamps_persisted, json!(["udt_persisted", 0]));
-    add(!f.min_timestamp.is_empty(), json!(["min_timestamp", to_hex(&f.min_timestamp)]));
-    add(!f.max_timestamp.is_empty(), json!(["max_timestamp", to_hex(&f.max_timestamp)]));
+    add(!f.timestamps.min.is_empty(), json!(["min_timestamp", to_hex(&f.timestamps.min)]));
+    add(!f.timestamps.max.is_empty(), json!(["max_timestamp", to_hex(&f.timestamps.max)]));
     add(!f.file_open_metadata.is_empty(), json!(["file_open_metadata", to_hex(&f.file_open_metadata)]));
     json!({
         "level": f.level.get(), "number": f.number.get(), "file_size": f.file_size,
@@ -69,7 +69,7 @@ fn shown(e: &VersionEdit) -> Vec<Value> {
         let min_wal = if i == 0 { e.min_log_number_to_keep } else { None };
         add("new_file4", Some(file(f, min_wal)));
     }
-    for b in &e.blob_file_additions {
+    for b in &e.blobs.additions {
         add(
             "blob_file_addition",
             Some(json!({
@@ -80,7 +80,7 @@ fn shown(e: &VersionEdit) -> Vec<Value> {
             })),
         );
     }
-    for b in &e.blob_file_garbages {
+    for b in &e.blobs.garbages {
         add(
             "blob_file_garbage",
             Some(json!({
@@ -89,17 +89,17 @@ fn shown(e: &VersionEdit) -> Vec<Value> {
             })),
         );
     }
-    for w in &e.wal_additions {
+    for w in &e.wals.additions {
         let mut fields = json!({"number": w.number.get()});
         if let Some(size) = w.synced_size_bytes {
             fields["synced_size"] = json!(size);
         }
         add("wal_addition2", Some(fields));
     }
-    add("wal_deletion2", e.wal_deletion.map(|v| json!(v.get())));
-    add("column_family", (e.column_family.get() != 0).then(|| json!(e.column_family.get())));
-    add("column_family_add", e.column_family_add.as_ref().map(|v| json!(v)));
-    add("column_family_drop", e.column_family_drop.then_some(Value::Null));
+    add("wal_deletion2", e.wals.deletion.map(|v| json!(v.get())));
+    add("column_family", (e.family.id.get() != 0).then(|| json!(e.family.id.get())));
+    add("column_family_add", e.family.add.as_ref().map(|v| json!(v)));
+    add("column_family_drop", e.family.drop.then_some(Value::Null));
     add("in_atomic_group", e.remaining_entries.map(|v| json!(v)));
     add("full_history_ts_low", e.full_history_ts_low.as_ref().map(|v| to_hex(v)));
     add("persist_user_defined_timestamps", e.persist_user_defined_timestamps.map(|v| json!(u8::from(v))));
@@ -177,13 +177,13 @@ fn old_tags_and_future_tags_read_as_rocksdb_reads_them() {
             }
             "wal_addition old" => {
                 assert_eq!(
-                    edit.wal_additions,
+                    edit.wals.additions,
                     [WalAddition { number: WalNumber::new(9), synced_size_bytes: Some(77) }]
                 );
             }
-            "wal_deletion old" => assert_eq!(edit.wal_deletion, Some(WalNumber::new(9))),
-            "blob add deprecated" => assert_eq!(edit.blob_file_additions[0].total_blob_bytes, 99),
-            "blob garbage deprecated" => assert_eq!(edit.blob_file_garbages[0].garbage_blob_count, 2),
+            "wal_deletion old" => assert_eq!(edit.wals.deletion, Some(WalNumber::new(9))),
+            "blob add deprecated" => assert_eq!(edit.blobs.additions[0].total_blob_bytes, 99),
+            "blob garbage deprecated" => assert_eq!(edit.blobs.garbages[0].garbage_blob_count, 2),
             "ignorable 9000" => assert_eq!(edit.last_sequence, Some(SequenceNumber::new(5))),
             "repeat scalar" => assert_eq!(edit.last_sequence, Some(SequenceNumber::new(3))),
             _ => {}
@@ -313,17 +313,17 @@ proptest! {
         let file = NewFile {
             level: Level::new(level), number: FileNumber::new(numbers[1]), path_id, file_size: numbers[2], smallest: key.clone(), largest: key,
             smallest_seqno: SequenceNumber::new(numbers[3]), largest_seqno: SequenceNumber::new(numbers[4]), marked_for_compaction: marked,
-            oldest_blob_file_number: Some(FileNumber::new(numbers[5].max(1))), oldest_ancester_time: numbers[6],
-            file_creation_time: numbers[7], epoch_number: EpochNumber::new(numbers[8].max(1)),
-            file_checksum: bytes.clone(), file_checksum_func_name: "f".into(), temperature,
-            min_timestamp: bytes.clone(), max_timestamp: bytes.clone(), unique_id: [numbers[9], numbers[10]],
+            oldest_blob_file_number: Some(FileNumber::new(numbers[5].max(1))),  times: FileTimes { oldest_ancester: numbers[6], creation: numbers[7] }, checksum: FileChecksum { value: bytes.clone(), function: "f".into() }, timestamps: TimestampRange { min: bytes.clone(), max: bytes.clone() },
+             epoch_number: EpochNumber::new(numbers[8].max(1)),
+              temperature,
+              unique_id: [numbers[9], numbers[10]],
             compensated_range_deletion_size: numbers[11], tail_size: numbers[0],
             user_defined_timestamps_persisted: persisted, file_open_metadata: bytes,
         };
         let edit = VersionEdit {
             new_files: vec![file.clone(), file], wal_number: Some(WalNumber::new(numbers[0])),
             min_log_number_to_keep: Some(WalNumber::new(numbers[1])), last_sequence: Some(SequenceNumber::new(numbers[2])),
-            column_family: FamilyId::new(u32::from(level)), remaining_entries: Some(path_id), ..VersionEdit::default()
+             family: FamilyEdit { id: FamilyId::new(u32::from(level)), ..FamilyEdit::default() }, remaining_entries: Some(path_id), ..VersionEdit::default()
         };
         let mut out = Vec::new();
         edit.encode(0, &mut out).unwrap();

@@ -17,7 +17,7 @@ const FACTOR: f64 = 10.0;
 /// Runs one simulation, or the three simulations of a large plan. `flushes_max` is the largest number of flushes of one simulation.
 fn plan(setting: &tree::Setting, flushes_max: u64) -> Forecast {
     let is_leveled = setting.pick.style == pick::Style::Level;
-    let multiplier = setting.pick.max_bytes_for_level_multiplier;
+    let multiplier = setting.pick.sizes.max_bytes_for_level_multiplier;
     let factor = if is_leveled && multiplier.is_finite() { multiplier.clamp(2.0, 100.0) } else { FACTOR };
     let mut steps = 0;
     while setting.flushes() / factor.powi(steps) > flushes_max as f64 {
@@ -98,7 +98,7 @@ fn levels(
         out.extend(below.into_iter().map(|level| times(level, whole)));
         return out;
     };
-    let (mut new, grown): (Vec<_>, Vec<_>) = if setting.pick.level_compaction_dynamic_level_bytes {
+    let (mut new, grown): (Vec<_>, Vec<_>) = if setting.pick.sizes.level_compaction_dynamic_level_bytes {
         // The new levels are above the first level with data.
         let (level, files, bytes) = first;
         let above = |n: i32| times((level.wrapping_sub(n as usize), files, bytes), factor.powi(steps - n));

@@ -96,8 +96,8 @@ pub(super) struct Simulation {
 /// Returns the bytes of a full memtable. With `db_write_buffer_size`, the active memtables have at most seven eighths of this limit.
 fn memtable_bytes(pick: &pick::Options, db: &DbOptions) -> u64 {
     match db.db_write_buffer_size as u64 {
-        0 => pick.write_buffer_size,
-        limit => pick.write_buffer_size.min(limit / 8 * 7),
+        0 => pick.buffers.write_buffer_size,
+        limit => pick.buffers.write_buffer_size.min(limit / 8 * 7),
     }
 }
 
@@ -154,13 +154,14 @@ impl Setting {
 
     /// Returns the compression of level 0.
     fn first_compression(&self) -> u8 {
-        self.pick.compression_per_level.first().copied().unwrap_or(self.pick.compression)
+        self.pick.codecs.compression_per_level.first().copied().unwrap_or(self.pick.codecs.compression)
     }
 
     /// Returns the compression of the last level.
     fn last_compression(&self) -> u8 {
-        let of_level = self.pick.compression_per_level.last().copied().unwrap_or(self.pick.compression);
-        self.pick.bottommost_compression.unwrap_or(of_level)
+        let of_level =
+            self.pick.codecs.compression_per_level.last().copied().unwrap_or(self.pick.codecs.compression);
+        self.pick.codecs.bottommost_compression.unwrap_or(of_level)
     }
 }
 
@@ -302,7 +303,9 @@ impl Simulation {
     fn schedule(&mut self) {
         let flushes = self.running.iter().filter(|job| matches!(job.work, Work::Flush { .. })).count();
         let waiting = self.immutable - self.flushing;
-        if flushes < self.set.flush_jobs && waiting >= self.set.pick.min_write_buffer_number_to_merge.max(1) {
+        if flushes < self.set.flush_jobs
+            && waiting >= self.set.pick.buffers.min_write_buffer_number_to_merge.max(1)
+        {
             self.start_flush(waiting);
         }
         loop {
@@ -345,7 +348,7 @@ impl Simulation {
         }
         let bytes: u64 = outputs.iter().map(|output| output.bytes).sum();
         // Only compactions of level 0 into a deeper level have subcompactions.
-        let splits = task.start_level() == Level::ZERO && task.output_level > Level::ZERO;
+        let splits = task.start_level() == Level::ZERO && task.output.level > Level::ZERO;
         let parts =
             if splits { (self.set.pick.max_subcompactions as usize).min(outputs.len()).max(1) } else { 1 };
         let end = self.now + bytes as f64 / (self.set.workload.job_rate as f64 * parts as f64);
@@ -355,8 +358,8 @@ impl Simulation {
     /// Cuts the merged spans into files, as the cutter of the engine does.
     fn cut(&self, task: &Task, spans: &[Span]) -> Vec<Output> {
         let mut cutter = Cutter::new(self.set.order.clone(), task, &self.set.pick, self.clock());
-        let entry_bytes = self.set.table_entry_bytes(task.compression);
-        let step = (task.target_output_file_size.min(task.max_output_file_size) as f64 / 32.0 / entry_bytes)
+        let entry_bytes = self.set.table_entry_bytes(task.output.compression);
+        let step = (task.output.target_file_size.min(task.output.max_file_size) as f64 / 32.0 / entry_bytes)
             .max(1.0);
         let mut out: Vec<Output> = Vec::new();
         let mut open: Option<Span> = None;
@@ -411,9 +414,9 @@ impl Simulation {
         self.out.compactions += 1;
         let mut edit = Edit::default();
         if task.trivial_move {
-            for (level, file) in task.files().filter(|(level, _)| *level != task.output_level) {
+            for (level, file) in task.files().filter(|(level, _)| *level != task.output.level) {
                 edit.deleted.push((level, file.number));
-                edit.added.push((task.output_level, Arc::clone(file)));
+                edit.added.push((task.output.level, Arc::clone(file)));
             }
         } else {
             for (level, file) in task.files() {
@@ -425,7 +428,7 @@ impl Simulation {
             for output in outputs {
                 self.out.compacted_bytes += output.bytes;
                 let added = self.add(output, task.output_epoch().get(), oldest);
-                edit.added.push((task.output_level, added));
+                edit.added.push((task.output.level, added));
             }
         }
         if let Some(cursor) = &task.next_cursor {
@@ -447,7 +450,7 @@ impl Simulation {
         );
         (file.smallest_seq, file.largest_seq) = (SequenceNumber::new(epoch), SequenceNumber::new(epoch));
         file.epoch_number = EpochNumber::new(epoch);
-        (file.file_creation_time, file.oldest_ancester_time) = (self.clock(), oldest);
+        (file.times.creation, file.times.oldest_ancester) = (self.clock(), oldest);
         self.entries.insert(number, output.span);
         Arc::new(file.into())
     }

@@ -108,7 +108,7 @@ fn family(family: &Family) -> FamilyMetrics {
         let (delays, stops) = numbers.stalls.causes[cause as usize];
         StallMetrics { cause: name, delays, stops }
     });
-    let cache = pinned.parts.block_cache.as_ref().map(|cache| {
+    let cache = pinned.parts.caches.blocks.as_ref().map(|cache| {
         let usage = cache.role_usage();
         let roles = Role::ALL.iter().map(|role| (role.name(), usage[*role as usize].bytes as u64));
         BlockCacheMetrics {

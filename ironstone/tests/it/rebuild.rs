@@ -8,7 +8,7 @@ use base::order::Comparator;
 use base::{FamilyId, Order};
 use env::Env;
 use env::fault::FaultFs;
-use format::edit::VersionEdit;
+use format::edit::{FamilyEdit, VersionEdit};
 use format::wal::{Framing, Writer};
 use ironstone::{
     BottommostLevelCompaction, CompactRangeOptions, CompactionOptions, Db, Family, FamilyDescriptor,
@@ -221,8 +221,7 @@ fn a_report_says_that_merges_may_count_twice_if_a_compaction_removed_the_sequenc
 fn a_repair_refuses_a_manifest_with_a_column_family_that_the_engine_cannot_name() {
     let (mut files, _) = built();
     let edit = VersionEdit {
-        column_family: FamilyId::new(9),
-        column_family_add: Some("zz".to_string()),
+        family: FamilyEdit { id: FamilyId::new(9), add: Some("zz".to_string()), ..FamilyEdit::default() },
         comparator: Some("leveldb.BytewiseComparator".to_string()),
         ..VersionEdit::default()
     };

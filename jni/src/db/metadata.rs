@@ -239,7 +239,7 @@ natives! {
     fn ColumnFamilyHandle_getDescriptor[java](handle: Handle) -> JObject<'j> {
         let object = handle.shared::<FamilyObject>()?;
         let family = ironstone::FamilyOptions::clone(&object.family.options());
-        let table_cache = TableCache::of(object.family.parts().block_cache.clone());
+        let table_cache = TableCache::of(object.family.parts().caches.blocks.clone());
         descriptor(java, object.family.name(), OptionSet { family, table_cache, ..OptionSet::default() })?
     }
 }

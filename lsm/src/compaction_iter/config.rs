@@ -117,9 +117,16 @@ pub struct CompactionIterStats {
     pub total_blob_bytes_read: u64,
     /// Number of merges that failed in the operator.
     pub num_merge_failures: u64,
-    /// Time in the merge operator in nanoseconds. 0 unless [`Config::times`] requests it.
+    /// The times in code of the application.
+    pub times: UserCodeTimes,
+}
+
+/// The times that a compaction spends in code of the application, in nanoseconds. 0 unless [`Config::times`] requests them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UserCodeTimes {
+    /// Time in the merge operator.
     pub merge_nanos: u64,
-    /// Time in the compaction filter in nanoseconds. 0 unless [`Config::times`] requests it.
+    /// Time in the compaction filter.
     pub filter_nanos: u64,
 }
 

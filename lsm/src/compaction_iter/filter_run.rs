@@ -34,7 +34,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         let filter = self.rules.config.filter.take()?;
         let began = self.rules.config.times.filters.then(Stopwatch::start);
         let decision = self.ask(&*filter);
-        self.stats.filter_nanos += began.map_or(0, Stopwatch::nanos);
+        self.stats.times.filter_nanos += began.map_or(0, Stopwatch::nanos);
         self.rules.config.filter = Some(filter);
         self.obey(decision?)
     }
@@ -141,7 +141,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
             FilterInput { level, user_key, kind: FilterKind::MergeOperand, value: self.input.value() };
         let began = self.rules.config.times.filters.then(Stopwatch::start);
         let decision = filter.filter(&input);
-        self.stats.filter_nanos += began.map_or(0, Stopwatch::nanos);
+        self.stats.times.filter_nanos += began.map_or(0, Stopwatch::nanos);
         match decision {
             Decision::Remove | Decision::Purge => Ok(OperandFate::Remove),
             Decision::ChangeValue(value) => Ok(OperandFate::Change(value)),

@@ -20,7 +20,7 @@ use base::key::{SequenceNumber, ValueType};
 use crate::filter::FetchBlob;
 use crate::range_del::CompactionTombstones;
 
-pub use config::{Compaction, CompactionIterStats, Config, Times};
+pub use config::{Compaction, CompactionIterStats, Config, Times, UserCodeTimes};
 use operands::MergeRun;
 use state::{Blobs, KeyHistory, Output, Rules, ValueAt};
 

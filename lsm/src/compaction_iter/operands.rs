@@ -123,7 +123,7 @@ impl MergeRun {
         let input = FullMerge { key: call.user_key, existing, operands: &operands };
         let began = call.rules.config.times.merges.then(Stopwatch::start);
         let merged = merge::full_merge(&**operator, &input, &mut out);
-        call.stats.merge_nanos += began.map_or(0, Stopwatch::nanos);
+        call.stats.times.merge_nanos += began.map_or(0, Stopwatch::nanos);
         call.stats.num_merge_failures += u64::from(merged.is_err());
         Ok((merged?, out))
     }
@@ -164,7 +164,7 @@ impl MergeRun {
         let mut out = Vec::new();
         let began = call.rules.config.times.merges.then(Stopwatch::start);
         let merged = merge::partial_merge(&**operator, call.user_key, &operands, &mut out);
-        call.stats.merge_nanos += began.map_or(0, Stopwatch::nanos);
+        call.stats.times.merge_nanos += began.map_or(0, Stopwatch::nanos);
         if merged {
             self.keys.truncate(1);
             self.values.clear();

@@ -57,10 +57,10 @@ mod files {
         let mut task = crate::pick::manual::blank_task(&view, &options);
         task.reason = Reason::LevelMaxLevelSize;
         task.inputs = vec![Inputs { level: Level::ZERO, files: Vec::new() }];
-        task.output_level = Level::new(1);
+        task.output.level = Level::new(1);
         task.grandparents = grandparents.iter().enumerate().map(file).collect();
-        task.max_output_file_size = 100;
-        task.target_output_file_size = 100;
+        task.output.max_file_size = 100;
+        task.output.target_file_size = 100;
         task.max_compaction_bytes = 1000;
         task
     }
@@ -89,7 +89,7 @@ mod files {
     #[test]
     fn level_0_is_not_cut() {
         let mut task = task(&[]);
-        task.output_level = Level::ZERO;
+        task.output.level = Level::ZERO;
         assert_eq!(files(&task, 40, "a b c d e f"), "a b c d e f ");
     }
 

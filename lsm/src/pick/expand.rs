@@ -10,7 +10,7 @@ use std::sync::Arc;
 use base::{Arrange, Level, SequenceNumber};
 
 use super::score::Scores;
-use super::{Inputs, Options, Proximal, Reason, Style, Task, View};
+use super::{Inputs, Options, Proximal, Reason, Style, Task, TaskOutput, View};
 use crate::table_file::TableFile;
 use crate::version::{Extent, KeyRange, Version};
 
@@ -111,7 +111,7 @@ impl<'a> Picker<'a> {
 
     /// Returns the level above the last level, if a compaction to `output_level` keeps young entries there.
     fn proximal_level(&self, output_level: Level) -> Option<Level> {
-        let separates = self.options.preclude_last_level_data_seconds > 0
+        let separates = self.options.ages.preclude_last_level_data_seconds > 0
             && matches!(self.options.style, Style::Level | Style::Universal)
             && output_level == self.version.last_level();
         output_level.above().filter(|&level| separates && level > Level::ZERO)
@@ -252,7 +252,7 @@ impl<'a> Picker<'a> {
         let o = self.options;
         let mut path = 0;
         let mut room = o.paths.first().map_or(u64::MAX, |p| p.target_size);
-        let mut size = o.max_bytes_for_level_base;
+        let mut size = o.sizes.max_bytes_for_level_base;
         let mut at = Level::ZERO;
         while path + 1 < o.paths.len() {
             if size <= room {
@@ -261,8 +261,8 @@ impl<'a> Picker<'a> {
                 }
                 room -= size;
                 if at > Level::ZERO {
-                    let mut factor = o.max_bytes_for_level_multiplier;
-                    if !o.level_compaction_dynamic_level_bytes {
+                    let mut factor = o.sizes.max_bytes_for_level_multiplier;
+                    if !o.sizes.level_compaction_dynamic_level_bytes {
                         factor *= o.multiplier_additional(at);
                     }
                     size = (size as f64 * factor) as u64;
@@ -289,7 +289,7 @@ impl<'a> Picker<'a> {
     /// Returns true if output files of `level` use `bottommost_compression_opts`: the options are enabled,
     /// and no level after `level` has files.
     pub fn use_bottommost_compression_opts(&self, level: Level) -> bool {
-        self.options.bottommost_compression_opts_enabled && self.is_last_filled(level)
+        self.options.codecs.bottommost_compression_opts_enabled && self.is_last_filled(level)
     }
 
     fn is_last_filled(&self, level: Level) -> bool {
@@ -304,14 +304,20 @@ impl<'a> Picker<'a> {
         let start_level = inputs.first().map_or(Level::ZERO, |i| i.level);
         let mut task = Task {
             reason,
-            output_level,
-            output_path_id: self.path_of_level(output_level),
-            max_output_file_size: target,
-            target_output_file_size: target,
+            output: TaskOutput {
+                level: output_level,
+                path_id: self.path_of_level(output_level),
+                max_file_size: target,
+                target_file_size: target,
+                compression: self.compression(output_level),
+                uses_bottommost_compression_opts: self.use_bottommost_compression_opts(output_level),
+                temperature: 0,
+                split_key: (self.options.priority == super::Priority::RoundRobin
+                    && self.options.style == Style::Level)
+                    .then(|| self.version.cursor(output_level).map(<[u8]>::to_vec))
+                    .flatten(),
+            },
             max_compaction_bytes: self.options.max_compaction_bytes(),
-            compression: self.compression(output_level),
-            use_bottommost_compression_opts: self.use_bottommost_compression_opts(output_level),
-            output_temperature: 0,
             grandparents,
             max_subcompactions: 0,
             bottommost: self.is_bottommost(&inputs, output_level),
@@ -323,28 +329,24 @@ impl<'a> Picker<'a> {
             intra_l0: start_level == Level::ZERO && output_level == Level::ZERO,
             score: self.scores.of(start_level),
             next_cursor: None,
-            output_split_key: (self.options.priority == super::Priority::RoundRobin
-                && self.options.style == Style::Level)
-                .then(|| self.version.cursor(output_level).map(<[u8]>::to_vec))
-                .flatten(),
             blob_gc: super::BlobGc::default(),
             trim_timestamp: None,
             proximal: self.proximal(&inputs, output_level),
             inputs,
         };
-        task.output_temperature =
-            match (self.is_last_level(output_level), self.options.last_level_temperature) {
+        task.output.temperature =
+            match (self.is_last_level(output_level), self.options.temperatures.last_level_temperature) {
                 (true, last) if last != 0 => last,
-                _ => self.options.default_write_temperature,
+                _ => self.options.temperatures.default_write_temperature,
             };
         // Above the bottommost level, a file may exceed its target size, so that it can end at a good
         // boundary of the grandparents.
         if !task.bottommost && !task.grandparents.is_empty() {
-            task.max_output_file_size = target.saturating_mul(2);
+            task.output.max_file_size = target.saturating_mul(2);
         }
         task.trivial_move = self.is_trivial_move(&task);
         base::invariant!(
-            !task.trivial_move || task.output_level > task.start_level(),
+            !task.trivial_move || task.output.level > task.start_level(),
             "a trivial move stays in its level: {task}"
         );
         task
@@ -376,7 +378,7 @@ impl<'a> Picker<'a> {
     pub fn may_move(&self, task: &Task) -> bool {
         let [input] = &task.inputs[..] else { return false };
         let start = input.level;
-        if start == task.output_level
+        if start == task.output.level
             || task.manual && self.options.has_compaction_filter
             || task.proximal.is_some()
         {
@@ -384,14 +386,14 @@ impl<'a> Picker<'a> {
         }
         let fits = |file: &Arc<TableFile>| {
             let below = self.version.overlapping_extent(
-                task.output_level.below(),
+                task.output.level.below(),
                 Extent { smallest: Some(&file.smallest), largest: Some(&file.largest) },
             );
             file.size.saturating_add(bytes_of(&below)) <= task.max_compaction_bytes
         };
-        input.files.iter().all(|f| f.path_id == task.output_path_id)
-            && self.compression(start) == task.compression
-            && (task.output_level >= self.version.last_level() || input.files.iter().all(fits))
+        input.files.iter().all(|f| f.path_id == task.output.path_id)
+            && self.compression(start) == task.output.compression
+            && (task.output.level >= self.version.last_level() || input.files.iter().all(fits))
     }
 
     /// Returns true if no two files of level 0 overlap. Files that share a user key do not overlap if their internal keys
@@ -412,13 +414,13 @@ pub(crate) fn compression_of_level(
     base_level: Level,
 ) -> u8 {
     let last_filled = version.last_filled_level().unwrap_or_default();
-    if let Some(bottommost) = options.bottommost_compression.filter(|_| level >= last_filled) {
+    if let Some(bottommost) = options.codecs.bottommost_compression.filter(|_| level >= last_filled) {
         return bottommost;
     }
     // A level above the base level takes the entry of level 0.
     let index = if level == Level::ZERO { 0 } else { (level.index() + 1).saturating_sub(base_level.index()) };
-    match options.compression_per_level.len() {
-        0 => options.compression,
-        n => options.compression_per_level[index.min(n - 1)],
+    match options.codecs.compression_per_level.len() {
+        0 => options.codecs.compression,
+        n => options.codecs.compression_per_level[index.min(n - 1)],
     }
 }

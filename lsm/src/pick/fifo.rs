@@ -44,9 +44,10 @@ pub(super) fn score(version: &Version, options: &Options, bytes: u64, runs: usiz
     let (size, limit) = size_and_limit(version, options, bytes);
     let mut score = size as f64 / limit.max(1) as f64;
     if score < 1.0 && options.fifo.allow_compaction {
-        score = score.max(runs as f64 / f64::from(options.level0_file_num_compaction_trigger.max(1)));
+        score =
+            score.max(runs as f64 / f64::from(options.triggers.level0_file_num_compaction_trigger.max(1)));
     }
-    if score < 1.0 && options.ttl > 0 {
+    if score < 1.0 && options.ages.ttl > 0 {
         let expired =
             version.level(Level::ZERO).iter().filter(|f| !f.being_compacted() && is_expired(f, options, now));
         score = score.max(expired.count() as f64);
@@ -80,7 +81,7 @@ fn newest_key_time(file: &TableFile) -> Option<u64> {
 }
 
 fn is_expired(file: &TableFile, options: &Options, now: u64) -> bool {
-    now > options.ttl && newest_key_time(file).is_some_and(|t| t < now - options.ttl)
+    now > options.ages.ttl && newest_key_time(file).is_some_and(|t| t < now - options.ages.ttl)
 }
 
 /// Returns the oldest file that has reached an age threshold and does not have its temperature, with that
@@ -125,7 +126,7 @@ fn drop_files(picker: &Picker<'_>, reason: Reason, level: Level, files: Files) -
 
 /// Picks the oldest files that are expired, if the rest is within the size limit.
 fn expired(picker: &Picker<'_>) -> Option<Task> {
-    if picker.options.ttl == 0 {
+    if picker.options.ages.ttl == 0 {
         return None;
     }
     let l0 = picker.version.level(Level::ZERO);
@@ -204,17 +205,17 @@ fn too_many(picker: &Picker<'_>) -> Option<Task> {
     let (files, size) = if by_ratio {
         by_tiers(picker)?
     } else {
-        let min = picker.options.level0_file_num_compaction_trigger.max(2) as usize;
-        let max_cost = (picker.options.write_buffer_size as f64 * 1.1) as u64;
+        let min = picker.options.triggers.level0_file_num_compaction_trigger.max(2) as usize;
+        let max_cost = (picker.options.buffers.write_buffer_size as f64 * 1.1) as u64;
         let max_bytes = picker.options.max_compaction_bytes();
         let files = intra_l0(mergeable(picker), min, max_cost, max_bytes)?;
         (files, MERGED_FILE_SIZE)
     };
     let mut task =
         picker.task(Reason::FifoReduceNumFiles, vec![Inputs { level: Level::ZERO, files }], Level::ZERO);
-    task.max_output_file_size = size;
-    task.target_output_file_size = size;
-    task.output_path_id = 0;
+    task.output.max_file_size = size;
+    task.output.target_file_size = size;
+    task.output.path_id = 0;
     Some(task)
 }
 
@@ -222,12 +223,12 @@ fn too_many(picker: &Picker<'_>) -> Option<Task> {
 /// fraction of the target size, which files have when the column family is full.
 fn by_tiers(picker: &Picker<'_>) -> Option<(Files, u64)> {
     let l0 = mergeable(picker);
-    let trigger = picker.options.level0_file_num_compaction_trigger.max(0) as u64;
+    let trigger = picker.options.triggers.level0_file_num_compaction_trigger.max(0) as u64;
     let deeper = picker.version.levels_below(Level::ZERO).any(|l| !picker.version.level(l).is_empty());
     if deeper || trigger <= 1 || (l0.len() as u64) < trigger {
         return None;
     }
-    let target = match picker.options.max_compaction_bytes {
+    let target = match picker.options.files.max_compaction_bytes {
         0 => {
             let tables = bytes_of(l0);
             let share = tables as f64 / tables.saturating_add(blob_bytes(picker.version)).max(1) as f64;
@@ -255,9 +256,9 @@ fn wrong_temperature(picker: &Picker<'_>) -> Option<Task> {
         vec![Inputs { level: Level::ZERO, files: vec![file] }],
         Level::ZERO,
     );
-    task.output_temperature = temperature;
-    task.output_path_id = 0;
-    task.max_output_file_size = u64::MAX;
+    task.output.temperature = temperature;
+    task.output.path_id = 0;
+    task.output.max_file_size = u64::MAX;
     task.trivial_copy = picker.options.fifo.allow_trivial_copy_when_change_temperature;
     Some(task)
 }

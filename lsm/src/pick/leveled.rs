@@ -177,9 +177,10 @@ impl Leveled<'_> {
         }
         let least = |trigger: i32| trigger.max(0) as usize;
         let files: Files = l0.iter().take_while(|f| !f.being_compacted()).cloned().collect();
-        let slow = l0.len() >= least(self.picker.options.level0_slowdown_writes_trigger)
+        let slow = l0.len() >= least(self.picker.options.triggers.level0_slowdown_writes_trigger)
             && files.len() >= MIN_INTRA_L0_FILES;
-        let stop = l0.len() + 1 >= least(self.picker.options.level0_stop_writes_trigger) && files.len() >= 2;
+        let stop = l0.len() + 1 >= least(self.picker.options.triggers.level0_stop_writes_trigger)
+            && files.len() >= 2;
         (slow || stop).then_some(files)
     }
 
@@ -187,7 +188,7 @@ impl Leveled<'_> {
     fn l0_move(&self, output_level: Level) -> Option<Files> {
         let options = self.picker.options;
         if output_level == Level::ZERO
-            || !options.compression_per_level.is_empty()
+            || !options.codecs.compression_per_level.is_empty()
             || self.picker.version.level(output_level).is_empty()
             || options.paths.len() > 1
         {
@@ -224,7 +225,7 @@ impl Leveled<'_> {
     ) {
         if files.len() != 1
             || self.picker.options.paths.len() > 1
-            || !self.picker.options.compression_per_level.is_empty()
+            || !self.picker.options.codecs.compression_per_level.is_empty()
         {
             return;
         }
@@ -267,7 +268,7 @@ impl Leveled<'_> {
     /// Picks the newest level-0 files, as long as each added file lowers the number of rewritten bytes for
     /// each removed file.
     fn intra_l0_by_cost(&self) -> Option<Files> {
-        let trigger = self.picker.options.level0_file_num_compaction_trigger.max(0) as usize;
+        let trigger = self.picker.options.triggers.level0_file_num_compaction_trigger.max(0) as usize;
         if self.picker.version.level(Level::ZERO).len() < trigger + 2 {
             return None;
         }
@@ -283,12 +284,12 @@ impl Leveled<'_> {
     /// costs too much.
     fn intra_l0_by_size(&self) -> Option<Files> {
         let l0 = self.picker.version.level(Level::ZERO);
-        let min_files = self.picker.options.level0_file_num_compaction_trigger.max(2) as usize;
+        let min_files = self.picker.options.triggers.level0_file_num_compaction_trigger.max(2) as usize;
         if self.picker.scores.base_level == Level::ZERO || l0.len() < min_files {
             return None;
         }
         let bytes: u64 = l0.iter().map(|f| f.compensated_size(self.picker.scores.average_value_size)).sum();
-        let factor = self.picker.options.max_bytes_for_level_multiplier.max(10.0) * 2.0;
+        let factor = self.picker.options.sizes.max_bytes_for_level_multiplier.max(10.0) * 2.0;
         if self.picker.version.level(self.picker.scores.base_level).bytes() as f64 <= bytes as f64 * factor {
             return None;
         }
@@ -310,7 +311,7 @@ impl Leveled<'_> {
                 l0_move: false,
             })
         });
-        let periodic_to = if self.picker.options.level_compaction_dynamic_level_bytes {
+        let periodic_to = if self.picker.options.sizes.level_compaction_dynamic_level_bytes {
             To::NextLevel
         } else {
             To::SameLevel

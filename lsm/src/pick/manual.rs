@@ -164,7 +164,7 @@ impl Plan<'_> {
     ) -> Step {
         let mut task = self.picker.task(Reason::ManualCompaction, inputs, output_level);
         task.manual = true;
-        task.output_path_id = self.request.output_path_id;
+        task.output.path_id = self.request.output_path_id;
         task.max_compaction_bytes = max_compaction_bytes;
         task.max_subcompactions = self.request.max_subcompactions;
         task.blob_gc = self.request.blob_gc;

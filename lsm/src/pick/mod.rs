@@ -17,10 +17,10 @@ pub mod universal;
 use base::key::SequenceNumber;
 
 pub use options::{
-    FifoOptions, FileTemperatureAge, ForcedBlobGc, Options, PathOptions, Priority, StopStyle, Style,
-    UniversalOptions,
+    Ages, Codecs, FifoOptions, FileSizes, FileTemperatureAge, ForcedBlobGc, LevelSizes, Options, PathOptions,
+    Priority, StopStyle, Style, Temperatures, Triggers, UniversalOptions, WriteBuffers,
 };
-pub use task::{BlobGc, Inputs, Proximal, Reason, Running, Task};
+pub use task::{BlobGc, Inputs, Proximal, Reason, Running, Task, TaskOutput};
 
 use crate::version::Version;
 

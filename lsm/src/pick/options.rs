@@ -140,21 +140,57 @@ pub struct ForcedBlobGc {
     pub threshold: f64,
 }
 
-/// The current options of a column family for pickers. The caller makes them again when options change.
+/// The limits that start compactions, and that delay or stop writes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Options {
-    /// The compaction style.
-    pub style: Style,
-    /// The choice among the SST files of a level.
-    pub priority: Priority,
-    /// The number of levels.
-    pub num_levels: usize,
+pub struct Triggers {
     /// The number of level-0 files at which a compaction starts. 0 or less: never.
     pub level0_file_num_compaction_trigger: i32,
     /// The number of level-0 files at which writes are delayed. Negative: never.
     pub level0_slowdown_writes_trigger: i32,
     /// The number of level-0 files at which writes stop.
     pub level0_stop_writes_trigger: i32,
+    /// Pending compaction bytes from which writes are delayed. 0: no limit.
+    pub soft_pending_compaction_bytes_limit: u64,
+    /// Pending compaction bytes from which writes stop. 0: no limit.
+    pub hard_pending_compaction_bytes_limit: u64,
+}
+
+impl Default for Triggers {
+    fn default() -> Self {
+        Triggers {
+            level0_file_num_compaction_trigger: 4,
+            level0_slowdown_writes_trigger: 20,
+            level0_stop_writes_trigger: 36,
+            soft_pending_compaction_bytes_limit: 64 << 30,
+            hard_pending_compaction_bytes_limit: 256 << 30,
+        }
+    }
+}
+
+/// The sizes and numbers of the memtables.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WriteBuffers {
+    /// The largest number of memtables of the column family, with the active memtable.
+    pub max_write_buffer_number: usize,
+    /// The number of immutable memtables that starts a flush.
+    pub min_write_buffer_number_to_merge: usize,
+    /// The size in bytes at which the active memtable becomes immutable.
+    pub write_buffer_size: u64,
+}
+
+impl Default for WriteBuffers {
+    fn default() -> Self {
+        WriteBuffers {
+            max_write_buffer_number: 2,
+            min_write_buffer_number_to_merge: 1,
+            write_buffer_size: 64 << 20,
+        }
+    }
+}
+
+/// The target sizes of the levels.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LevelSizes {
     /// The target size of level 1 in bytes.
     pub max_bytes_for_level_base: u64,
     /// The ratio of the target sizes of two neighbouring levels.
@@ -163,6 +199,22 @@ pub struct Options {
     pub max_bytes_for_level_multiplier_additional: Vec<i32>,
     /// True if the target sizes of the levels follow the size of the last level.
     pub level_compaction_dynamic_level_bytes: bool,
+}
+
+impl Default for LevelSizes {
+    fn default() -> Self {
+        LevelSizes {
+            max_bytes_for_level_base: 256 << 20,
+            max_bytes_for_level_multiplier: 10.0,
+            max_bytes_for_level_multiplier_additional: vec![1; 7],
+            level_compaction_dynamic_level_bytes: true,
+        }
+    }
+}
+
+/// The sizes of the output files of compactions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FileSizes {
     /// The target size of an SST file of level 1 in bytes.
     pub target_file_size_base: u64,
     /// The ratio of the target file sizes of two neighbouring levels.
@@ -173,34 +225,56 @@ pub struct Options {
     pub max_compaction_bytes: u64,
     /// True if the limit of compaction bytes ignores the input files.
     pub ignore_max_compaction_bytes_for_input: bool,
-    /// True if only manual compactions run.
-    pub disable_auto_compactions: bool,
-    /// Pending compaction bytes from which writes are delayed. 0: no limit.
-    pub soft_pending_compaction_bytes_limit: u64,
-    /// Pending compaction bytes from which writes stop. 0: no limit.
-    pub hard_pending_compaction_bytes_limit: u64,
+}
+
+impl Default for FileSizes {
+    fn default() -> Self {
+        FileSizes {
+            target_file_size_base: 64 << 20,
+            target_file_size_multiplier: 1,
+            target_file_size_is_upper_bound: false,
+            max_compaction_bytes: 0,
+            ignore_max_compaction_bytes_for_input: true,
+        }
+    }
+}
+
+/// The times that pickers compare with the age of files and entries.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ages {
     /// The age in seconds from which a file is compacted (FIFO: deleted). 0: never.
     pub ttl: u64,
     /// The age in seconds from which a file is compacted again. 0: never.
     pub periodic_compaction_seconds: u64,
-    /// The limits at which garbage in blob files forces compactions. `None`: never.
-    pub forced_blob_gc: Option<ForcedBlobGc>,
-    /// Read-triggered compaction: an SST file is compacted if its wasted reads for each byte of file size
-    /// exceed this value. A read is wasted if the file returns a tombstone, a merge operand, or nothing. 0,
-    /// the default, disables read-triggered compaction.
-    pub read_triggered_compaction_threshold: f64,
     /// The off-peak time of each day (`daily_offpeak_time_utc`), as first and last second since midnight.
     /// Files that would become due for periodic compaction before the next off-peak time are due in this
     /// off-peak time.
     pub offpeak: Option<(u32, u32)>,
     /// Seconds for which a file of only obsolete entries waits before it is marked for compaction.
     pub bottommost_file_compaction_delay: u64,
-    /// The largest number of memtables of the column family, with the active memtable.
-    pub max_write_buffer_number: usize,
-    /// The number of immutable memtables that starts a flush.
-    pub min_write_buffer_number_to_merge: usize,
-    /// The size in bytes at which the active memtable becomes immutable.
-    pub write_buffer_size: u64,
+    /// Entries that are younger than this number of seconds stay out of the last level. 0: no entry does.
+    pub preclude_last_level_data_seconds: u64,
+    /// Entries that are younger than this number of seconds keep their sequence numbers; at least
+    /// `preclude_last_level_data_seconds`. 0: no entry does.
+    pub preserve_seconds: u64,
+}
+
+impl Default for Ages {
+    fn default() -> Self {
+        Ages {
+            ttl: 30 * 24 * 60 * 60,
+            periodic_compaction_seconds: 0,
+            offpeak: None,
+            bottommost_file_compaction_delay: 0,
+            preclude_last_level_data_seconds: 0,
+            preserve_seconds: 0,
+        }
+    }
+}
+
+/// The compression of the levels.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Codecs {
     /// The compression type, as RocksDB's number on disk. The crate `compress` defines the numbers.
     pub compression: u8,
     /// The compression of each level, by its number on disk. Empty: one compression for all levels.
@@ -209,6 +283,59 @@ pub struct Options {
     pub bottommost_compression: Option<u8>,
     /// The option `bottommost_compression_opts.enabled`.
     pub bottommost_compression_opts_enabled: bool,
+}
+
+impl Default for Codecs {
+    fn default() -> Self {
+        Codecs {
+            compression: 1,
+            compression_per_level: Vec::new(),
+            bottommost_compression: None,
+            bottommost_compression_opts_enabled: false,
+        }
+    }
+}
+
+/// The temperatures of new SST files.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Temperatures {
+    /// The temperature of SST files in the last level.
+    pub last_level_temperature: u8,
+    /// The temperature of other SST files.
+    pub default_write_temperature: u8,
+}
+
+/// The current options of a column family for pickers. The caller makes them again when options change.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// The compaction style.
+    pub style: Style,
+    /// The choice among the SST files of a level.
+    pub priority: Priority,
+    /// The number of levels.
+    pub num_levels: usize,
+    /// The limits that start compactions, and that delay or stop writes.
+    pub triggers: Triggers,
+    /// The sizes and numbers of the memtables.
+    pub buffers: WriteBuffers,
+    /// The target sizes of the levels.
+    pub sizes: LevelSizes,
+    /// The sizes of the output files of compactions.
+    pub files: FileSizes,
+    /// The times that pickers compare with the age of files and entries.
+    pub ages: Ages,
+    /// The compression of the levels.
+    pub codecs: Codecs,
+    /// The temperatures of new SST files.
+    pub temperatures: Temperatures,
+    /// True if only manual compactions run.
+    pub disable_auto_compactions: bool,
+    /// The limits at which garbage in blob files forces compactions. `None`: never.
+    pub forced_blob_gc: Option<ForcedBlobGc>,
+    /// Read-triggered compaction: an SST file is compacted if its wasted reads for each byte of file size
+    /// exceed this value. A read is wasted if the file returns a tombstone, a merge operand, or nothing. 0,
+    /// the default, disables read-triggered compaction.
+    pub read_triggered_compaction_threshold: f64,
     /// The options of universal compaction.
     pub universal: UniversalOptions,
     /// The options of FIFO compaction.
@@ -217,15 +344,6 @@ pub struct Options {
     pub paths: Vec<PathOptions>,
     /// True if the last level stays free for files that are ingested behind all data.
     pub allow_ingest_behind: bool,
-    /// Entries that are younger than this number of seconds stay out of the last level. 0: no entry does.
-    pub preclude_last_level_data_seconds: u64,
-    /// Entries that are younger than this number of seconds keep their sequence numbers; at least
-    /// `preclude_last_level_data_seconds`. 0: no entry does.
-    pub preserve_seconds: u64,
-    /// The temperature of SST files in the last level.
-    pub last_level_temperature: u8,
-    /// The temperature of other SST files.
-    pub default_write_temperature: u8,
     /// The largest number of subcompactions of one compaction.
     pub max_subcompactions: u32,
     /// True if the column family has a compaction filter. Manual compactions then rewrite files that they
@@ -239,42 +357,20 @@ impl Default for Options {
             style: Style::Level,
             priority: Priority::MinOverlappingRatio,
             num_levels: 7,
-            level0_file_num_compaction_trigger: 4,
-            level0_slowdown_writes_trigger: 20,
-            level0_stop_writes_trigger: 36,
-            max_bytes_for_level_base: 256 << 20,
-            max_bytes_for_level_multiplier: 10.0,
-            max_bytes_for_level_multiplier_additional: vec![1; 7],
-            level_compaction_dynamic_level_bytes: true,
-            target_file_size_base: 64 << 20,
-            target_file_size_multiplier: 1,
-            target_file_size_is_upper_bound: false,
-            max_compaction_bytes: 0,
-            ignore_max_compaction_bytes_for_input: true,
+            triggers: Triggers::default(),
+            sizes: LevelSizes::default(),
+            files: FileSizes::default(),
             disable_auto_compactions: false,
-            soft_pending_compaction_bytes_limit: 64 << 30,
-            hard_pending_compaction_bytes_limit: 256 << 30,
-            ttl: 30 * 24 * 60 * 60,
-            periodic_compaction_seconds: 0,
+            ages: Ages::default(),
             forced_blob_gc: None,
             read_triggered_compaction_threshold: 0.0,
-            offpeak: None,
-            bottommost_file_compaction_delay: 0,
-            max_write_buffer_number: 2,
-            min_write_buffer_number_to_merge: 1,
-            write_buffer_size: 64 << 20,
-            compression: 1,
-            compression_per_level: Vec::new(),
-            bottommost_compression: None,
-            bottommost_compression_opts_enabled: false,
+            buffers: WriteBuffers::default(),
+            codecs: Codecs::default(),
             universal: UniversalOptions::default(),
             fifo: FifoOptions::default(),
             paths: vec![PathOptions { target_size: u64::MAX }],
             allow_ingest_behind: false,
-            preclude_last_level_data_seconds: 0,
-            preserve_seconds: 0,
-            last_level_temperature: 0,
-            default_write_temperature: 0,
+            temperatures: Temperatures::default(),
             max_subcompactions: 1,
             has_compaction_filter: false,
         }
@@ -284,8 +380,8 @@ impl Default for Options {
 impl Options {
     /// Returns `max_compaction_bytes`, or its default if it is 0.
     pub fn max_compaction_bytes(&self) -> u64 {
-        match self.max_compaction_bytes {
-            0 => self.target_file_size_base.saturating_mul(25),
+        match self.files.max_compaction_bytes {
+            0 => self.files.target_file_size_base.saturating_mul(25),
             bytes => bytes,
         }
     }
@@ -300,7 +396,7 @@ impl Options {
     /// the second level after level 1 on, or with dynamic level sizes from the second level after the base level on (RocksDB
     /// `MaxFileSizeForLevel`).
     pub fn target_file_size(&self, level: Level, base_level: Level) -> u64 {
-        let is_dynamic = self.style == Style::Level && self.level_compaction_dynamic_level_bytes;
+        let is_dynamic = self.style == Style::Level && self.sizes.level_compaction_dynamic_level_bytes;
         let index = if is_dynamic && level >= base_level {
             level.index() - base_level.index()
         } else {
@@ -308,8 +404,8 @@ impl Options {
         };
         // Level 0 has the file size of level 1.
         let steps = index.saturating_sub(1);
-        (0..steps.min(64)).fold(self.target_file_size_base, |size, _| {
-            size.saturating_mul(u64::from(self.target_file_size_multiplier.max(1)))
+        (0..steps.min(64)).fold(self.files.target_file_size_base, |size, _| {
+            size.saturating_mul(u64::from(self.files.target_file_size_multiplier.max(1)))
         })
     }
 
@@ -318,7 +414,8 @@ impl Options {
     /// includes the last minute. The off-peak time may span midnight.
     pub(crate) fn ahead_of_offpeak(&self, now: u64) -> u64 {
         const DAY: u64 = 24 * 60 * 60;
-        let Some((start, end)) = self.offpeak.map(|(start, end)| (u64::from(start), u64::from(end))) else {
+        let Some((start, end)) = self.ages.offpeak.map(|(start, end)| (u64::from(start), u64::from(end)))
+        else {
             return 0;
         };
         base::invariant!(
@@ -344,7 +441,7 @@ impl Options {
     /// makes a file due that was written in the current off-peak time.
     pub(crate) fn due_before(&self, now: u64, ahead: u64) -> u64 {
         const DAY: u64 = 24 * 60 * 60;
-        let period = self.periodic_compaction_seconds;
+        let period = self.ages.periodic_compaction_seconds;
         // If the period is longer than the time since 1970, no file is due.
         let due = now.saturating_sub(period);
         if ahead == 0 { due } else { due.max((now + ahead).saturating_sub(period.max(DAY))) }
@@ -354,18 +451,18 @@ impl Options {
     pub fn shortest_age(&self) -> Option<u64> {
         let temperature = self.fifo.file_temperature_age_thresholds.first().map_or(0, |t| t.age);
         let ages = [
-            self.periodic_compaction_seconds,
-            self.ttl,
+            self.ages.periodic_compaction_seconds,
+            self.ages.ttl,
             temperature,
-            self.bottommost_file_compaction_delay,
-            self.preserve_seconds,
+            self.ages.bottommost_file_compaction_delay,
+            self.ages.preserve_seconds,
         ];
         ages.into_iter().filter(|&age| age > 0).min()
     }
 
     /// Returns the value of `max_bytes_for_level_multiplier_additional` for a level, or 1 if there is none.
     pub(crate) fn multiplier_additional(&self, level: Level) -> f64 {
-        self.max_bytes_for_level_multiplier_additional.get(level.index()).map_or(1.0, |&m| f64::from(m))
+        self.sizes.max_bytes_for_level_multiplier_additional.get(level.index()).map_or(1.0, |&m| f64::from(m))
     }
 }
 
@@ -377,9 +474,13 @@ mod tests {
     fn the_target_file_size_grows_from_the_second_level_after_the_first() {
         let sizes = |dynamic: bool, base: u8| {
             let options = Options {
-                target_file_size_base: 10,
-                target_file_size_multiplier: 3,
-                level_compaction_dynamic_level_bytes: dynamic,
+                files: FileSizes {
+                    target_file_size_base: 10,
+                    target_file_size_multiplier: 3,
+                    ..FileSizes::default()
+                },
+                sizes: LevelSizes { level_compaction_dynamic_level_bytes: dynamic, ..LevelSizes::default() },
+
                 ..Options::default()
             };
             Level::first(7).map(|level| options.target_file_size(level, Level::new(base))).collect::<Vec<_>>()

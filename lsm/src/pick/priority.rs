@@ -99,7 +99,7 @@ struct TtlBoost {
 
 impl TtlBoost {
     fn new(options: &Options, now: u64, num_filled_levels: usize, level: Level) -> Self {
-        let ttl = options.ttl;
+        let ttl = options.ages.ttl;
         if ttl == 0 || level == Level::ZERO || level.index() + 1 >= num_filled_levels {
             return TtlBoost { now, start_age: 0, step: 0 };
         }

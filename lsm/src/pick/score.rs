@@ -70,7 +70,7 @@ impl Scores {
     pub fn compute(view: &View<'_>, options: &Options, now: u64) -> Self {
         let version = view.version;
         let mut scores = Scores {
-            level_multiplier: options.max_bytes_for_level_multiplier,
+            level_multiplier: options.sizes.max_bytes_for_level_multiplier,
             average_value_size: version.average_value_size(),
             young: young_files(view, options, now),
             ..Scores::default()
@@ -80,7 +80,7 @@ impl Scores {
             scores.l0_delay_trigger_count +=
                 version.levels_below(Level::ZERO).filter(|&l| !version.level(l).is_empty()).count();
         }
-        if options.style == Style::Level && options.level_compaction_dynamic_level_bytes {
+        if options.style == Style::Level && options.sizes.level_compaction_dynamic_level_bytes {
             scores.dynamic_targets(version, options);
         } else {
             scores.static_targets(version, options);
@@ -115,10 +115,10 @@ impl Scores {
         self.base_level = Level::ZERO.below().min(version.last_level());
         for level in version.levels() {
             let target = match level.above() {
-                None | Some(Level::ZERO) => options.max_bytes_for_level_base,
+                None | Some(Level::ZERO) => options.sizes.max_bytes_for_level_base,
                 Some(above) => {
                     let bytes = self.max_bytes[above.index()] as f64;
-                    let grown = bytes * options.max_bytes_for_level_multiplier;
+                    let grown = bytes * options.sizes.max_bytes_for_level_multiplier;
                     (grown * options.multiplier_additional(above)) as u64
                 }
             };
@@ -135,13 +135,13 @@ impl Scores {
             self.base_level = last;
             return;
         };
-        let multiplier = options.max_bytes_for_level_multiplier;
-        let base_max = options.max_bytes_for_level_base;
+        let multiplier = options.sizes.max_bytes_for_level_multiplier;
+        let base_max = options.sizes.max_bytes_for_level_base;
         let base_min = (base_max as f64 / multiplier) as u64;
         let mut size = largest;
         for level in version.levels().rev().skip(1).take_while(|level| *level >= first_filled) {
             size = (size as f64 / multiplier) as u64;
-            let keeps_young = options.preclude_last_level_data_seconds > 0 && level.below() == last;
+            let keeps_young = options.ages.preclude_last_level_data_seconds > 0 && level.below() == last;
             if self.lowest_unnecessary_level.is_none() && size <= base_min && !keeps_young {
                 self.lowest_unnecessary_level = Some(level);
             }
@@ -210,7 +210,7 @@ impl Scores {
         let l0 = version.level(Level::ZERO);
         let bytes = self.compensated(Level::ZERO, l0);
         let mut runs = l0.iter().filter(|f| !f.being_compacted()).count();
-        let trigger = f64::from(options.level0_file_num_compaction_trigger.max(1));
+        let trigger = f64::from(options.triggers.level0_file_num_compaction_trigger.max(1));
         match options.style {
             Style::Fifo => return super::fifo::score(version, options, bytes, runs, now),
             Style::Universal => {
@@ -227,16 +227,18 @@ impl Scores {
         }
         // A quarantined file cannot be compacted, but counts for write stalls. So the other files must leave
         // level 0 before a stall.
-        let crowded =
-            options.level0_slowdown_writes_trigger.min(options.level0_stop_writes_trigger - 1).max(0)
-                as usize;
+        let crowded = options
+            .triggers
+            .level0_slowdown_writes_trigger
+            .min(options.triggers.level0_stop_writes_trigger - 1)
+            .max(0) as usize;
         if l0.len() >= crowded && l0.iter().any(|f| f.is_quarantined()) {
             score = score.max(1.0);
         }
-        if !options.level_compaction_dynamic_level_bytes {
-            return score.max(bytes as f64 / options.max_bytes_for_level_base as f64);
+        if !options.sizes.level_compaction_dynamic_level_bytes {
+            return score.max(bytes as f64 / options.sizes.max_bytes_for_level_base as f64);
         }
-        if bytes >= options.max_bytes_for_level_base {
+        if bytes >= options.sizes.max_bytes_for_level_base {
             score = score.max(1.01);
         }
         let base_target = self.max_bytes[self.base_level.index()];
@@ -257,7 +259,7 @@ impl Scores {
         let target = self.max_bytes[level.index()];
         let unnecessary = self.lowest_unnecessary_level.filter(|&l| level <= l);
         let mut score = free as f64 / target as f64;
-        if options.level_compaction_dynamic_level_bytes {
+        if options.sizes.level_compaction_dynamic_level_bytes {
             if free >= target {
                 score = free as f64 / (target as f64 + *coming_down) * SCALE;
             }
@@ -284,16 +286,17 @@ impl Scores {
             if file.is_marked() && level <= last_qualified {
                 self.marked.push((level, file.clone()));
             }
-            let ttl_counts = options.style == Style::Level && options.ttl > 0 && level < version.last_level();
+            let ttl_counts =
+                options.style == Style::Level && options.ages.ttl > 0 && level < version.last_level();
             if ttl_counts
                 && !self.is_young(level, file)
                 // If the TTL is longer than the time since 1970, no file is due.
-                && file.oldest_time().is_some_and(|t| t < now.saturating_sub(options.ttl))
+                && file.oldest_time().is_some_and(|t| t < now.saturating_sub(options.ages.ttl))
             {
                 self.ttl_expired.push((level, file.clone()));
             }
-            let written = [file.file_creation_time, file.oldest_ancester_time].into_iter().find(|&t| t > 0);
-            let period = options.periodic_compaction_seconds;
+            let written = [file.times.creation, file.times.oldest_ancester].into_iter().find(|&t| t > 0);
+            let period = options.ages.periodic_compaction_seconds;
             if period > 0
                 && period <= now
                 && level <= last
@@ -349,12 +352,12 @@ impl Scores {
                 }
                 // A compaction changes no sequence number that is younger than `preserve_seconds`, so it would run
                 // again forever.
-                let delay = options.bottommost_file_compaction_delay.max(options.preserve_seconds);
-                let waits = delay > 0 && file.file_creation_time > now.saturating_sub(delay);
+                let delay = options.ages.bottommost_file_compaction_delay.max(options.ages.preserve_seconds);
+                let waits = delay > 0 && file.times.creation > now.saturating_sub(delay);
                 // A file whose timestamps are not stored has no largest timestamp: all of them are below the low end.
                 let is_kept = |low: &[u8]| {
-                    !file.max_timestamp.is_empty()
-                        && order.compare_timestamp(&file.max_timestamp, low).is_ge()
+                    !file.timestamps.max.is_empty()
+                        && order.compare_timestamp(&file.timestamps.max, low).is_ge()
                 };
                 let history = order.timestamp_size() > 0 && view.full_history_ts_low.is_none_or(is_kept);
                 if !needed && (waits || history) {
@@ -380,8 +383,8 @@ impl Scores {
         }
         let l0_bytes = version.level(Level::ZERO).bytes();
         let triggered = version.level(Level::ZERO).len() as i64
-            >= i64::from(options.level0_file_num_compaction_trigger)
-            || l0_bytes >= options.max_bytes_for_level_base;
+            >= i64::from(options.triggers.level0_file_num_compaction_trigger)
+            || l0_bytes >= options.sizes.max_bytes_for_level_base;
         let mut pending = if triggered { l0_bytes } else { 0 };
         let mut moving = pending;
         for level in version.levels_below(Level::ZERO).skip_while(|level| *level < self.base_level) {
@@ -429,13 +432,13 @@ impl Version {
 
 /// Returns the rule for young files. `None` if no entry is too young for the last level.
 fn young_files(view: &View<'_>, options: &Options, now: u64) -> Option<Young> {
-    let separates = options.preclude_last_level_data_seconds > 0
+    let separates = options.ages.preclude_last_level_data_seconds > 0
         && matches!(options.style, Style::Level | Style::Universal);
     Some(Young {
         level: view.version.last_level().above()?,
         after: view.young_after.filter(|_| separates)?,
         // If the time is longer than the time since 1970, all data is young.
-        cutoff_time: now.saturating_sub(options.preclude_last_level_data_seconds),
+        cutoff_time: now.saturating_sub(options.ages.preclude_last_level_data_seconds),
     })
 }
 
@@ -456,7 +459,7 @@ mod tests {
         let timestamp = |n: u64| n.to_le_bytes().to_vec();
         let key = seek_key(&[b"a".to_vec(), timestamp(5)].concat(), SequenceNumber::new(7));
         let mut file = FileMetaData::new(FileNumber::new(1), 100, &key, &key);
-        (file.largest_seq, file.max_timestamp, file.oldest_blob_file) =
+        (file.largest_seq, file.timestamps.max, file.oldest_blob_file) =
             (SequenceNumber::new(7), largest.to_vec(), oldest_blob_file);
         let edit = Edit { added: vec![(Level::new(1), Arc::new(TableFile::new(file)))], ..Edit::default() };
         let version = Version::empty(order, 2).apply(&[edit]).unwrap();

@@ -110,22 +110,10 @@ pub struct Task {
     /// The inputs by level, ascending. Levels between the first level and the output level may be missing.
     /// The first level has files.
     pub inputs: Vec<Inputs>,
-    /// The level of the output.
-    pub output_level: Level,
-    /// The index in `db_paths` of the directory for the output.
-    pub output_path_id: u32,
-    /// Maximum size of an output file in bytes.
-    pub max_output_file_size: u64,
-    /// Target size of an output file in bytes. `cut` ends a file near this size at a good boundary.
-    pub target_output_file_size: u64,
+    /// The level, the directory, the sizes and the compression of the output.
+    pub output: TaskOutput,
     /// Limit for the overlap of one output file with the grandparents, in bytes.
     pub max_compaction_bytes: u64,
-    /// The compression type, as RocksDB's number on disk.
-    pub compression: u8,
-    /// True if `bottommost_compression_opts` apply instead of `compression_opts`.
-    pub use_bottommost_compression_opts: bool,
-    /// The temperature of the output.
-    pub output_temperature: u8,
     /// The files of the next level with data that overlap the outputs.
     pub grandparents: Vec<Arc<TableFile>>,
     /// The largest number of subcompactions. 0: the option of the column family.
@@ -148,14 +136,33 @@ pub struct Task {
     pub score: f64,
     /// The new round-robin cursor of the start level after the task: an internal key.
     pub next_cursor: Option<Vec<u8>>,
-    /// Round-robin: an output file ends before this internal key, the cursor of the output level.
-    pub output_split_key: Option<Vec<u8>>,
     /// Decides if the compaction relocates values of old blob files.
     pub blob_gc: BlobGc,
     /// Drops all entries with a timestamp that is newer than this timestamp. `None`, the default, drops none.
     pub trim_timestamp: Option<Vec<u8>>,
     /// Where entries go that are too young for the last level. `None`: all entries go to the output level.
     pub proximal: Option<Proximal>,
+}
+
+/// The output of a task.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TaskOutput {
+    /// The level of the output.
+    pub level: Level,
+    /// The index in `db_paths` of the directory for the output.
+    pub path_id: u32,
+    /// Maximum size of an output file in bytes.
+    pub max_file_size: u64,
+    /// Target size of an output file in bytes. `cut` ends a file near this size at a good boundary.
+    pub target_file_size: u64,
+    /// The compression type, as RocksDB's number on disk.
+    pub compression: u8,
+    /// True if `bottommost_compression_opts` apply instead of `compression_opts`.
+    pub uses_bottommost_compression_opts: bool,
+    /// The temperature of the output.
+    pub temperature: u8,
+    /// Round-robin: an output file ends before this internal key, the cursor of the output level.
+    pub split_key: Option<Vec<u8>>,
 }
 
 /// The second output of a compaction into the last level: entries that are too young for the last level. RocksDB: the proximal level.
@@ -215,16 +222,16 @@ impl Task {
     pub(crate) fn check(&self, version: &Version) {
         base::invariant!(self.num_input_files() > 0, "a compaction has no input: {self}");
         base::invariant!(
-            self.output_level <= version.last_level(),
+            self.output.level <= version.last_level(),
             "the output level does not exist: {self}"
         );
-        base::invariant!(self.start_level() <= self.output_level, "a compaction goes up: {self}");
+        base::invariant!(self.start_level() <= self.output.level, "a compaction goes up: {self}");
         base::invariant!(
             self.inputs.is_sorted_by(|a, b| a.level < b.level),
             "the input levels are not in ascending order: {self}"
         );
         base::invariant!(
-            self.inputs.iter().all(|input| input.level <= self.output_level),
+            self.inputs.iter().all(|input| input.level <= self.output.level),
             "an input is below the output level: {self}"
         );
         base::invariant!(
@@ -240,23 +247,23 @@ impl Task {
             "a compaction deletes and keeps its inputs: {self}"
         );
         base::invariant!(
-            !self.intra_l0 || self.output_level == Level::ZERO && self.start_level() == Level::ZERO,
+            !self.intra_l0 || self.output.level == Level::ZERO && self.start_level() == Level::ZERO,
             "a compaction within level 0 leaves level 0: {self}"
         );
         base::invariant!(
-            self.grandparents.is_empty() || self.output_level > Level::ZERO,
+            self.grandparents.is_empty() || self.output.level > Level::ZERO,
             "an output of level 0 has grandparents: {self}"
         );
         base::invariant!(
             self.proximal.as_ref().is_none_or(|proximal| {
                 proximal.level > Level::ZERO
-                    && proximal.level.below() == self.output_level
+                    && proximal.level.below() == self.output.level
                     && !self.trivial_move
             }),
             "the second output is not one level above the last level: {self}"
         );
         base::invariant!(
-            self.target_output_file_size <= self.max_output_file_size,
+            self.output.target_file_size <= self.output.max_file_size,
             "the target of an output file exceeds its limit: {self}"
         );
     }
@@ -288,7 +295,7 @@ impl Task {
     pub fn running(&self, version: &Version) -> Running {
         Running {
             start_level: self.start_level(),
-            output_level: self.output_level,
+            output_level: self.output.level,
             range: self.range(version),
             manual: self.manual,
             intra_l0: self.intra_l0,
@@ -352,7 +359,7 @@ impl fmt::Display for Task {
             }
             f.write_str("]")?;
         }
-        write!(f, " -> {}", self.output_level)?;
+        write!(f, " -> {}", self.output.level)?;
         for (flag, word) in [
             (self.trivial_move, "move"),
             (self.deletion, "delete"),

@@ -35,7 +35,7 @@ pub(super) fn is_due(scores: &Scores) -> bool {
 pub fn pick(view: &View<'_>, options: &Options, now: u64) -> Option<Task> {
     let picker = Picker::new(view, options, now);
     let runs = runs(&picker);
-    let trigger = options.level0_file_num_compaction_trigger.max(0) as usize;
+    let trigger = options.triggers.level0_file_num_compaction_trigger.max(0) as usize;
     if runs.is_empty() || !marks(&picker.scores) && runs.len() < trigger {
         return None;
     }
@@ -53,8 +53,8 @@ pub fn pick(view: &View<'_>, options: &Options, now: u64) -> Option<Task> {
         return None;
     }
     if options.universal.allow_trivial_move && task.reason != Reason::PeriodicCompaction {
-        task.trivial_move = task.output_level != Level::ZERO
-            && task.start_level() != task.output_level
+        task.trivial_move = task.output.level != Level::ZERO
+            && task.start_level() != task.output.level
             && task.proximal.is_none()
             && universal.are_disjoint(&task);
     }
@@ -163,7 +163,7 @@ impl Universal<'_> {
     /// levels. RocksDB: `ShouldSkipLastSortedRunForSizeAmpCompaction`.
     fn leaves_last_level(&self) -> bool {
         let levels = self.picker.version.num_levels();
-        self.picker.options.preclude_last_level_data_seconds > 0
+        self.picker.options.ages.preclude_last_level_data_seconds > 0
             && levels > 2
             && self.runs.len() > 1
             && self.runs.last().is_some_and(|run| run.level == self.picker.version.last_level())
@@ -218,7 +218,7 @@ impl Universal<'_> {
         let mut task = self.picker.task(Reason::UniversalSizeAmplification, inputs, oldest.level);
         task.grandparents.clear();
         self.finish_universal(&mut task, 0);
-        task.output_path_id = 0;
+        task.output.path_id = 0;
         Some(task)
     }
 
@@ -260,7 +260,7 @@ impl Universal<'_> {
             return;
         }
         let o = &self.picker.options.universal;
-        let stop = self.picker.options.level0_stop_writes_trigger.max(0) as usize;
+        let stop = self.picker.options.triggers.level0_stop_writes_trigger.max(0) as usize;
         let most = (l0_files - 1).min(end - *start - 1);
         let slack = stop - stop.min(end - *start + 1);
         // The user chooses the widths. A width below the slack leaves no file out.
@@ -341,7 +341,7 @@ impl Universal<'_> {
             0 if self.picker.options.universal.stop_style == StopStyle::TotalSize => {
                 let largest = self.runs.iter().map(|r| r.bytes).max().unwrap_or(0) as f64;
                 let (mut count, mut level, mut total) =
-                    (1, self.picker.options.write_buffer_size as f64, 0.0);
+                    (1, self.picker.options.buffers.write_buffer_size as f64, 0.0);
                 while level < largest && level > 0.0 {
                     total += level;
                     level = (100.0 + ratio as f64) / 100.0 * total;
@@ -475,8 +475,8 @@ impl Universal<'_> {
             older.map(|r| self.picker.version.level(r.level).as_slice().to_vec()).unwrap_or_default();
         self.finish_universal(&mut task, estimate);
         if !compress {
-            task.compression = 0;
-            task.use_bottommost_compression_opts = false;
+            task.output.compression = 0;
+            task.output.uses_bottommost_compression_opts = false;
         }
         Some(task)
     }
@@ -484,11 +484,11 @@ impl Universal<'_> {
     fn finish_universal(&self, task: &mut Task, estimated_bytes: u64) {
         let incremental = self.picker.options.universal.incremental;
         task.max_compaction_bytes =
-            if incremental { self.picker.options.target_file_size_base / 2 * 3 } else { u64::MAX };
+            if incremental { self.picker.options.files.target_file_size_base / 2 * 3 } else { u64::MAX };
         if task.grandparents.is_empty() {
-            task.max_output_file_size = task.target_output_file_size;
+            task.output.max_file_size = task.output.target_file_size;
         }
-        task.output_path_id = self.path_of_size(estimated_bytes);
+        task.output.path_id = self.path_of_size(estimated_bytes);
         task.trivial_move = self.picker.is_trivial_move(task);
     }
 

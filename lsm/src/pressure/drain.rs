@@ -48,7 +48,8 @@ impl Drain {
         {
             self.measured(gone, now_us - since_us);
         }
-        let trigger = usize::try_from(options.level0_file_num_compaction_trigger).unwrap_or(usize::MAX);
+        let trigger =
+            usize::try_from(options.triggers.level0_file_num_compaction_trigger).unwrap_or(usize::MAX);
         if files < trigger {
             self.since_us = None;
         } else if has_ended || self.since_us.is_none() {

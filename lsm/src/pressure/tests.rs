@@ -1,7 +1,12 @@
 use super::*;
+use crate::pick::Triggers;
+use crate::pick::WriteBuffers;
 
 fn options() -> Options {
-    Options { max_write_buffer_number: 4, ..Options::default() }
+    Options {
+        buffers: WriteBuffers { max_write_buffer_number: 4, ..WriteBuffers::default() },
+        ..Options::default()
+    }
 }
 
 fn l0(n: usize) -> Load {
@@ -77,10 +82,13 @@ fn proximity_is_the_larger_part_of_a_trigger() {
     let bytes = Load { pending_compaction_bytes: 32 << 30, ..l0(5) };
     assert_eq!(near(&bytes, &options()), 50);
     let stop_only = Options {
-        level0_slowdown_writes_trigger: 0,
-        level0_stop_writes_trigger: 10,
-        soft_pending_compaction_bytes_limit: 0,
-        hard_pending_compaction_bytes_limit: 0,
+        triggers: Triggers {
+            level0_slowdown_writes_trigger: 0,
+            level0_stop_writes_trigger: 10,
+            soft_pending_compaction_bytes_limit: 0,
+            hard_pending_compaction_bytes_limit: 0,
+            ..options().triggers
+        },
         ..options()
     };
     assert_eq!(near(&bytes, &stop_only), 50);
@@ -88,17 +96,37 @@ fn proximity_is_the_larger_part_of_a_trigger() {
 
 #[test]
 fn only_small_memtables_over_a_full_level_0_wait_for_a_second_memtable() {
-    let small = Options { max_write_buffer_number: 2, write_buffer_size: 1 << 20, ..Options::default() };
-    assert_eq!(small.level0_file_num_compaction_trigger, 4);
+    let small = Options {
+        buffers: WriteBuffers {
+            max_write_buffer_number: 2,
+            write_buffer_size: 1 << 20,
+            ..WriteBuffers::default()
+        },
+        ..Options::default()
+    };
+    assert_eq!(small.triggers.level0_file_num_compaction_trigger, 4);
     assert_eq!([7, 8, 40].map(|files| memtables_to_merge(&l0(files), &small)), [1, 2, 2]);
     let others = [
-        Options { write_buffer_size: 4 << 20, ..small.clone() },
-        Options { max_write_buffer_number: 1, ..small.clone() },
+        Options {
+            buffers: WriteBuffers { write_buffer_size: 4 << 20, ..small.buffers.clone() },
+            ..small.clone()
+        },
+        Options {
+            buffers: WriteBuffers { max_write_buffer_number: 1, ..small.buffers.clone() },
+            ..small.clone()
+        },
         Options { style: Style::Universal, ..small.clone() },
         Options { disable_auto_compactions: true, ..small.clone() },
     ];
     assert_eq!(others.each_ref().map(|other| memtables_to_merge(&l0(8), other)), [1; 4]);
-    let three = Options { max_write_buffer_number: 4, min_write_buffer_number_to_merge: 3, ..small };
+    let three = Options {
+        buffers: WriteBuffers {
+            max_write_buffer_number: 4,
+            min_write_buffer_number_to_merge: 3,
+            ..small.buffers.clone()
+        },
+        ..small
+    };
     assert_eq!(memtables_to_merge(&l0(8), &three), 3);
 }
 

@@ -36,8 +36,8 @@ impl Edit {
     /// Adds this edit to a MANIFEST record, which may already have other content. Boundary keys keep their timestamps:
     /// `VersionEdit::encode` removes the timestamps that are not stored.
     pub fn into_record(&self, record: &mut format::edit::VersionEdit) {
-        record.blob_file_additions.extend(self.blobs_added.iter().map(BlobFile::to_record));
-        record.blob_file_garbages.extend(self.blob_garbage.iter().map(BlobGarbage::to_record));
+        record.blobs.additions.extend(self.blobs_added.iter().map(BlobFile::to_record));
+        record.blobs.garbages.extend(self.blob_garbage.iter().map(BlobGarbage::to_record));
         record.deleted_files.extend(self.deleted.iter().map(|&(l, n)| (l, n)));
         record.new_files.extend(self.added.iter().map(|(l, f)| f.to_record(*l, 0)));
         record.compact_cursors.extend(self.cursors.iter().map(|(l, key)| (*l, key.clone())));

@@ -9,7 +9,7 @@ use base::{EpochNumber, Level, SequenceNumber};
 use ironstone_lsm::draw;
 use ironstone_lsm::pick::manual::{Request, Step, plan, plan_exactly, plan_files};
 use ironstone_lsm::pick::score::Scores;
-use ironstone_lsm::pick::{Options, Priority, Running, StopStyle, Style, Task, View, pick};
+use ironstone_lsm::pick::{Ages, Options, Priority, Running, StopStyle, Style, Task, View, pick};
 use ironstone_lsm::version::{BlobFile, BlobGarbage, Edit, Version};
 use testkit::script::{self, Command};
 
@@ -31,7 +31,7 @@ impl TreePage {
     fn new() -> Self {
         TreePage {
             version: empty(7),
-            options: Options { ttl: 0, ..Options::default() },
+            options: Options { ages: Ages { ttl: 0, ..Ages::default() }, ..Options::default() },
             running: Vec::new(),
             oldest_snapshot: 0,
             now: 0,
@@ -184,7 +184,7 @@ impl TreePage {
                     "fifo" => Style::Fifo,
                     _ => Style::None,
                 };
-                o.level_compaction_dynamic_level_bytes &= o.style == Style::Level;
+                o.sizes.level_compaction_dynamic_level_bytes &= o.style == Style::Level;
             }
             "pri" => {
                 o.priority = match value {
@@ -196,17 +196,17 @@ impl TreePage {
                     _ => panic!("{value}"),
                 }
             }
-            "dynamic" => o.level_compaction_dynamic_level_bytes = value == "true",
-            "base" => o.max_bytes_for_level_base = number(),
-            "multiplier" => o.max_bytes_for_level_multiplier = number() as f64,
-            "file" => o.target_file_size_base = number(),
-            "l0" => o.level0_file_num_compaction_trigger = number() as i32,
-            "max" => o.max_compaction_bytes = number(),
-            "ttl" => o.ttl = number(),
-            "period" => o.periodic_compaction_seconds = number(),
+            "dynamic" => o.sizes.level_compaction_dynamic_level_bytes = value == "true",
+            "base" => o.sizes.max_bytes_for_level_base = number(),
+            "multiplier" => o.sizes.max_bytes_for_level_multiplier = number() as f64,
+            "file" => o.files.target_file_size_base = number(),
+            "l0" => o.triggers.level0_file_num_compaction_trigger = number() as i32,
+            "max" => o.files.max_compaction_bytes = number(),
+            "ttl" => o.ages.ttl = number(),
+            "period" => o.ages.periodic_compaction_seconds = number(),
             "offpeak" => {
                 let hours = value.split_once('-').map(|(a, b)| (a.parse().unwrap(), b.parse().unwrap()));
-                o.offpeak = hours;
+                o.ages.offpeak = hours;
             }
             "size-ratio" => o.universal.size_ratio = number() as u32,
             "space-amp" => o.universal.max_size_amplification_percent = number() as u32,
@@ -222,10 +222,10 @@ impl TreePage {
             "fifo-size" => o.fifo.max_table_files_size = number(),
             "ingest-behind" => o.allow_ingest_behind = value == "true",
             "fifo-compact" => o.fifo.allow_compaction = value == "true",
-            "write-buffer" => o.write_buffer_size = number(),
+            "write-buffer" => o.buffers.write_buffer_size = number(),
             "compression" => {
                 let levels = value.split(',').filter(|v| !v.is_empty());
-                o.compression_per_level = levels.map(|v| v.parse().unwrap()).collect();
+                o.codecs.compression_per_level = levels.map(|v| v.parse().unwrap()).collect();
             }
             _ => panic!("unknown option {name}"),
         }

@@ -14,7 +14,7 @@ use base::order::Order;
 use base::{EpochNumber, Level, SequenceNumber};
 use ironstone_lsm::cut::Cutter;
 use ironstone_lsm::file_meta::FileMetaData;
-use ironstone_lsm::pick::{Options, Style, Task, View, pick};
+use ironstone_lsm::pick::{Ages, FileSizes, LevelSizes, Options, Style, Task, View, WriteBuffers, pick};
 use ironstone_lsm::table_file::TableFile;
 use ironstone_lsm::version::{Edit, Version};
 
@@ -50,11 +50,14 @@ impl Model {
             version: Version::empty(InternalOrder::new(Order::Bytewise), 7),
             options: Options {
                 style,
-                level_compaction_dynamic_level_bytes: dynamic,
-                max_bytes_for_level_base: 8 << 20,
-                target_file_size_base: 2 << 20,
-                write_buffer_size: 256 << 20,
-                ttl: 0,
+                sizes: LevelSizes {
+                    level_compaction_dynamic_level_bytes: dynamic,
+                    max_bytes_for_level_base: 8 << 20,
+                    ..LevelSizes::default()
+                },
+                files: FileSizes { target_file_size_base: 2 << 20, ..FileSizes::default() },
+                buffers: WriteBuffers { write_buffer_size: 256 << 20, ..WriteBuffers::default() },
+                ages: Ages { ttl: 0, ..Ages::default() },
                 ..Options::default()
             },
             entries: HashMap::new(),
@@ -108,11 +111,11 @@ impl Model {
             task.files().map(|(level, f)| (level, f.clone())).collect();
         let deleted = inputs.iter().map(|(level, file)| (*level, file.number)).collect();
         let added = if task.trivial_move {
-            inputs.into_iter().map(|(_, file)| (task.output_level, file)).collect()
+            inputs.into_iter().map(|(_, file)| (task.output.level, file)).collect()
         } else {
             let epoch = inputs.iter().map(|(_, file)| file.epoch_number).min().expect("an input");
             let files = self.merged(task, &inputs).into_iter();
-            files.map(|entries| (task.output_level, self.file(entries, epoch))).collect::<Vec<_>>()
+            files.map(|entries| (task.output.level, self.file(entries, epoch))).collect::<Vec<_>>()
         };
         if !task.trivial_move {
             self.compacted_bytes += added.iter().map(|(_, file)| file.size).sum::<u64>();

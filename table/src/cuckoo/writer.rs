@@ -101,7 +101,8 @@ impl CuckooWriter {
         if options.order.user.timestamp_size() > 0 {
             return Err(Error::not_supported("user-defined timestamps in a cuckoo table"));
         }
-        let charge = options.ledger.clone().and_then(|ledger| Reservation::new(ledger, Role::Misc, 0).ok());
+        let charge =
+            options.resources.ledger.clone().and_then(|ledger| Reservation::new(ledger, Role::Misc, 0).ok());
         Ok(CuckooWriter {
             file,
             options,
@@ -324,10 +325,10 @@ impl CuckooWriter {
             data_size,
             num_data_blocks: 1,
             fixed_key_len: key_len as u64,
-            column_family_id: u64::from(options.family.get()),
-            column_family_name: text(&options.family_name),
-            db_id: text(&options.db_id),
-            db_session_id: text(&options.db_session_id),
+            column_family_id: u64::from(options.place.family.get()),
+            column_family_name: text(&options.place.family_name),
+            db_id: text(&options.identity.db_id),
+            db_session_id: text(&options.identity.db_session_id),
             original_file_number: options.file_number.get(),
             ..Properties::default()
         }

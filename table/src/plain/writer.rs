@@ -174,11 +174,11 @@ impl PlainWriter {
             fixed_key_len: u64::from(table.user_key_len),
             // RocksDB stores the encoding of the options, even if there is no prefix extractor.
             format_version: u64::from(table.encoding_type == EncodingType::Prefix),
-            column_family_id: u64::from(options.family.get()),
-            column_family_name: text(&options.family_name),
-            db_id: text(&options.db_id),
-            db_session_id: text(&options.db_session_id),
-            db_host_id: text(&options.db_host_id),
+            column_family_id: u64::from(options.place.family.get()),
+            column_family_name: text(&options.place.family_name),
+            db_id: text(&options.identity.db_id),
+            db_session_id: text(&options.identity.db_session_id),
+            db_host_id: text(&options.identity.db_host_id),
             original_file_number: options.file_number.get(),
             prefix_extractor_name: (options.prefix_extractor.as_ref())
                 .map_or_else(|| text("nullptr"), |extractor| text(&extractor.name())),

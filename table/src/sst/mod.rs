@@ -52,7 +52,9 @@ pub use prefetch::Pace;
 pub use read_ctx::{Entry, ReadCtx, ValueRef};
 pub use reader::{OpenOptions, Reader, stores_timestamps};
 pub use warm::BlockWarmer;
-pub use writer::{FinishedTable, Writer, WriterOptions};
+pub use writer::{
+    BlockCompression, DataTimes, FinishedTable, Identity, Resources, TablePlace, Writer, WriterOptions,
+};
 
 /// Frees the buffers, blocks and codecs that this thread keeps for later use, and the large ones that all threads share.
 /// For a thread that may not read

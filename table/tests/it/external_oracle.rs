@@ -8,7 +8,7 @@ use std::sync::Arc;
 use env::writer::FileWriter;
 use env::{AppendHints, Env};
 use ironstone_table::options::{BlockBasedTableOptions, FilterPolicy};
-use ironstone_table::sst::WriterOptions;
+use ironstone_table::sst::{Identity, WriterOptions};
 use ironstone_table::sst_file::SstFileWriter;
 
 fn write_external(path: &Path, format_version: u32) {
@@ -21,7 +21,7 @@ fn write_external(path: &Path, format_version: u32) {
     };
     let options = WriterOptions {
         table: Arc::new(table),
-        db_session_id: "ABCDEFGHIJ0123456789".to_string(),
+        identity: Identity { db_session_id: "ABCDEFGHIJ0123456789".to_string(), ..Identity::default() },
         file_number: FileNumber::new(1),
         context_seed: 77,
         ..WriterOptions::default()

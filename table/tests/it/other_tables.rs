@@ -16,7 +16,7 @@ use ironstone_table::any::{AnyReader, AnyWriter, TableRows};
 use ironstone_table::options::{
     CuckooTableOptions, EncodingType, OtherTables, PlainTableOptions, WrittenTable,
 };
-use ironstone_table::sst::{BlockCache, OpenOptions, ReadCtx, WriterOptions};
+use ironstone_table::sst::{BlockCache, Identity, OpenOptions, ReadCtx, TablePlace, WriterOptions};
 use mem::cache::CacheOptions;
 
 use crate::reader_support::Bytes;
@@ -154,11 +154,16 @@ fn writer_options(p: &Properties, stores_index: bool) -> WriterOptions {
     WriterOptions {
         other: Arc::new(OtherTables { written, plain, cuckoo, ..OtherTables::default() }),
         prefix_extractor: extractor_of(p),
-        family: FamilyId::new(p.column_family_id as u32),
-        family_name: text(&p.column_family_name),
-        db_id: text(&p.db_id),
-        db_session_id: text(&p.db_session_id),
-        db_host_id: text(&p.db_host_id),
+        place: TablePlace {
+            family: FamilyId::new(p.column_family_id as u32),
+            family_name: text(&p.column_family_name),
+            ..TablePlace::default()
+        },
+        identity: Identity {
+            db_id: text(&p.db_id),
+            db_session_id: text(&p.db_session_id),
+            db_host_id: text(&p.db_host_id),
+        },
         file_number: FileNumber::new(p.original_file_number),
         ..WriterOptions::default()
     }

@@ -11,8 +11,8 @@ use base::order::Order;
 use compress::Compression;
 use format::checksum::ChecksumType;
 use ironstone_table::options::{BlockBasedTableOptions, FilterPolicy, IndexType};
-use ironstone_table::sst::WriterOptions;
 use ironstone_table::sst::salvage::{Part, Salvaged, salvage};
+use ironstone_table::sst::{BlockCompression, WriterOptions};
 
 use crate::reader_support::{Bytes, Row, options};
 use crate::support::write;
@@ -62,7 +62,7 @@ fn kinds() -> Vec<(String, WriterOptions)> {
                 let writer = WriterOptions {
                     table: Arc::new(table),
                     order: InternalOrder::new(Order::Bytewise),
-                    compression,
+                    block_compression: BlockCompression { kind: compression, ..BlockCompression::default() },
                     context_seed: 77,
                     ..WriterOptions::default()
                 };
@@ -154,7 +154,10 @@ fn a_sound_table_with_aligned_blocks_reads_whole() {
             let writer = WriterOptions {
                 table: Arc::new(table),
                 order: InternalOrder::new(Order::Bytewise),
-                compression: Compression::None,
+                block_compression: BlockCompression {
+                    kind: Compression::None,
+                    ..BlockCompression::default()
+                },
                 ..WriterOptions::default()
             };
             let (found, out) = read(made(&writer));
@@ -238,8 +241,8 @@ fn without_footer(writer: &WriterOptions, block_size: u64, values: &[&[u8]]) -> 
 fn an_index_after_lost_blocks_is_no_data() {
     let value = b"the same words in each value, so that each block needs the dictionary".repeat(3);
     for (what, mut writer) in kinds().into_iter().filter(|(what, _)| what.contains("XxHash64")) {
-        writer.compression = Compression::Zstd;
-        writer.compression_options.max_dict_bytes = 4096;
+        writer.block_compression.kind = Compression::Zstd;
+        writer.block_compression.options.max_dict_bytes = 4096;
         // Without the footer, nothing names the dictionary. The blocks are whole and cannot be decompressed.
         let (rows, bytes) = without_footer(&writer, 1000, &[&value[..]; 40]);
         let (found, out) = read(bytes);

@@ -16,7 +16,10 @@ use format::footer::Footer;
 use format::metaindex::{self, Metaindex};
 use format::properties::{Properties, names};
 use ironstone_table::options::{BlockBasedTableOptions, FilterLevel};
-use ironstone_table::sst::{EmbeddedIter, OpenOptions, ReadCtx, Reader, WriterOptions};
+use ironstone_table::sst::{
+    BlockCompression, DataTimes, EmbeddedIter, Identity, OpenOptions, ReadCtx, Reader, TablePlace,
+    WriterOptions,
+};
 
 use crate::support::write;
 
@@ -86,22 +89,32 @@ fn options(dir: &Path, footer: &Footer, p: &Properties) -> Option<WriterOptions>
     let prefix = BuiltinPrefix::parse(&text(&p.prefix_extractor_name));
     Some(WriterOptions {
         table: Arc::new(table),
-        compression,
-        compression_options,
+        block_compression: BlockCompression {
+            kind: compression,
+            options: compression_options,
+            ..BlockCompression::default()
+        },
+        place: TablePlace {
+            family: FamilyId::new(p.column_family_id as u32),
+            family_name: text(&p.column_family_name),
+            ..TablePlace::default()
+        },
+        times: DataTimes {
+            oldest_ancestor: p.creation_time,
+            oldest_key: p.oldest_key_time,
+            newest_key: p.newest_key_time,
+        },
+        identity: Identity {
+            db_id: text(&p.db_id),
+            db_session_id: text(&p.db_session_id),
+            db_host_id: text(&p.db_host_id),
+        },
         order: InternalOrder::new(Order::by_name(&text(&p.comparator_name))?),
         prefix_extractor: prefix.map(|prefix| Arc::new(prefix) as Arc<dyn PrefixExtractor>),
         persist_timestamps: p.user_defined_timestamps_persisted != 0,
         merge_operator_name: (p.merge_operator_name != b"nullptr").then(|| text(&p.merge_operator_name)),
-        family: FamilyId::new(p.column_family_id as u32),
-        family_name: text(&p.column_family_name),
-        oldest_ancestor_time: p.creation_time,
-        oldest_key_time: p.oldest_key_time,
-        newest_key_time: p.newest_key_time,
         file_creation_time: p.file_creation_time,
         seqno_to_time: p.seqno_to_time_mapping.clone(),
-        db_id: text(&p.db_id),
-        db_session_id: text(&p.db_session_id),
-        db_host_id: text(&p.db_host_id),
         file_number: FileNumber::new(p.original_file_number),
         context_seed: footer.base_context_checksum,
         external: p.user(names::EXTERNAL_VERSION).is_some(),
@@ -120,10 +133,10 @@ fn rewrite(path: &Path, level: FilterLevel) -> Option<(Vec<u8>, Vec<u8>, Compres
     let open = |order: Order| OpenOptions { order, ..OpenOptions::default() };
     let reader = Reader::open(file.clone(), theirs.len() as u64, &open(Order::Bytewise)).ok()?;
     let mut options = options(path.parent()?, &footer, reader.properties())?;
-    options.filter_level = level;
+    options.place.filter_level = level;
     let order = options.order.user.clone();
     let reader = Arc::new(Reader::open(file, theirs.len() as u64, &open(order)).ok()?);
-    let kind = options.compression;
+    let kind = options.block_compression.kind;
     let (ours, _) = write(options, |writer| {
         let mut iter = EmbeddedIter::new(&reader, &ReadCtx::default());
         iter.seek_to_first();

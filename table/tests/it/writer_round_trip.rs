@@ -20,7 +20,9 @@ use ironstone_table::options::{
     BlockBasedTableOptions, DataBlockIndexType, FilterLevel, FilterPolicy, IndexShortening, IndexType,
 };
 use ironstone_table::sst::read_ctx::Entry;
-use ironstone_table::sst::{OpenOptions, ReadCtx, Reader, Writer, WriterOptions};
+use ironstone_table::sst::{
+    BlockCompression, Identity, OpenOptions, ReadCtx, Reader, Resources, TablePlace, Writer, WriterOptions,
+};
 use testkit::hex::upper as hex;
 
 use crate::support::write;
@@ -179,10 +181,16 @@ fn options(table: BlockBasedTableOptions) -> WriterOptions {
     table.sanitize();
     WriterOptions {
         table: Arc::new(table),
-        family: FamilyId::DEFAULT,
-        family_name: "default".to_string(),
-        db_id: "e2a3b4c5-1111-4222-8333-444455556666".to_string(),
-        db_session_id: "0123456789ABCDEFGHIJ".to_string(),
+        place: TablePlace {
+            family: FamilyId::DEFAULT,
+            family_name: "default".to_string(),
+            ..TablePlace::default()
+        },
+        identity: Identity {
+            db_id: "e2a3b4c5-1111-4222-8333-444455556666".to_string(),
+            db_session_id: "0123456789ABCDEFGHIJ".to_string(),
+            ..Identity::default()
+        },
         file_number: FileNumber::new(12),
         context_seed: 0x1234_5678,
         ..WriterOptions::default()
@@ -204,7 +212,17 @@ fn every_format_version_checksum_and_compression() {
                     filter_policy: Some(FilterPolicy::bloom(10.0)),
                     ..BlockBasedTableOptions::default()
                 };
-                oracle.accepts(&what, WriterOptions { compression, ..options(table) }, &rows);
+                oracle.accepts(
+                    &what,
+                    WriterOptions {
+                        block_compression: BlockCompression {
+                            kind: compression,
+                            ..BlockCompression::default()
+                        },
+                        ..options(table)
+                    },
+                    &rows,
+                );
             }
         }
     }
@@ -256,7 +274,10 @@ fn every_index_filter_and_block() {
                     }
                     let options = WriterOptions {
                         prefix_extractor: Some(Arc::new(BuiltinPrefix::Fixed(6))),
-                        filter_level: FilterLevel::Level(Level::new(3)),
+                        place: TablePlace {
+                            filter_level: FilterLevel::Level(Level::new(3)),
+                            ..options(table.clone()).place
+                        },
                         ..options(table)
                     };
                     oracle.accepts(&what, options, &rows);
@@ -295,10 +316,15 @@ fn dictionaries_and_threads() {
                         let what =
                             format!("{compression} {compression_options:?} {decouple_partitioned_filters}");
                         let options = WriterOptions {
-                            compression,
-                            compression_options,
-                            executor: Some(Env::posix().executor),
-                            sample_for_compression: 3,
+                            block_compression: BlockCompression {
+                                kind: compression,
+                                options: compression_options,
+                                sample_one_in: 3,
+                            },
+                            resources: Resources {
+                                executor: Some(Env::posix().executor),
+                                ..Resources::default()
+                            },
                             ..options(table)
                         };
                         oracle.accepts(&what, options, &rows);

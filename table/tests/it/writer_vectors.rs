@@ -12,7 +12,7 @@ use format::properties::Properties;
 use ironstone_table::options::{
     BlockBasedTableOptions, DataBlockIndexType, FilterLevel, FilterPolicy, IndexType,
 };
-use ironstone_table::sst::WriterOptions;
+use ironstone_table::sst::{BlockCompression, DataTimes, Identity, TablePlace, WriterOptions};
 use serde_json::Value;
 
 use crate::support::{hex, pairs, vectors, write};
@@ -72,22 +72,32 @@ fn options(name: &str, footer: &Footer, p: &Properties) -> WriterOptions {
     let kind = kind.split("_type=").nth(1).and_then(|t| t.split(';').next()).unwrap().parse().unwrap();
     WriterOptions {
         table: Arc::new(table),
-        compression: Compression::from_u8(kind).unwrap(),
-        compression_options,
+        block_compression: BlockCompression {
+            kind: Compression::from_u8(kind).unwrap(),
+            options: compression_options,
+            ..BlockCompression::default()
+        },
+        place: TablePlace {
+            family: FamilyId::new(p.column_family_id as u32),
+            family_name: text(&p.column_family_name),
+            filter_level,
+            ..TablePlace::default()
+        },
+        times: DataTimes {
+            oldest_ancestor: p.creation_time,
+            oldest_key: p.oldest_key_time,
+            newest_key: p.newest_key_time,
+        },
+        identity: Identity {
+            db_id: text(&p.db_id),
+            db_session_id: text(&p.db_session_id),
+            db_host_id: text(&p.db_host_id),
+        },
         order: InternalOrder::new(Order::by_name(&text(&p.comparator_name)).unwrap()),
         prefix_extractor: prefix,
         persist_timestamps: p.user_defined_timestamps_persisted != 0,
-        family: FamilyId::new(p.column_family_id as u32),
-        family_name: text(&p.column_family_name),
-        filter_level,
-        oldest_ancestor_time: p.creation_time,
-        oldest_key_time: p.oldest_key_time,
-        newest_key_time: p.newest_key_time,
         file_creation_time: p.file_creation_time,
         seqno_to_time: p.seqno_to_time_mapping.clone(),
-        db_id: text(&p.db_id),
-        db_session_id: text(&p.db_session_id),
-        db_host_id: text(&p.db_host_id),
         file_number: FileNumber::new(p.original_file_number),
         context_seed: footer.base_context_checksum,
         external: p.user(format::properties::names::EXTERNAL_VERSION).is_some(),

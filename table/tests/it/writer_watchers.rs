@@ -7,8 +7,8 @@ use base::{Error, Result, SequenceNumber, ValueType};
 use compress::{Compression, CompressionOptions};
 use ironstone_table::options::{BlockBasedTableOptions, Charged, FilterPolicy};
 use ironstone_table::sst::writer::{
-    BlockKind, Collecting, CollectorContext, CollectorFactory, TablePropertiesCollector, WarmCache,
-    WriterOptions,
+    BlockCompression, BlockKind, Collecting, CollectorContext, CollectorFactory, Resources,
+    TablePropertiesCollector, WarmCache, WriterOptions,
 };
 use mem::cache::{Ledger, Role};
 
@@ -98,8 +98,8 @@ impl WarmCache for Seen {
 fn the_cache_warmer_sees_blocks_as_readers_will() {
     let seen = Arc::new(Seen::default());
     let options = WriterOptions {
-        warm: Some(seen.clone()),
-        compression: Compression::Snappy,
+        resources: Resources { warm: Some(seen.clone()), ..Resources::default() },
+        block_compression: BlockCompression { kind: Compression::Snappy, ..BlockCompression::default() },
         ..WriterOptions::default()
     };
     let (bytes, table) =
@@ -156,9 +156,12 @@ fn buffers_are_charged_and_given_back() {
     table.cache_usage_options.filter_construction = Charged::Enabled;
     let options = WriterOptions {
         table: Arc::new(table),
-        compression: Compression::Zstd,
-        compression_options: CompressionOptions { max_dict_bytes: 4096, ..CompressionOptions::default() },
-        ledger: Some(purse.clone()),
+        block_compression: BlockCompression {
+            kind: Compression::Zstd,
+            options: CompressionOptions { max_dict_bytes: 4096, ..CompressionOptions::default() },
+            ..BlockCompression::default()
+        },
+        resources: Resources { ledger: Some(purse.clone()), ..Resources::default() },
         ..WriterOptions::default()
     };
     let fill = |writer: &mut ironstone_table::sst::Writer| {
@@ -172,7 +175,13 @@ fn buffers_are_charged_and_given_back() {
 
     // With a small ledger, the dictionary has fewer samples, and a Bloom filter replaces the Ribbon filter.
     let purse = Purse::of(100_000);
-    let (poor, table) = write(WriterOptions { ledger: Some(purse), ..options }, fill);
+    let (poor, table) = write(
+        WriterOptions {
+            resources: Resources { ledger: Some(purse), ..options.resources.clone() },
+            ..options
+        },
+        fill,
+    );
     assert_ne!(rich.len(), poor.len());
     assert_eq!(table.properties.filter_size, 25_024 + 5);
 }

@@ -84,17 +84,17 @@ pub fn fill_and_delete(thread: &mut Thread<'_>) -> Result<()> {
     let delay = Duration::from_micros(flags.count("disposable_entries_delete_delay"));
     let sizes = [count("disposable_entries_value_size"), count("persistent_entries_value_size")];
     let mut plan = Plan { disposable, persistent, delay, at: 0, due: VecDeque::new(), done: 0 };
-    let numbers = KeyNumbers::new(Order::UniqueRandom, run.num, run.seed);
+    let numbers = KeyNumbers::new(Order::UniqueRandom, run.counts.num, run.seed);
     let mut random = Random::new(run.seed as u32);
     let db = run.db()?.clone();
     let mut batch = WriteBatch::new();
     let mut key = run.keys.buffer();
     let mut value = Vec::new();
     let (mut bytes, mut written, mut deleted) = (0u64, 0u64, 0u64);
-    let mut span = thread.span_of(0, if run.writes == 0 { run.num } else { run.writes });
-    while !span.over(run.batch) {
+    let mut span = thread.span_of(0, if run.counts.writes == 0 { run.counts.num } else { run.counts.writes });
+    while !span.over(run.counts.batch) {
         batch.clear();
-        for _ in 0..run.batch {
+        for _ in 0..run.counts.batch {
             let step = plan.next();
             let (Step::Dispose(at) | Step::Persist(at) | Step::Delete(at)) = step;
             let number = numbers.fetch(at);
@@ -121,7 +121,7 @@ pub fn fill_and_delete(thread: &mut Thread<'_>) -> Result<()> {
             thread.stats.reset_last_op();
         }
         db.write_with(&mut batch, &run.write_options)?;
-        thread.finished(run.batch, Op::Write);
+        thread.finished(run.counts.batch, Op::Write);
     }
     println!(
         "Number of unique keys inserted (disposable+persistent): {written}.\nNumber of 'disposable entry delete': {deleted}"

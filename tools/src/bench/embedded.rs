@@ -23,7 +23,7 @@ pub fn fill_blobs(thread: &mut Thread<'_>) -> Result<()> {
     thread.stats.bytes += bytes;
     let text = format!(
         "({} values, value_size={}, embedded_blob_min_size={})",
-        run.num,
+        run.counts.num,
         run.flags.int("value_size"),
         run.flags.count("embedded_blob_min_size")
     );
@@ -49,7 +49,7 @@ pub fn fill_entities(thread: &mut Thread<'_>) -> Result<()> {
     let (short, wide) = (run.flags.int("num_short_wide_columns"), run.flags.int("num_wide_columns"));
     let text = format!(
         "({} entities, {} cols [{short} inline + {wide} embedded], embedded_blob_min_size={})",
-        run.num,
+        run.counts.num,
         short + wide,
         run.flags.count("embedded_blob_min_size")
     );
@@ -100,7 +100,7 @@ fn fill(
         SstFileWriter::create_with_embedded_blobs(&path, &run.options.db, &run.options.family, &embedded)?;
     let mut key = run.keys.buffer();
     let mut bytes = 0;
-    for at in 0..run.num {
+    for at in 0..run.counts.num {
         run.keys.write(at, &mut key);
         bytes += (key.len() + add(&mut file, &key)?) as u64;
         thread.finished(1, Op::Write);

@@ -70,7 +70,7 @@ pub fn fill_unique_random(thread: &mut Thread<'_>) -> Result<()> {
 }
 
 fn writes_of(thread: &Thread<'_>) -> u64 {
-    if thread.run.writes == 0 { thread.run.num } else { thread.run.writes }
+    if thread.run.counts.writes == 0 { thread.run.counts.num } else { thread.run.counts.writes }
 }
 
 /// The choice of the keys. With `--overwrite_probability`, filluniquerandom writes keys of a window of recent keys again.
@@ -260,12 +260,12 @@ pub fn fill(thread: &mut Thread<'_>, order: Order, ops: u64) -> Result<()> {
     let mut route = Route::new(run, order, ops);
     let seconds = if order == Order::Random { flags.count("duration") } else { 0 };
     let mut span = thread.span_of(seconds, ops * route.databases);
-    if run.num != flags.count("num") {
-        let text = format!("({} ops)", run.num);
+    if run.counts.num != flags.count("num") {
+        let text = format!("({} ops)", run.counts.num);
         thread.stats.message(&text);
     }
     let mut tombstones = Tombstones::new(run);
-    let num = run.num + tombstones.max;
+    let num = run.counts.num + tombstones.max;
     let numbers = (0..route.databases).map(|_| KeyNumbers::new(order, num, run.seed)).collect();
     let mut choice = Choice::new(run, order, numbers)?;
     let mut values = run.values();
@@ -274,14 +274,14 @@ pub fn fill(thread: &mut Thread<'_>, order: Order, ops: u64) -> Result<()> {
     let (mut bytes, mut written) = (0u64, 0u64);
     let one_family = first.has_one_family();
     let mut wave = super::mix::Wave::new(flags, "sine_write_rate");
-    while num != 0 && !span.over(run.batch) {
+    while num != 0 && !span.over(run.counts.batch) {
         route.begin_stage(run, &span)?;
         let at = route.next(written, &mut thread.dice);
         let database = &run.databases[at];
         batch.clear();
         let stamp = run.stamps.as_ref().map(|stamps| stamps.allocate());
         let mut batch_bytes = 0u64;
-        for _ in 0..run.batch {
+        for _ in 0..run.counts.batch {
             let number = choice.next(at, &mut thread.dice);
             run.keys.write(number, &mut key);
             let value = values.next();
@@ -303,7 +303,7 @@ pub fn fill(thread: &mut Thread<'_>, order: Order, ops: u64) -> Result<()> {
             thread.stats.reset_last_op();
         }
         database.db.write_with(&mut batch, &run.write_options).map_err(|e| e.doing("putting a batch"))?;
-        thread.finished(run.batch, Op::Write);
+        thread.finished(run.counts.batch, Op::Write);
         if let (Some(wave), Some(limit)) = (&mut wave, &run.write_limit)
             && let Some(rate) = wave.due()
         {

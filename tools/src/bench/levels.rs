@@ -91,7 +91,7 @@ fn fill_deterministic(thread: &mut Thread<'_>, first: Order) -> Result<()> {
         0 => run.flags.double("max_bytes_for_level_multiplier").max(1.0),
         _ => (options.compaction_options_universal.size_ratio as f64 + 200.0) / 100.0,
     };
-    let mut writes = if run.writes == 0 { run.num } else { run.writes };
+    let mut writes = if run.counts.writes == 0 { run.counts.num } else { run.counts.writes };
     let mut known: BTreeSet<FileNumber> = BTreeSet::new();
     let mut runs: Vec<Vec<FileNumber>> = Vec::new();
     loop {

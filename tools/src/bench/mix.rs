@@ -298,7 +298,7 @@ pub fn mix_graph(thread: &mut Thread<'_>) -> Result<()> {
     let mut copy = vec![0u8; 1 << 20];
     let mut tally = Tally::default();
     let mut limits = Limits::new(run);
-    let mut span = thread.span(run.reads);
+    let mut span = thread.span(run.counts.reads);
     while !span.over(1) {
         let database = thread.choose_db()?;
         let db = &database.db;

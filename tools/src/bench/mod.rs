@@ -307,7 +307,7 @@ fn benchmarks(flags: Arc<Flags>) -> Result<()> {
         }
         let run = house.run(name)?;
         if name.starts_with("multiread") {
-            eprintln!("entries_per_batch = {}", run.batch);
+            eprintln!("entries_per_batch = {}", run.counts.batch);
         }
         if matches!(name, "mergerandom" | "readrandommergerandom") && flags.text("merge_operator").is_empty()
         {

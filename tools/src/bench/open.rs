@@ -17,7 +17,7 @@ use super::databases::{self, Database};
 use super::file_operations::FileOperations;
 use super::flags::Flags;
 use super::report::Style;
-use super::run::{Ask, Limit, Run, Thread};
+use super::run::{Ask, Limit, Run, RunCounts, Thread};
 use super::setup;
 use super::stamps::Stamps;
 use super::transaction_db::Transactions;
@@ -228,16 +228,18 @@ impl House {
                 num: amounts.total,
                 existing: self.keys,
             },
-            num: amounts.num,
-            reads: amounts.reads,
-            writes: or(flags, "writes", amounts.num),
-            deletes: or_total("deletes"),
-            readwrites: match (flags.int("reads"), flags.int("writes")) {
-                (r, w) if r < 0 && w < 0 => amounts.total,
-                (r, w) => r.max(w).max(0).unsigned_abs(),
+            counts: RunCounts {
+                num: amounts.num,
+                reads: amounts.reads,
+                writes: or(flags, "writes", amounts.num),
+                deletes: or_total("deletes"),
+                readwrites: match (flags.int("reads"), flags.int("writes")) {
+                    (r, w) if r < 0 && w < 0 => amounts.total,
+                    (r, w) => r.max(w).max(0).unsigned_abs(),
+                },
+                merge_keys: or_total("merge_keys").max(1),
+                batch: amounts.batch,
             },
-            merge_keys: or_total("merge_keys").max(1),
-            batch: amounts.batch,
             sizes: amounts.sizes,
             write_options: write_options(flags, name),
             read_options: read_options(flags),

@@ -36,7 +36,7 @@ fn read_all(
         let mut iter = db.iter_with(options)?;
         let (mut done, mut bytes) = (0u64, 0u64);
         start(&mut iter);
-        while done < run.reads && iter.valid() {
+        while done < run.counts.reads && iter.valid() {
             bytes += (iter.key().len() + iter.value().len()) as u64;
             thread.finished(1, Op::Read);
             done += 1;
@@ -93,7 +93,7 @@ pub fn read_hot(thread: &mut Thread<'_>) -> Result<()> {
 
 fn read_keys(thread: &mut Thread<'_>, mut draw: impl FnMut(&Run, &mut Dice) -> u64) -> Result<()> {
     let run = thread.run;
-    let mut span = thread.span(run.reads);
+    let mut span = thread.span(run.counts.reads);
     let stride = run.flags.count("multiread_stride");
     let mut key = run.keys.buffer();
     let (mut read, mut found, mut bytes) = (0u64, 0u64, 0u64);
@@ -104,11 +104,12 @@ fn read_keys(thread: &mut Thread<'_>, mut draw: impl FnMut(&Run, &mut Dice) -> u
     }
     while !span.over(1) {
         let database = thread.choose_db()?;
-        if run.batch > 1 && stride > 0 {
+        if run.counts.batch > 1 && stride > 0 {
             in_batch += 1;
-            if in_batch == run.batch {
+            if in_batch == run.counts.batch {
                 in_batch = 0;
-                number = draw(run, &mut thread.dice).min(run.keys.num.saturating_sub(run.batch * stride));
+                number =
+                    draw(run, &mut thread.dice).min(run.keys.num.saturating_sub(run.counts.batch * stride));
             } else {
                 number += stride;
             }
@@ -165,7 +166,7 @@ fn columns_len(columns: &WideColumns) -> u64 {
 pub fn read_random_fast(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
     let mask = run.keys.num.next_power_of_two() - 1;
-    let mut span = thread.span(run.reads);
+    let mut span = thread.span(run.counts.reads);
     let mut key = run.keys.buffer();
     let (mut read, mut found, mut beyond) = (0u64, 0u64, 0u64);
     let mut options = run.read_options.clone();
@@ -216,21 +217,21 @@ pub fn read_to_row_cache(thread: &mut Thread<'_>) -> Result<()> {
 /// Gets batches of `--batch_size` random keys with one call each (multireadrandom).
 pub fn multi_read_random(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
-    let mut span = thread.span(run.reads);
+    let mut span = thread.span(run.counts.reads);
     let stride = run.flags.count("multiread_stride");
     let batched = run.flags.bool("multiread_batched");
     let skew = run.flags.double("read_random_exp_range");
-    let mut buffers: Vec<Vec<u8>> = (0..run.batch).map(|_| run.keys.buffer()).collect();
+    let mut buffers: Vec<Vec<u8>> = (0..run.counts.batch).map(|_| run.keys.buffer()).collect();
     let (mut read, mut found, mut bytes, mut calls) = (0u64, 0u64, 0u64, 0u64);
     let mut options = run.read_options.clone();
     if run.ask == Ask::Entity && run.stamps.is_some() {
         return Err(Error::invalid_argument("multireadentity does not support user timestamps"));
     }
-    while !span.over(run.batch) {
+    while !span.over(run.counts.batch) {
         let db = &thread.choose_db()?.db;
         if stride > 0 {
-            let first =
-                random_key(run, &mut thread.dice, skew).min(run.keys.num.saturating_sub(run.batch * stride));
+            let first = random_key(run, &mut thread.dice, skew)
+                .min(run.keys.num.saturating_sub(run.counts.batch * stride));
             for (i, key) in buffers.iter_mut().enumerate() {
                 run.keys.write(first + i as u64 * stride, key);
             }
@@ -258,14 +259,14 @@ pub fn multi_read_random(thread: &mut Thread<'_>) -> Result<()> {
                 bytes += (key.len() + len) as u64 + run.timestamp_len();
             }
         }
-        read += run.batch;
+        read += run.counts.batch;
         calls += 1;
         if let Some(limit) = &run.read_limit
             && calls % 256 == 255
         {
-            limit.request(256 * run.batch);
+            limit.request(256 * run.counts.batch);
         }
-        thread.finished(run.batch, Op::Read);
+        thread.finished(run.counts.batch, Op::Read);
     }
     thread.stats.bytes += bytes;
     let text = format!("({found} of {read} found)");
@@ -276,7 +277,7 @@ pub fn multi_read_random(thread: &mut Thread<'_>) -> Result<()> {
 /// Makes and drops iterators without a move.
 pub fn new_iterator(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
-    let mut span = thread.span(run.reads);
+    let mut span = thread.span(run.counts.reads);
     while !span.over(1) {
         let db = &thread.choose_db()?.db;
         let mut options = run.read_options.clone();
@@ -338,7 +339,7 @@ pub fn seek_random(thread: &mut Thread<'_>) -> Result<()> {
     let missing = flags.bool("seek_missing_prefix");
     let mut key = run.keys.buffer();
     let mut copy = [0u8; 256];
-    let mut span = thread.span(run.reads);
+    let mut span = thread.span(run.counts.reads);
     let (mut read, mut found, mut bytes) = (0u64, 0u64, 0u64);
     while !span.over(1) {
         let number = thread.dice.below(run.keys.num);
@@ -421,7 +422,7 @@ fn background_scan(thread: &mut Thread<'_>) -> Result<()> {
     let db = run.db()?.clone();
     let mut iter = db.iter_with(run.read_options.clone())?;
     let (mut scans, mut bytes) = (0u64, 0u64);
-    eprintln!("num reads to do {}", run.reads);
+    eprintln!("num reads to do {}", run.counts.reads);
     while thread.crew.finished.load(std::sync::atomic::Ordering::Acquire) + 1 < thread.crew.total
         && !thread.crew.failed.load(std::sync::atomic::Ordering::Relaxed)
     {
@@ -449,7 +450,7 @@ pub fn read_random_write_random(thread: &mut Thread<'_>) -> Result<()> {
     let (mut gets_left, mut puts_left) = (0, 0);
     let (mut reads, mut writes, mut found) = (0u64, 0u64, 0u64);
     let mut options = run.read_options.clone();
-    let mut span = thread.span(run.readwrites);
+    let mut span = thread.span(run.counts.readwrites);
     while !span.over(1) {
         let db = &thread.choose_db()?.db;
         run.keys.write(thread.dice.below(run.keys.num), &mut key);
@@ -470,7 +471,7 @@ pub fn read_random_write_random(thread: &mut Thread<'_>) -> Result<()> {
             thread.finished(1, Op::Write);
         }
     }
-    let text = format!("( reads:{reads} writes:{writes} total:{} found:{found})", run.readwrites);
+    let text = format!("( reads:{reads} writes:{writes} total:{} found:{found})", run.counts.readwrites);
     thread.stats.message(&text);
     Ok(())
 }
@@ -489,7 +490,7 @@ pub fn random_with_verify(thread: &mut Thread<'_>) -> Result<()> {
     let (mut gets_left, mut puts_left, mut deletes_left) = (0, 0, 0);
     let (mut gets, mut puts, mut deletes, mut found) = (0u64, 0u64, 0u64, 0u64);
     let named = |key: &[u8], suffix: u8| [key, &[suffix]].concat();
-    for _ in 0..run.readwrites {
+    for _ in 0..run.counts.readwrites {
         if gets_left == 0 && puts_left == 0 && deletes_left == 0 {
             gets_left = get_percent;
             deletes_left = delete_percent;
@@ -534,7 +535,8 @@ pub fn random_with_verify(thread: &mut Thread<'_>) -> Result<()> {
             }
         }
     }
-    let text = format!("( get:{gets} put:{puts} del:{deletes} total:{} found:{found})", run.readwrites);
+    let text =
+        format!("( get:{gets} put:{puts} del:{deletes} total:{} found:{found})", run.counts.readwrites);
     thread.stats.message(&text);
     Ok(())
 }
@@ -579,12 +581,12 @@ pub fn fill_seek_seq(thread: &mut Thread<'_>) -> Result<()> {
 pub fn approximate_size_random(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
     let skew = run.flags.double("read_random_exp_range");
-    let mut span = thread.span(run.reads);
+    let mut span = thread.span(run.counts.reads);
     let (mut total, mut count) = (0u64, 0u64);
     let (mut low, mut high) = (run.keys.buffer(), run.keys.buffer());
     while !span.over(1) {
         let db = &thread.choose_db()?.db;
-        for _ in 0..run.batch {
+        for _ in 0..run.counts.batch {
             let a = random_key(run, &mut thread.dice, skew);
             let b = random_key(run, &mut thread.dice, skew);
             run.keys.write(a.min(b), &mut low);
@@ -592,7 +594,7 @@ pub fn approximate_size_random(thread: &mut Thread<'_>) -> Result<()> {
             total += db.approximate_size(&low, &high)?;
             count += 1;
         }
-        thread.finished(run.batch, Op::Others);
+        thread.finished(run.counts.batch, Op::Others);
     }
     let text = format!("(Avg approx size={})", total as f64 / count.max(1) as f64);
     thread.stats.message(&text);
@@ -606,23 +608,23 @@ pub fn approximate_size_random(thread: &mut Thread<'_>) -> Result<()> {
 /// InvalidArgument if `--num` is below `--batch_size`.
 pub fn approximate_memtable_stats(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
-    if run.keys.num < run.batch {
+    if run.keys.num < run.counts.batch {
         return Err(Error::invalid_argument("approximatememtablestats needs --num of at least --batch_size"));
     }
-    let range = run.keys.num - run.batch;
-    let mut span = thread.span(run.reads);
+    let range = run.keys.num - run.counts.batch;
+    let mut span = thread.span(run.counts.reads);
     let mut histogram = base::stats::Histogram::default();
     let (mut low, mut high) = (run.keys.buffer(), run.keys.buffer());
     while !span.over(1) {
         let db = &thread.choose_db()?.db;
         let start = thread.dice.below(range);
         run.keys.write(start, &mut low);
-        run.keys.write(start + run.batch, &mut high);
+        run.keys.write(start + run.counts.batch, &mut high);
         let (count, _bytes) = db.approximate_memtable_stats(&low, &high);
         histogram.add(count);
         thread.finished(1, Op::Others);
     }
-    let text = format!("\nReported entry count stats (expected {}):", run.batch);
+    let text = format!("\nReported entry count stats (expected {}):", run.counts.batch);
     thread.stats.message(&text);
     thread.stats.message(&format!("\n{histogram}"));
     Ok(())

@@ -34,13 +34,7 @@ pub struct Run {
     /// The database in which randomtransaction begins its transactions.
     pub transactions: Transactions,
     pub keys: Keys,
-    pub num: u64,
-    pub reads: u64,
-    pub writes: u64,
-    pub deletes: u64,
-    pub readwrites: u64,
-    pub merge_keys: u64,
-    pub batch: u64,
+    pub counts: RunCounts,
     pub sizes: Sizes,
     pub write_options: WriteOptions,
     pub read_options: ReadOptions,
@@ -50,6 +44,18 @@ pub struct Run {
     pub style: Style,
     /// The result that a read asks for.
     pub ask: Ask,
+}
+
+/// How many operations the benchmarks make.
+#[derive(Clone, Copy, Debug)]
+pub struct RunCounts {
+    pub num: u64,
+    pub reads: u64,
+    pub writes: u64,
+    pub deletes: u64,
+    pub readwrites: u64,
+    pub merge_keys: u64,
+    pub batch: u64,
 }
 
 /// The result that a read asks for.

@@ -50,7 +50,7 @@ fn write(thread: &mut Thread<'_>) -> Result<()> {
     let ids = run.flags.count("key_id_range").max(1);
     let mut values = run.values();
     let mut key = run.keys.buffer();
-    let mut span = thread.span(run.writes);
+    let mut span = thread.span(run.counts.writes);
     while !span.over(1) {
         thread.choose_db()?;
         run.keys.write(thread.dice.below(ids), &mut key);

@@ -24,7 +24,7 @@ pub fn random_transaction(thread: &mut Thread<'_>) -> Result<()> {
         return Err(Error::invalid_argument("invalid value for transaction_sets"));
     }
     let (mut done, mut aborts, mut bytes) = (0u64, 0u64, 0u64);
-    let mut span = thread.span(run.readwrites);
+    let mut span = thread.span(run.counts.readwrites);
     while !span.over(1) {
         let mut insert = Insert { run, dice: &mut thread.dice, sets: sets as u64, bytes: 0 };
         let outcome = match run.transactions.begin(&run.flags, &run.write_options)? {
@@ -63,7 +63,7 @@ struct Insert<'a> {
 impl Insert<'_> {
     /// Draws one key of each set, in random order, and the number to add to each key.
     fn draw(&mut self) -> (Vec<Vec<u8>>, u64) {
-        let number = self.dice.below(self.run.num.max(1));
+        let number = self.dice.below(self.run.counts.num.max(1));
         let mut keys: Vec<_> = (1..=self.sets).map(|set| format!("{set:04}{number}").into_bytes()).collect();
         self.dice.shuffle(&mut keys);
         (keys, 1 + self.dice.below(100))

@@ -90,7 +90,7 @@ pub fn ingest_external_file(thread: &mut Thread<'_>) -> Result<()> {
         for number in 0..files_max {
             let path = dir.join(format!("ingest_{batch}_{number}.sst"));
             let mut file = SstFileWriter::create(&path, &run.options.db, &run.options.family)?;
-            for at in 0..run.num {
+            for at in 0..run.counts.num {
                 run.keys.write(at, &mut key);
                 let value = values.next();
                 file.put(&key, value)?;
@@ -108,7 +108,8 @@ pub fn ingest_external_file(thread: &mut Thread<'_>) -> Result<()> {
         }
     }
     thread.stats.bytes += bytes;
-    let text = format!("({batches} batches x {files_max} files, {} keys/file, {threads} threads)", run.num);
+    let text =
+        format!("({batches} batches x {files_max} files, {} keys/file, {threads} threads)", run.counts.num);
     thread.stats.message(&text);
     Ok(())
 }

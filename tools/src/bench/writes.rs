@@ -18,15 +18,16 @@ pub fn delete_random(thread: &mut Thread<'_>) -> Result<()> {
 
 fn delete(thread: &mut Thread<'_>, sequential: bool) -> Result<()> {
     let run = thread.run;
-    let mut span = thread.span_of(if sequential { 0 } else { run.flags.count("duration") }, run.deletes);
+    let mut span =
+        thread.span_of(if sequential { 0 } else { run.flags.count("duration") }, run.counts.deletes);
     let mut batch = WriteBatch::new();
     let mut key = run.keys.buffer();
     let mut at = 0;
-    while !span.over(run.batch) {
+    while !span.over(run.counts.batch) {
         let db = &thread.choose_db()?.db;
         batch.clear();
         let stamp = run.stamps.as_ref().map(|stamps| stamps.allocate());
-        for j in 0..run.batch {
+        for j in 0..run.counts.batch {
             let number = if sequential { at + j } else { thread.dice.below(run.keys.num) };
             run.keys.write(number, &mut key);
             match &stamp {
@@ -35,8 +36,8 @@ fn delete(thread: &mut Thread<'_>, sequential: bool) -> Result<()> {
             };
         }
         db.write_with(&mut batch, &run.write_options)?;
-        thread.finished(run.batch, Op::Delete);
-        at += run.batch;
+        thread.finished(run.counts.batch, Op::Delete);
+        at += run.counts.batch;
     }
     Ok(())
 }
@@ -53,7 +54,7 @@ pub fn background_writer(thread: &mut Thread<'_>, merge: bool) -> Result<()> {
     let (mut bytes, mut written) = (0u64, 0u64);
     loop {
         let db = &thread.choose_db()?.db;
-        if finish_after && written >= run.writes {
+        if finish_after && written >= run.counts.writes {
             eprintln!("Exiting the writer after {written} writes...");
             break;
         }
@@ -107,7 +108,7 @@ pub fn append_random(thread: &mut Thread<'_>) -> Result<()> {
 
 fn update(thread: &mut Thread<'_>, change: Change) -> Result<()> {
     let run = thread.run;
-    let mut span = thread.span(run.readwrites);
+    let mut span = thread.span(run.counts.readwrites);
     let mut values = run.values();
     let mut key = run.keys.buffer();
     let mut scratch = Vec::new();
@@ -150,7 +151,7 @@ fn update(thread: &mut Thread<'_>, change: Change) -> Result<()> {
     if change != Change::Xor {
         thread.stats.bytes += bytes;
     }
-    let text = format!("( updates:{} found:{found})", run.readwrites);
+    let text = format!("( updates:{} found:{found})", run.counts.readwrites);
     thread.stats.message(&text);
     Ok(())
 }
@@ -158,14 +159,14 @@ fn update(thread: &mut Thread<'_>, change: Change) -> Result<()> {
 /// Merges values into random keys below `--merge_keys` (mergerandom).
 pub fn merge_random(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
-    let mut span = thread.span(run.readwrites);
+    let mut span = thread.span(run.counts.readwrites);
     let mut values = run.values();
     let mut key = run.keys.buffer();
-    let keys = super::data::Keys { num: run.merge_keys, ..run.keys };
+    let keys = super::data::Keys { num: run.counts.merge_keys, ..run.keys };
     let mut bytes = 0u64;
     while !span.over(1) {
         let database = thread.choose_db()?;
-        let number = thread.dice.below(run.merge_keys);
+        let number = thread.dice.below(run.counts.merge_keys);
         keys.write(number, &mut key);
         let value = values.next();
         database.family(number).merge_with(&key, value, &run.write_options)?;
@@ -173,7 +174,7 @@ pub fn merge_random(thread: &mut Thread<'_>) -> Result<()> {
         thread.finished(1, Op::Merge);
     }
     thread.stats.bytes += bytes;
-    let text = format!("( updates:{})", run.readwrites);
+    let text = format!("( updates:{})", run.counts.readwrites);
     thread.stats.message(&text);
     Ok(())
 }
@@ -182,15 +183,15 @@ pub fn merge_random(thread: &mut Thread<'_>) -> Result<()> {
 /// RocksDB.
 pub fn read_random_merge_random(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
-    let mut span = thread.span(run.readwrites);
+    let mut span = thread.span(run.counts.readwrites);
     let mut values = run.values();
     let mut key = run.keys.buffer();
-    let keys = super::data::Keys { num: run.merge_keys, ..run.keys };
+    let keys = super::data::Keys { num: run.counts.merge_keys, ..run.keys };
     let percent = run.flags.count("mergereadpercent");
     let (mut hits, mut gets, mut merges, mut longest) = (0u64, 0u64, 0u64, 0usize);
     while !span.over(1) {
         let db = &thread.choose_db()?.db;
-        keys.write(thread.dice.below(run.merge_keys), &mut key);
+        keys.write(thread.dice.below(run.counts.merge_keys), &mut key);
         if thread.dice.below(100) < percent {
             db.merge_with(&key, values.next(), &run.write_options)?;
             merges += 1;
@@ -204,8 +205,10 @@ pub fn read_random_merge_random(thread: &mut Thread<'_>) -> Result<()> {
             thread.finished(1, Op::Read);
         }
     }
-    let text =
-        format!("(reads:{gets} merges:{merges} total:{} hits:{hits} maxlength:{longest})", run.readwrites);
+    let text = format!(
+        "(reads:{gets} merges:{merges} total:{} hits:{hits} maxlength:{longest})",
+        run.counts.readwrites
+    );
     thread.stats.message(&text);
     Ok(())
 }

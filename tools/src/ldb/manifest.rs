@@ -199,7 +199,7 @@ fn edits(
             Ok(edit) => edit,
             Err(error) => return Ok(Err(error)),
         };
-        blobs.entry(edit.column_family).or_default().take(&edit);
+        blobs.entry(edit.family.id).or_default().take(&edit);
         if how.json {
             writeln!(io.out, "{}", json(&edit, count, how.hex))?;
         } else if how.verbose {
@@ -235,10 +235,10 @@ fn json(e: &VersionEdit, count: usize, hex: bool) -> String {
         out.list("AddedFiles", e.new_files.iter().map(|file| added(file, hex)));
     }
     blob_files(&mut out, e);
-    if !e.wal_additions.is_empty() {
+    if !e.wals.additions.is_empty() {
         out.list(
             "WalAdditions",
-            e.wal_additions.iter().map(|w| {
+            e.wals.additions.iter().map(|w| {
                 numbers(&[
                     ("LogNumber", w.number.get()),
                     ("SyncedSizeInBytes", w.synced_size_bytes.unwrap_or(u64::MAX)),
@@ -246,14 +246,14 @@ fn json(e: &VersionEdit, count: usize, hex: bool) -> String {
             }),
         );
     }
-    if let Some(number) = e.wal_deletion {
+    if let Some(number) = e.wals.deletion {
         out.raw("WalDeletion", numbers(&[("LogNumber", number.get())]).finish());
     }
-    out.raw("ColumnFamily", e.column_family);
-    if let Some(name) = &e.column_family_add {
+    out.raw("ColumnFamily", e.family.id);
+    if let Some(name) = &e.family.add {
         out.text("ColumnFamilyAdd", name);
     }
-    if e.column_family_drop {
+    if e.family.drop {
         out.text("ColumnFamilyDrop", "");
     }
     out.maybe("AtomicGroup", e.remaining_entries);
@@ -275,11 +275,11 @@ fn added(f: &NewFile, hex: bool) -> Object {
     ]);
     file.text("SmallestIKey", &key(&f.smallest))
         .text("LargestIKey", &key(&f.largest))
-        .raw("OldestAncesterTime", f.oldest_ancester_time)
-        .raw("FileCreationTime", f.file_creation_time)
+        .raw("OldestAncesterTime", f.times.oldest_ancester)
+        .raw("FileCreationTime", f.times.creation)
         .raw("EpochNumber", f.epoch_number.get())
-        .text("FileChecksum", &table::dump::hex(&f.file_checksum))
-        .text("FileChecksumFuncName", &f.file_checksum_func_name);
+        .text("FileChecksum", &table::dump::hex(&f.checksum.value))
+        .text("FileChecksumFuncName", &f.checksum.function);
     if f.temperature != 0 {
         file.text("temperature", &f.temperature.to_string());
     }
@@ -293,10 +293,10 @@ fn added(f: &NewFile, hex: bool) -> Object {
 
 /// Adds the new blob files of an edit, and the garbage in older blob files.
 fn blob_files(out: &mut Object, e: &VersionEdit) {
-    if !e.blob_file_additions.is_empty() {
+    if !e.blobs.additions.is_empty() {
         out.list(
             "BlobFileAdditions",
-            e.blob_file_additions.iter().map(|b| {
+            e.blobs.additions.iter().map(|b| {
                 let mut file = numbers(&[
                     ("BlobFileNumber", b.blob_file_number.get()),
                     ("TotalBlobCount", b.total_blob_count),
@@ -308,10 +308,10 @@ fn blob_files(out: &mut Object, e: &VersionEdit) {
             }),
         );
     }
-    if !e.blob_file_garbages.is_empty() {
+    if !e.blobs.garbages.is_empty() {
         out.list(
             "BlobFileGarbages",
-            e.blob_file_garbages.iter().map(|g| {
+            e.blobs.garbages.iter().map(|g| {
                 numbers(&[
                     ("BlobFileNumber", g.blob_file_number.get()),
                     ("GarbageBlobCount", g.garbage_blob_count),
@@ -365,8 +365,8 @@ pub(crate) fn checksums(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let mut files: Vec<_> = recovered.families.values().flat_map(|f| f.files.values()).collect();
     files.sort_by_key(|f| f.number);
     for file in files {
-        write!(io.out, "{}, {}, ", file.number, file.file_checksum_func_name)?;
-        io.out.write_all(&show::bytes(&file.file_checksum, s.key_hex))?;
+        write!(io.out, "{}, {}, ", file.number, file.checksum.function)?;
+        io.out.write_all(&show::bytes(&file.checksum.value, s.key_hex))?;
         io.out.write_all(b"\n")?;
     }
     Ok(io.out.write_all(b"Print SST file checksum information finished \n")?)

@@ -72,11 +72,11 @@ struct Blob {
 impl Blobs {
     /// Adds the blob files and the garbage of one version edit. Garbage of an unknown blob file is ignored.
     pub fn take(&mut self, edit: &format::edit::VersionEdit) {
-        for added in &edit.blob_file_additions {
+        for added in &edit.blobs.additions {
             let blob = Blob { added: added.clone(), garbage_count: 0, garbage_bytes: 0 };
             self.0.insert(added.blob_file_number, blob);
         }
-        for garbage in &edit.blob_file_garbages {
+        for garbage in &edit.blobs.garbages {
             if let Some(blob) = self.0.get_mut(&garbage.blob_file_number) {
                 blob.garbage_count = blob.garbage_count.saturating_add(garbage.garbage_blob_count);
                 blob.garbage_bytes = blob.garbage_bytes.saturating_add(garbage.garbage_blob_bytes);

@@ -19,7 +19,7 @@ use env::{AppendHints, Env, FileSystem, ReadHints};
 use table::any::AnyReader;
 use table::options::BlockBasedTableOptions;
 use table::sst::writer::{BlockKind, WarmCache};
-use table::sst::{FinishedTable, OpenOptions, ReadCtx, Writer, WriterOptions};
+use table::sst::{BlockCompression, FinishedTable, OpenOptions, ReadCtx, Resources, Writer, WriterOptions};
 
 use super::numbers::number;
 use super::open::Table;
@@ -200,12 +200,18 @@ impl Rewrite<'_> {
         table.sanitize();
         let options = WriterOptions {
             table: Arc::new(table),
-            compression: self.compression,
-            compression_options: CompressionOptions { level: self.level, ..self.how.options },
+            block_compression: BlockCompression {
+                kind: self.compression,
+                options: CompressionOptions { level: self.level, ..self.how.options },
+                ..BlockCompression::default()
+            },
+            resources: Resources {
+                executor: Some(self.env.executor.clone()),
+                statistics: Some(statistics),
+                warm: Some(raw),
+                ..Resources::default()
+            },
             order: InternalOrder::new(self.order()),
-            executor: Some(self.env.executor.clone()),
-            statistics: Some(statistics),
-            warm: Some(raw),
             ..WriterOptions::default()
         };
         let mut writer = Writer::new(file, options)?;

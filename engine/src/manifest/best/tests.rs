@@ -2,7 +2,7 @@
 
 use base::map::{HashMap, HashSet};
 use base::{FamilyId, FileNumber, Level, SequenceNumber};
-use format::edit::{BlobFileAddition, BlobFileGarbage, NewFile, VersionEdit};
+use format::edit::{BlobEdit, BlobFileAddition, BlobFileGarbage, NewFile, VersionEdit};
 use proptest::prelude::*;
 
 use super::super::builder::Builder;
@@ -73,7 +73,7 @@ fn edit(best: &Best<'_>, number: u64, (what, a, b): (u8, u8, u8)) -> VersionEdit
     let mut edit = VersionEdit::default();
     match what % 4 {
         0 => {
-            edit.blob_file_additions.push(BlobFileAddition {
+            edit.blobs.additions.push(BlobFileAddition {
                 blob_file_number: FileNumber::new(number),
                 total_blob_count: 2,
                 total_blob_bytes: 2,
@@ -93,7 +93,7 @@ fn edit(best: &Best<'_>, number: u64, (what, a, b): (u8, u8, u8)) -> VersionEdit
                 garbage_blob_count: 1,
                 garbage_blob_bytes: 1,
             });
-            edit.blob_file_garbages.extend(more);
+            edit.blobs.garbages.extend(more);
             edit.deleted_files.extend(deleted.filter(|_| b.is_multiple_of(2)));
         }
     }
@@ -130,7 +130,7 @@ fn a_long_history_with_many_missing_blob_files_is_read_in_one_pass() {
         };
         let addition = BlobFileAddition { blob_file_number: blob, total_blob_count: 1, ..Default::default() };
         let edit = VersionEdit {
-            blob_file_additions: vec![addition],
+            blobs: BlobEdit { additions: vec![addition], ..BlobEdit::default() },
             new_files: vec![added],
             ..VersionEdit::default()
         };

@@ -99,7 +99,7 @@ fn merge(family: Option<&Family>, key: &[u8], base: Base, mut operands: Vec<Pinn
         return Err(Error::invalid_argument("Must provide a column family"));
     };
     let pin = family.inner().pin_owned();
-    let operator = pin.parts.merge_operator.as_ref();
+    let operator = pin.parts.code.merge_operator.as_ref();
     if operator.is_none() {
         return Err(Error::invalid_argument("Merge operator must be set for column family"));
     }

@@ -70,11 +70,11 @@ impl Blocks {
                 table.checksum,
                 base_context,
                 padding,
-                options.warm.clone(),
-                options.statistics.clone(),
+                options.resources.warm.clone(),
+                options.resources.statistics.clone(),
             ),
             index: IndexBuilder::new(plan::index_kind(options), plan::index_config(options)),
-            sampler: Sampler::new(options.sample_for_compression, options.context_seed)?,
+            sampler: Sampler::new(options.block_compression.sample_one_in, options.context_seed)?,
             stats: DataStats::default(),
             entry: PreparedEntry::default(),
             data_packer: packer(options, None)?,
@@ -96,8 +96,8 @@ impl Blocks {
     /// Starts to compress on several threads, if the options ask for it and blocks are compressed. Not with
     /// coupled filter partitions, which need each index entry before the next key.
     fn start_batching(&mut self, options: &WriterOptions, coupled_filter: bool) -> Result<()> {
-        let threads = options.compression_options.parallel_threads as usize;
-        let Some(executor) = options.executor.clone() else { return Ok(()) };
+        let threads = options.block_compression.options.parallel_threads as usize;
+        let Some(executor) = options.resources.executor.clone() else { return Ok(()) };
         // An embedded blob starts at the end of the file, so no block may wait for its compression.
         let embeds_blobs = options.embedded_blob_min_size.is_some();
         if threads <= 1 || coupled_filter || embeds_blobs || self.data_packer.is_off() {
@@ -293,11 +293,11 @@ fn check_separator(order: &InternalOrder, entry: &PreparedEntry, last_key: &[u8]
 fn packer(options: &WriterOptions, dictionary: Option<Arc<Dictionary>>) -> Result<Packer> {
     let verify = options.table.verify_compression;
     Packer::new(
-        options.compression,
-        &options.compression_options,
+        options.block_compression.kind,
+        &options.block_compression.options,
         dictionary,
         verify,
-        options.statistics.clone(),
+        options.resources.statistics.clone(),
     )
 }
 

@@ -91,16 +91,16 @@ pub(super) fn initial_properties(options: &WriterOptions) -> Properties {
     let table = &*options.table;
     let text = |text: &str| text.as_bytes().to_vec();
     let mut properties = Properties {
-        column_family_id: u64::from(options.family.get()),
-        column_family_name: text(&options.family_name),
-        creation_time: options.oldest_ancestor_time,
-        oldest_key_time: options.oldest_key_time,
-        newest_key_time: options.newest_key_time,
+        column_family_id: u64::from(options.place.family.get()),
+        column_family_name: text(&options.place.family_name),
+        creation_time: options.times.oldest_ancestor,
+        oldest_key_time: options.times.oldest_key,
+        newest_key_time: options.times.newest_key,
         file_creation_time: options.file_creation_time,
         original_file_number: options.file_number.get(),
-        db_id: text(&options.db_id),
-        db_session_id: text(&options.db_session_id),
-        db_host_id: text(&options.db_host_id),
+        db_id: text(&options.identity.db_id),
+        db_session_id: text(&options.identity.db_session_id),
+        db_host_id: text(&options.identity.db_host_id),
         format_version: u64::from(table.format_version),
         data_block_restart_interval: table.block_restart_interval as u64,
         index_block_restart_interval: table.index_block_restart_interval as u64,
@@ -156,8 +156,8 @@ pub(crate) struct Collectors {
 impl Collectors {
     pub(crate) fn new(options: &WriterOptions) -> Self {
         let context = CollectorContext {
-            family: options.family,
-            level: options.level,
+            family: options.place.family,
+            level: options.place.level,
             old_before: options.collecting.old_before,
         };
         let size = options.order.user.timestamp_size();

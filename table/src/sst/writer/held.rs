@@ -33,8 +33,8 @@ pub(super) struct HeldBlock {
 impl Held {
     /// Returns `None` if the options ask for no dictionary.
     pub(super) fn new(options: &WriterOptions) -> Option<Held> {
-        let compression = &options.compression_options;
-        if dict_sample_bytes_max(options.compression, compression) == 0 {
+        let compression = &options.block_compression.options;
+        if dict_sample_bytes_max(options.block_compression.kind, compression) == 0 {
             return None;
         }
         let limit = match (options.target_file_size, compression.max_dict_buffer_bytes) {
@@ -42,7 +42,7 @@ impl Held {
             (a, b) => a.min(b),
         };
         let charged = options.table.cache_usage_options.compression_dictionary_building_buffer;
-        let ledger = options.ledger.clone().filter(|_| charged != Charged::Disabled);
+        let ledger = options.resources.ledger.clone().filter(|_| charged != Charged::Disabled);
         let role = Role::CompressionDictionaryBuildingBuffer;
         let charge = ledger.and_then(|ledger| Reservation::new(ledger, role, 0).ok());
         Some(Held { blocks: Vec::new(), keys: Vec::new(), bytes: 0, limit, charge, refused: false })
@@ -72,7 +72,7 @@ impl Held {
     /// number, so the samples spread over all blocks.
     pub(super) fn dictionary(&self, options: &WriterOptions) -> Result<Option<Arc<Dictionary>>> {
         const STRIDE: u64 = 545_055_921_143;
-        let (kind, compression) = (options.compression, &options.compression_options);
+        let (kind, compression) = (options.block_compression.kind, &options.block_compression.options);
         let wanted = dict_sample_bytes_max(kind, compression);
         let count = self.blocks.len();
         let (mut samples, mut lens) = (Vec::new(), Vec::new());

@@ -39,8 +39,8 @@ pub(crate) use collect::{Collectors, Counts, mark_external};
 use embed::Embedder;
 
 pub use options::{
-    BlockKind, Collecting, CollectorContext, CollectorFactory, FAMILY_UNKNOWN, TablePropertiesCollector,
-    WarmCache, WriterOptions,
+    BlockCompression, BlockKind, Collecting, CollectorContext, CollectorFactory, DataTimes, FAMILY_UNKNOWN,
+    Identity, Resources, TablePlace, TablePropertiesCollector, WarmCache, WriterOptions,
 };
 
 /// A table being written.
@@ -105,7 +105,8 @@ impl Writer {
         table.validate_without_cache(Validation {
             has_prefix_extractor: options.prefix_extractor.is_some(),
             bytewise_order: options.order.user.is_bytewise(),
-            compressed_by: (options.compression != compress::Compression::None).then_some("compression"),
+            compressed_by: (options.block_compression.kind != compress::Compression::None)
+                .then_some("compression"),
             disables_compression: false,
             merges_unordered_writes: false,
         })?;
@@ -359,7 +360,11 @@ pub(crate) fn finished(
         bounds,
         largest_seqno: counts.largest_seqno,
         smallest_seqno: counts.smallest_seqno,
-        unique_id: UniqueId::new(options.db_id.as_bytes(), &options.db_session_id, options.file_number),
+        unique_id: UniqueId::new(
+            options.identity.db_id.as_bytes(),
+            &options.identity.db_session_id,
+            options.file_number,
+        ),
         file_checksum: None,
         needs_compaction: false,
     }

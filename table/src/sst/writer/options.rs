@@ -25,9 +25,7 @@ pub struct WriterOptions {
     /// The kind of the table, and the options of tables without blocks.
     pub other: Arc<OtherTables>,
     /// The compression of the blocks.
-    pub compression: Compression,
-    /// The options of the compression.
-    pub compression_options: CompressionOptions,
+    pub block_compression: BlockCompression,
     /// The order of internal keys.
     pub order: InternalOrder,
     /// The prefix extractor of the column family, if there is one.
@@ -37,38 +35,18 @@ pub struct WriterOptions {
     pub persist_timestamps: bool,
     /// The name of the merge operator for the properties. `None` is stored as `nullptr`.
     pub merge_operator_name: Option<String>,
-    /// The number of the column family.
-    pub family: FamilyId,
-    /// The name of the column family.
-    pub family_name: String,
-    /// The level of the file, for collectors. `None` if unknown.
-    pub level: Option<Level>,
-    /// The level of the file, for the choice of the filter.
-    pub filter_level: FilterLevel,
-    /// True if the table has no filter, whatever the policy is (`optimize_filters_for_hits` at the last
-    /// level).
-    pub skip_filter: bool,
-    /// One block in this many is also compressed with a fast and with a strong algorithm, to measure the
-    /// possible sizes (`sample_for_compression`). 0, the default, samples no block.
-    pub sample_for_compression: u64,
+    /// The column family and the level of the table.
+    pub place: TablePlace,
     /// Maximum number of bytes that are held while a dictionary is sampled. 0 means no limit.
     pub target_file_size: u64,
-    /// The time when the oldest data was written, in seconds since 1970; 0 if unknown.
-    pub oldest_ancestor_time: u64,
-    /// The time of the oldest entry, in seconds since 1970. 0: not known.
-    pub oldest_key_time: u64,
-    /// The time of the newest entry, in seconds since 1970. 0: not known.
-    pub newest_key_time: u64,
+    /// The times of the data in the table.
+    pub times: DataTimes,
     /// The time at which the file is made, in seconds since 1970. 0: not known.
     pub file_creation_time: u64,
     /// The encoded sequence-to-time map; empty if there is none.
     pub seqno_to_time: Vec<u8>,
-    /// The identity of the database, for the table properties and the unique id.
-    pub db_id: String,
-    /// The identity of this open of the database, for the table properties and the unique id.
-    pub db_session_id: String,
-    /// The name of the machine, for the table properties.
-    pub db_host_id: String,
+    /// The database that writes the table.
+    pub identity: Identity,
     /// The number of the file, a part of the unique id; 0 if unknown.
     pub file_number: FileNumber,
     /// A number for the checksums from format version 6 on. It should differ from file to file: use the
@@ -81,6 +59,81 @@ pub struct WriterOptions {
     pub embedded_blob_min_size: Option<u64>,
     /// The collector factories, with what they need to know.
     pub collecting: Collecting,
+    /// The shared parts that the writer uses.
+    pub resources: Resources,
+}
+
+/// The compression of the blocks of a table.
+#[derive(Clone)]
+pub struct BlockCompression {
+    /// The compression of each block.
+    pub kind: Compression,
+    /// The options of the compression.
+    pub options: CompressionOptions,
+    /// One block in this many is also compressed with a fast and with a strong algorithm, to measure the
+    /// possible sizes (`sample_for_compression`). 0, the default, samples no block.
+    pub sample_one_in: u64,
+}
+
+impl Default for BlockCompression {
+    fn default() -> Self {
+        BlockCompression { kind: Compression::None, options: CompressionOptions::default(), sample_one_in: 0 }
+    }
+}
+
+/// The column family and the level of a table.
+#[derive(Clone)]
+pub struct TablePlace {
+    /// The number of the column family.
+    pub family: FamilyId,
+    /// The name of the column family.
+    pub family_name: String,
+    /// The level of the file, for collectors. `None` if unknown.
+    pub level: Option<Level>,
+    /// The level of the file, for the choice of the filter.
+    pub filter_level: FilterLevel,
+    /// True if the table has no filter, whatever the policy is (`optimize_filters_for_hits` at the last
+    /// level).
+    pub skip_filter: bool,
+}
+
+impl Default for TablePlace {
+    fn default() -> Self {
+        TablePlace {
+            family: FAMILY_UNKNOWN,
+            family_name: String::new(),
+            level: None,
+            filter_level: FilterLevel::Unknown,
+            skip_filter: false,
+        }
+    }
+}
+
+/// The database that writes a table, for the table properties and the unique id.
+#[derive(Clone, Debug, Default)]
+pub struct Identity {
+    /// The identity of the database, for the table properties and the unique id.
+    pub db_id: String,
+    /// The identity of this open of the database, for the table properties and the unique id.
+    pub db_session_id: String,
+    /// The name of the machine, for the table properties.
+    pub db_host_id: String,
+}
+
+/// The times of the data of a table.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DataTimes {
+    /// The time when the oldest data was written, in seconds since 1970; 0 if unknown.
+    pub oldest_ancestor: u64,
+    /// The time of the oldest entry, in seconds since 1970. 0: not known.
+    pub oldest_key: u64,
+    /// The time of the newest entry, in seconds since 1970. 0: not known.
+    pub newest_key: u64,
+}
+
+/// The shared parts that a table writer uses.
+#[derive(Clone, Default)]
+pub struct Resources {
     /// The executor for `parallel_threads` of compression. `None`: only the calling thread compresses.
     pub executor: Option<Arc<dyn Executor>>,
     /// The ledger that is charged for buffers. `None`: buffers are not charged.
@@ -96,36 +149,23 @@ impl Default for WriterOptions {
         WriterOptions {
             table: Arc::default(),
             other: Arc::default(),
-            compression: Compression::None,
-            compression_options: CompressionOptions::default(),
+            block_compression: BlockCompression::default(),
+            place: TablePlace::default(),
+            times: DataTimes::default(),
+            identity: Identity::default(),
+            resources: Resources::default(),
             order: InternalOrder::new(Order::Bytewise),
             prefix_extractor: None,
             persist_timestamps: true,
             merge_operator_name: None,
-            family: FAMILY_UNKNOWN,
-            family_name: String::new(),
-            level: None,
-            filter_level: FilterLevel::Unknown,
-            skip_filter: false,
-            sample_for_compression: 0,
             target_file_size: 0,
-            oldest_ancestor_time: 0,
-            oldest_key_time: 0,
-            newest_key_time: 0,
             file_creation_time: 0,
             seqno_to_time: Vec::new(),
-            db_id: String::new(),
-            db_session_id: String::new(),
-            db_host_id: String::new(),
             file_number: FileNumber::ZERO,
             context_seed: 1,
             external: false,
             embedded_blob_min_size: None,
             collecting: Collecting::default(),
-            executor: None,
-            ledger: None,
-            warm: None,
-            statistics: None,
         }
     }
 }

@@ -65,8 +65,8 @@ pub(super) fn has_delta_values(options: &WriterOptions) -> bool {
 /// Returns the filter builder that the policy chooses for this table, if there is one.
 pub(super) fn filter_builder(options: &WriterOptions) -> Option<FilterBuilder> {
     let table = &*options.table;
-    let policy = table.filter_policy.as_ref().filter(|_| !options.skip_filter)?;
-    let (algorithm, bits) = match policy.choose(table.format_version, options.filter_level)? {
+    let policy = table.filter_policy.as_ref().filter(|_| !options.place.skip_filter)?;
+    let (algorithm, bits) = match policy.choose(table.format_version, options.place.filter_level)? {
         FilterChoice::LegacyBloom { whole_bits_per_key } => {
             (Algorithm::LegacyBloom, f64::from(whole_bits_per_key))
         }
@@ -107,6 +107,6 @@ fn partition_size(table: &BlockBasedTableOptions) -> u64 {
 /// Returns a reservation for the memory of the filter, if `cache_usage_options` asks for it.
 pub(super) fn filter_charge(options: &WriterOptions) -> Option<Reservation> {
     let wanted = options.table.cache_usage_options.filter_construction == Charged::Enabled;
-    let ledger = options.ledger.clone().filter(|_| wanted)?;
+    let ledger = options.resources.ledger.clone().filter(|_| wanted)?;
     Reservation::new(ledger, Role::FilterConstruction, 0).ok()
 }

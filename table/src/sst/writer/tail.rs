@@ -49,7 +49,7 @@ pub(super) fn finish(mut writer: Writer) -> Result<(FinishedTable, FileWriter)> 
 
     write_filter(&mut writer, &mut metaindex, &mut properties)?;
     let summary = write_index(&mut writer.blocks, &mut metaindex, &mut properties)?;
-    if let Some(statistics) = &writer.options.statistics {
+    if let Some(statistics) = &writer.options.resources.statistics {
         // RocksDB counts in units of one ten-thousandth.
         let measure = |spread: &f64| {
             statistics.measure(HistogramKind::BlockKeyDistributionCv, (spread * 10_000.0) as u64)
@@ -188,8 +188,8 @@ fn compression_name(writer: &Writer) -> String {
 
 fn compression_text(options: &WriterOptions) -> String {
     let CompressionOptions { window_bits, level, strategy, max_dict_bytes, zstd_max_train_bytes, .. } =
-        options.compression_options;
-    let o = &options.compression_options;
+        options.block_compression.options;
+    let o = &options.block_compression.options;
     format!(
         "window_bits={window_bits}; level={level}; strategy={strategy}; max_dict_bytes={max_dict_bytes}; \
          zstd_max_train_bytes={zstd_max_train_bytes}; enabled={}; max_dict_buffer_bytes={}; \
@@ -199,7 +199,7 @@ fn compression_text(options: &WriterOptions) -> String {
         u8::from(o.use_zstd_dict_trainer),
         o.max_compressed_bytes_per_kb,
         u8::from(o.checksum),
-        options.compression as u8,
+        options.block_compression.kind as u8,
     )
 }
 
@@ -243,7 +243,11 @@ fn done(
         point_bounds: bounds.points(&last_key),
         largest_seqno: counts.largest_seqno,
         smallest_seqno: counts.smallest_seqno,
-        unique_id: UniqueId::new(options.db_id.as_bytes(), &options.db_session_id, options.file_number),
+        unique_id: UniqueId::new(
+            options.identity.db_id.as_bytes(),
+            &options.identity.db_session_id,
+            options.file_number,
+        ),
         file_checksum: file.checksum(),
         needs_compaction,
     };
