@@ -11,6 +11,7 @@
 
 mod cache;
 mod damage;
+mod extremes;
 mod finding;
 mod memtables;
 mod reads;
@@ -51,6 +52,7 @@ fn examine_facts(db: &Database) -> Vec<Finding> {
         if db.knows_options() {
             found.extend(memtables::database(db));
             found.extend(tables::database(db));
+            found.extend(extremes::database(db));
         }
     }
     for family in &db.families {
@@ -69,6 +71,7 @@ fn examine_facts(db: &Database) -> Vec<Finding> {
         found.extend(space::family(&facts));
         found.extend(settings::family(&facts));
         found.extend(tables::family(&facts));
+        found.extend(extremes::family(&facts));
     }
     found.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.rule.cmp(b.rule)));
     found

@@ -21,6 +21,34 @@ pub(super) fn rules(db: &Database) -> Vec<Finding> {
                 .reopen("wal_recovery_mode=kPointInTimeRecovery"),
         );
     }
+    if db.db_option("best_efforts_recovery").as_deref() == Some("true") {
+        let title = "An open with missing files recovers an old state without an error".to_string();
+        out.push(
+            Finding::new("best-efforts-recovery", Severity::Critical, title)
+                .evidence("best_efforts_recovery=true")
+                .evidence(format!("{wal} of writes are in WALs now"))
+                .cost("The open goes back to the newest state whose files all exist. Newer writes are lost, and the application does not notice.")
+                .reopen("best_efforts_recovery=false"),
+        );
+    }
+    let is_off = |name: &&str| db.db_option(name).as_deref() == Some("false");
+    let unchecked: Vec<&str> = ["flush_verify_memtable_count", "compaction_verify_record_count"]
+        .into_iter()
+        .filter(is_off)
+        .collect();
+    if !unchecked.is_empty() {
+        let title = "Flushes or compactions do not count their entries".to_string();
+        let text = |value: &str| {
+            unchecked.iter().map(|name| format!("{name}={value}")).collect::<Vec<_>>().join(";")
+        };
+        out.push(
+            Finding::new("unchecked-counts", Severity::Warning, title)
+                .evidence(text("false"))
+                .evidence(format!("{} of data", words::bytes(db.data_bytes())))
+                .cost("If a fault loses entries of a flush or a compaction, no error is reported. The check only compares two numbers.")
+                .reopen(text("true")),
+        );
+    }
     if db.db_option("paranoid_checks").as_deref() == Some("false") {
         let title = "The database continues to write after it finds damage".to_string();
         out.push(

@@ -163,23 +163,29 @@ fn read_bitmaps(facts: &Facts<'_>) -> Option<Finding> {
 }
 
 fn slow_decompression(facts: &Facts<'_>) -> Option<Finding> {
-    let names = ["compression", "bottommost_compression", "compression_per_level"];
-    let used: Vec<String> = names
-        .iter()
-        .filter_map(|name| Some((name, facts.text(name)?)))
-        .filter(|(_, text)| text.contains("kBZip2Compression"))
-        .map(|(name, text)| format!("{name}={text}"))
-        .collect();
-    if used.is_empty() {
+    let mut rows = vec![
+        ("compression", "kLZ4Compression"),
+        ("bottommost_compression", "kZSTD"),
+        ("compression_per_level", ""),
+    ];
+    if facts.is_on("enable_blob_files") {
+        rows.push(("blob_compression_type", "kLZ4Compression"));
+    }
+    let is_slow = |name: &str| facts.text(name).is_some_and(|text| text.contains("kBZip2Compression"));
+    rows.retain(|(name, _)| is_slow(name));
+    if rows.is_empty() {
         return None;
     }
+    let used: Vec<String> =
+        rows.iter().map(|(name, _)| format!("{name}={}", facts.text(name).unwrap_or_default())).collect();
+    let changes: Vec<String> = rows.iter().map(|(name, value)| format!("{name}={value}")).collect();
     Some(
         facts
-            .finding("slow-decompression", Severity::Warning, "Blocks are compressed with bzip2".to_string())
+            .finding("slow-decompression", Severity::Warning, "Blocks or blobs are compressed with bzip2".to_string())
             .evidence(used.join(", "))
-            .evidence(format!("{} are in this column family", words::bytes(facts.family.bytes())))
+            .evidence(format!("{} are in this column family", words::bytes(facts.data_bytes())))
             .cost("bzip2 decompresses some 20 to 40 MB per second. Each block that is not in the block cache costs a read some 100 microseconds.")
-            .live("compression=kLZ4Compression;bottommost_compression=kZSTD;compression_per_level="),
+            .live(changes.join(";")),
     )
 }
 

@@ -371,6 +371,9 @@ fn pending_limits(facts: &Facts<'_>) -> Option<Finding> {
             .evidence(format!("hard_pending_compaction_bytes_limit={hard}"))
             .evidence(format!("max_bytes_for_level_base={base}"))
             .cost("Each compaction of the first level can delay or stop writers.")
-            .live("soft_pending_compaction_bytes_limit=68719476736;hard_pending_compaction_bytes_limit=274877906944"),
+            .live(changed(&[
+                ("soft_pending_compaction_bytes_limit", soft, (16.0 * base).max(68_719_476_736.0)),
+                ("hard_pending_compaction_bytes_limit", hard, (64.0 * base).max(274_877_906_944.0)),
+            ])),
     )
 }

@@ -82,7 +82,7 @@ fn seeded(path: &Path, text: &str, writes: Load) {
 }
 
 /// The seeded databases: the name of the rule, the options, and the writes.
-const SEEDS: [(&str, &str, Load); 75] = [
+const SEEDS: [(&str, &str, Load); 91] = [
     (
         "small-write-buffer",
         "write_buffer_size=65536;level0_slowdown_writes_trigger=100000;level0_stop_writes_trigger=100000",
@@ -219,6 +219,47 @@ const SEEDS: [(&str, &str, Load); 75] = [
     ("slow-decompression", "compression=kBZip2Compression", PLAIN),
     ("large-dictionary", "compression=kZSTD;compression_opts={max_dict_bytes=16777216;}", PLAIN),
     ("rewrites-by-age", "periodic_compaction_seconds=7200", PLAIN),
+    ("best-efforts-recovery", "best_efforts_recovery=true", PLAIN),
+    ("unchecked-counts", "flush_verify_memtable_count=false;compaction_verify_record_count=false", PLAIN),
+    ("small-write-groups", "max_write_batch_group_size_bytes=1", PLAIN),
+    ("large-readahead", "compaction_readahead_size=536870912", PLAIN),
+    ("no-resume", "max_bgerror_resume_count=0", PLAIN),
+    ("recycled-wals", "recycle_log_file_num=100", PLAIN),
+    ("slow-open", "max_file_opening_threads=1;target_file_size_base=16384", Load { compact: true, ..PLAIN }),
+    (
+        "no-readahead",
+        "block_based_table_factory={initial_auto_readahead_size=0;max_auto_readahead_size=0;}",
+        PLAIN,
+    ),
+    ("few-range-deletions", "memtable_max_range_deletions=1", PLAIN),
+    ("merges-at-writes", "max_successive_merges=100000", PLAIN),
+    (
+        "few-buckets",
+        "memtable_factory={id=HashLinkListRepFactory;bucket_count=1;};allow_concurrent_memtable_write=false;prefix_extractor=fixed:8",
+        PLAIN,
+    ),
+    (
+        "universal-size-ratio",
+        "compaction_style=kCompactionStyleUniversal;compaction_options_universal={size_ratio=500;}",
+        PLAIN,
+    ),
+    ("compression-threads", "compression=kZSTD;compression_opts={parallel_threads=32;}", PLAIN),
+    (
+        "compaction-order",
+        "compaction_pri=kOldestLargestSeqFirst;level_compaction_dynamic_level_bytes=false;write_buffer_size=262144;\
+         max_bytes_for_level_base=1048576;target_file_size_base=262144",
+        Load { flushes: 8, ..PLAIN },
+    ),
+    (
+        "unreachable-limits",
+        "soft_pending_compaction_bytes_limit=1125899906842624;hard_pending_compaction_bytes_limit=1125899906842624",
+        PLAIN,
+    ),
+    (
+        "slow-decompression",
+        "enable_blob_files=true;min_blob_size=500;blob_compression_type=kBZip2Compression",
+        PLAIN,
+    ),
 ];
 
 /// Rules about options that have no bad effect in Ironstone.
@@ -503,8 +544,24 @@ fn options_that_only_rocksdb_accepts_are_found() {
     let new = [
         ("allow_mmap_writes=false", "allow_mmap_writes=true"),
         ("arena_block_size=1048576", "arena_block_size=67108864"),
+        ("delete_obsolete_files_period_micros=21600000000", "delete_obsolete_files_period_micros=1000"),
+        ("experimental_mempurge_threshold=0.000000", "experimental_mempurge_threshold=100"),
     ];
     rewrite(dir.path(), "OPTIONS", &new);
     rewrite(dir.path(), "LOG", &[(IRONSTONE, "")]);
-    assert_eq!(rules(dir.path()), ["large-arena", "memory-maps"]);
+    assert_eq!(rules(dir.path()), ["file-searches", "large-arena", "memory-maps", "memtable-purges"]);
+}
+
+#[test]
+fn limits_of_the_backlog_grow_with_the_first_level() {
+    let dir = tempfile::tempdir().unwrap();
+    let filter = "block_based_table_factory={filter_policy=bloomfilter:10:false;}";
+    seeded(dir.path(), &format!("{filter};max_bytes_for_level_base=68719476736"), PLAIN);
+    let found = findings(dir.path());
+    let limits = found.iter().find(|finding| finding.rule == "pending-compaction-limits");
+    let Some(Change::Live(text)) = limits.map(|finding| &finding.change) else { panic!("{found:?}") };
+    assert_eq!(
+        text,
+        "soft_pending_compaction_bytes_limit=1099511627776;hard_pending_compaction_bytes_limit=4398046511104"
+    );
 }
