@@ -1,7 +1,7 @@
 //! The options that the planner cannot plan, because a simulation without data has no answer for them.
 
 use base::{Error, Result};
-use options::{DbOptions, FamilyOptions, TableFactory};
+use options::{FamilyOptions, TableFactory};
 
 use super::Workload;
 
@@ -18,15 +18,15 @@ pub fn needs_object(option: &str) -> bool {
 ///
 /// # Errors
 /// NotSupported with the name of each such option and the reason.
-pub(super) fn check(workload: &Workload, db: &DbOptions, family: &FamilyOptions) -> Result<()> {
-    let found = refused(workload, db, family);
+pub(super) fn check(workload: &Workload, family: &FamilyOptions) -> Result<()> {
+    let found = refused(workload, family);
     if found.is_empty() {
         return Ok(());
     }
     Err(Error::not_supported(format!("the planner cannot plan these options: {}", found.join("; "))))
 }
 
-fn refused(workload: &Workload, db: &DbOptions, family: &FamilyOptions) -> Vec<String> {
+fn refused(workload: &Workload, family: &FamilyOptions) -> Vec<String> {
     let has_filter = family.compaction_filter.is_some() || family.compaction_filter_factory.is_some();
     let leaves_tables = family.enable_blob_files && family.min_blob_size <= workload.entry_bytes;
     let rules = [
@@ -66,7 +66,6 @@ fn refused(workload: &Workload, db: &DbOptions, family: &FamilyOptions) -> Vec<S
             "read_triggered_compaction_threshold",
             "the simulation has no reads",
         ),
-        (db.rate_limiter.is_some(), "rate_limiter", "state the bytes per second of one job instead"),
     ];
     rules.into_iter().filter(|(is_set, ..)| *is_set).map(|(_, name, why)| format!("{name} ({why})")).collect()
 }
@@ -100,16 +99,16 @@ mod tests {
         ] {
             let mut family = FamilyOptions::default();
             family.update(text).unwrap();
-            let found = refused(&WORKLOAD, &DbOptions::default(), &family);
+            let found = refused(&WORKLOAD, &family);
             assert!(found.len() == 1 && found[0].starts_with(&format!("{name} (")), "{text}: {found:?}");
         }
         let mut family = FamilyOptions::default();
-        assert!(check(&WORKLOAD, &DbOptions::default(), &family).is_ok());
+        assert!(check(&WORKLOAD, &family).is_ok());
         // Entries below `min_blob_size` stay in SST files.
         family.update("enable_blob_files=true;min_blob_size=1001").unwrap();
-        assert!(check(&WORKLOAD, &DbOptions::default(), &family).is_ok());
+        assert!(check(&WORKLOAD, &family).is_ok());
         family.update("inplace_update_support=true;min_blob_size=0").unwrap();
-        let error = check(&WORKLOAD, &DbOptions::default(), &family).unwrap_err();
+        let error = check(&WORKLOAD, &family).unwrap_err();
         let text = error.message().to_string();
         assert!(
             text.contains("enable_blob_files=true (") && text.contains("; inplace_update_support=true ("),

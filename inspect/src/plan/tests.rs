@@ -241,3 +241,59 @@ fn limits_of_all_memtables_and_ages_act() {
     };
     assert!(daily("00:02-00:10") > daily("12:00-13:00"));
 }
+
+#[test]
+fn very_many_small_files_are_planned_as_larger_files() {
+    for style in ["", ";compaction_style=kCompactionStyleUniversal"] {
+        let of = |target: u64| {
+            let sizes = "write_buffer_size=4194304;max_bytes_for_level_base=16777216;max_compaction_bytes=0";
+            plan(&format!("{sizes};target_file_size_base={target}{style}"), 128 << 20, 256 << 20)
+        };
+        let (small, large) = (of(65_536), of(1 << 20));
+        assert!(
+            small.notes.iter().any(|note| note.contains("times as large as target_file_size_base")),
+            "{small:?}"
+        );
+        assert!(large.notes.is_empty(), "{:?}", large.notes);
+        for (name, a, b) in [
+            ("writes", small.write_amplification, large.write_amplification),
+            ("space", small.space_amplification_mean, large.space_amplification_mean),
+            ("reads", small.read_amplification, large.read_amplification),
+        ] {
+            assert!((a / b - 1.0).abs() < 0.02, "{style} {name}: {a} {b}");
+        }
+        let (_, files, bytes) = small.levels[small.levels.len() - 1];
+        let mean = bytes as f64 / files as f64;
+        assert!((32_768.0..131_072.0).contains(&mean), "{style}: files of {mean} bytes");
+    }
+}
+
+/// Two runs of `db_bench` of RocksDB 11.8.1 with a rate limiter that `docs/inspect.md` describes.
+#[test]
+fn jobs_share_the_rate_limiter_as_in_measured_runs() {
+    let (mut db, mut family) = (DbOptions::default(), FamilyOptions::default());
+    db.update("rate_limiter_bytes_per_sec=94371840").unwrap();
+    let sizes = "write_buffer_size=4M;max_bytes_for_level_base=16M;target_file_size_base=4M";
+    family
+        .update(&format!("compression=kNoCompression;compaction_style=kCompactionStyleUniversal;{sizes}"))
+        .unwrap();
+    let workload = Workload {
+        size_bytes: 1280 << 20,
+        entry_bytes: 4096,
+        written_bytes: 2560 << 20,
+        write_rate: 8 << 20,
+        job_rate: 1 << 30,
+        compression: 1.0,
+    };
+    let found = predict(&workload, &db, &family, &Default::default()).unwrap();
+    for (predicted, measured) in [
+        (found.write_amplification, 8.80),
+        (found.space_amplification, 1.31),
+        (found.space_amplification_mean, 1.293),
+        (found.read_amplification, 6.72),
+    ] {
+        assert!((predicted / measured - 1.0).abs() < 0.1, "{predicted:.2} predicted, {measured} measured");
+    }
+    let all = found.disk_bytes_per_second;
+    assert!(all < 94_371_840.0, "{all} bytes per second with a limit");
+}

@@ -46,7 +46,10 @@ struct Output {
 }
 
 struct Running {
-    end: f64,
+    /// The bytes that are left to write.
+    left: f64,
+    /// The threads that write.
+    threads: f64,
     work: Work,
 }
 
@@ -61,12 +64,16 @@ pub(super) struct Setting {
     delayed_write_rate: u64,
     flush_jobs: usize,
     compaction_jobs: usize,
+    /// Bytes per second that all jobs together may write: the rate limiter.
+    limit: f64,
     order: InternalOrder,
     /// The bytes of the whole plan that are done, and the bytes that one entry of this simulation adds.
     done: Arc<AtomicU64>,
     done_per_entry: f64,
     /// The share of the plan that the simulations of this setting are.
     share: f64,
+    /// The size of the simulated SST files divided by the size of the SST files of the options.
+    pub(super) coarseness: f64,
 }
 
 pub(super) struct Simulation {
@@ -101,6 +108,27 @@ fn memtable_bytes(pick: &pick::Options, db: &DbOptions) -> u64 {
     }
 }
 
+/// The number of SST files of a full first level from which smaller files change an amplification by less than 1 %.
+const FIRST_LEVEL_FILES: u64 = 16;
+
+/// Makes the SST files larger if the options ask for very many of them: the time of a simulation grows with the square of their number.
+/// Returns the factor. Universal compaction takes whole sorted runs if it is not incremental.
+fn coarsen(pick: &mut pick::Options) -> f64 {
+    let smallest = match pick.style {
+        pick::Style::Level => pick.max_bytes_for_level_base / FIRST_LEVEL_FILES,
+        pick::Style::Universal if !pick.universal.incremental => pick.write_buffer_size / FIRST_LEVEL_FILES,
+        _ => 0,
+    };
+    let target = pick.target_file_size_base.max(1);
+    let factor = smallest as f64 / target as f64;
+    if factor <= 1.0 {
+        return 1.0;
+    }
+    pick.target_file_size_base = smallest;
+    pick.max_compaction_bytes = (pick.max_compaction_bytes as f64 * factor) as u64;
+    factor
+}
+
 impl Setting {
     /// Makes the setting of a workload. The workload is a share of the whole plan.
     pub(super) fn new(
@@ -110,7 +138,8 @@ impl Setting {
         (done, share): (&Arc<AtomicU64>, f64),
     ) -> Setting {
         let limits = db.background_limits();
-        let pick = engine::family::pick_options(family, db);
+        let mut pick = engine::family::pick_options(family, db);
+        let coarseness = coarsen(&mut pick);
         Setting {
             keys: workload.size_bytes / workload.entry_bytes,
             memtable_entries: (memtable_bytes(&pick, db) as f64
@@ -119,12 +148,17 @@ impl Setting {
             delayed_write_rate: db.delayed_write_rate,
             flush_jobs: limits.flushes.max(1),
             compaction_jobs: limits.compactions.max(1),
+            limit: db
+                .rate_limiter
+                .as_ref()
+                .map_or(f64::INFINITY, |limiter| limiter.bytes_per_second() as f64),
             workload: workload.clone(),
             order: InternalOrder::new(Order::Bytewise),
             pick,
             done: Arc::clone(done),
             done_per_entry: workload.entry_bytes as f64 * share,
             share,
+            coarseness,
         }
     }
 
@@ -132,7 +166,10 @@ impl Setting {
     pub(super) fn with(&self, workload: Workload, parts: f64) -> Setting {
         let entries = (workload.written_bytes as f64 / workload.entry_bytes as f64).max(1.0);
         let done_per_entry = self.workload.written_bytes as f64 * self.share / parts / entries;
-        Setting { keys: workload.size_bytes / workload.entry_bytes, workload, done_per_entry, ..self.clone() }
+        // Slower jobs stand for a larger tree. The limit of all jobs must then be as busy as in the larger tree.
+        let limit = self.limit * workload.job_rate as f64 / self.workload.job_rate as f64;
+        let keys = workload.size_bytes / workload.entry_bytes;
+        Setting { keys, workload, done_per_entry, limit, ..self.clone() }
     }
 
     /// Returns the bytes of the whole plan that are done.
@@ -204,7 +241,14 @@ impl Simulation {
             let left = total - self.written_entries;
             let writes = left > 0.5 && self.out.flushes < flushes_max;
             let rate = if writes { self.rate() } else { 0.0 };
-            let job = self.running.iter().map(|job| job.end).fold(f64::INFINITY, f64::min);
+            let rates = self.job_rates();
+            let end = |(job, rate): (&Running, &f64)| match job.left <= 0.0 {
+                true => self.now,
+                false => self.now + job.left / rate,
+            };
+            let ends = self.running.iter().zip(&rates).map(end);
+            let first = ends.enumerate().min_by(|(_, a), (_, b)| a.total_cmp(b));
+            let job = first.map_or(f64::INFINITY, |(_, end)| end);
             let room = (self.set.memtable_entries - self.active).min(left).max(0.0);
             let full = if rate > 0.0 { self.now + room / rate } else { f64::INFINITY };
             let next = job.min(full);
@@ -216,12 +260,19 @@ impl Simulation {
                 }
                 break;
             }
+            let passed = next - self.now;
+            self.running.iter_mut().zip(&rates).for_each(|(job, rate)| job.left -= passed * rate);
             self.advance(next, rate);
-            if full <= job {
-                self.immutable += 1;
-                self.active = 0.0;
-            } else {
-                self.finish_jobs();
+            match first {
+                // The job is done, whatever the rounding of its bytes.
+                Some((at, _)) if job < full => {
+                    self.running[at].left = 0.0;
+                    self.finish_jobs();
+                }
+                _ => {
+                    self.immutable += 1;
+                    self.active = 0.0;
+                }
             }
             self.decide();
             if self.written_entries >= sampled + step {
@@ -243,6 +294,25 @@ impl Simulation {
             Stall::Stopped => 0.0,
         };
         bytes / self.set.workload.entry_bytes as f64
+    }
+
+    /// Returns the bytes per second of each running job. Flushes take their rate first, and compactions share the rest, as the rate
+    /// limiter does it.
+    fn job_rates(&self) -> Vec<f64> {
+        let wish = |job: &Running| self.set.workload.job_rate as f64 * job.threads;
+        let mut rates = vec![0.0; self.running.len()];
+        let mut limit = self.set.limit;
+        for flushes in [true, false] {
+            let is_of = |job: &Running| matches!(job.work, Work::Flush { .. }) == flushes;
+            let mut order: Vec<usize> = (0..rates.len()).filter(|at| is_of(&self.running[*at])).collect();
+            // A job that wants less than its share leaves the rest to the jobs after it.
+            order.sort_by(|a, b| wish(&self.running[*a]).total_cmp(&wish(&self.running[*b])));
+            for (done, at) in order.iter().enumerate() {
+                rates[*at] = wish(&self.running[*at]).min(limit / (order.len() - done) as f64);
+                limit = (limit - rates[*at]).max(0.0);
+            }
+        }
+        rates
     }
 
     fn advance(&mut self, to: f64, rate: f64) {
@@ -327,9 +397,8 @@ impl Simulation {
         let entries = distinct(self.set.memtable_entries * memtables as f64, keys);
         let bytes = (entries * self.set.table_entry_bytes(self.set.first_compression())) as u64;
         let span = Span { low: 0, high: self.set.keys.max(1), entries };
-        let end = self.now + bytes as f64 / self.set.workload.job_rate as f64;
-        self.running
-            .push(Running { end, work: Work::Flush { memtables, file: Some(Output { span, bytes }) } });
+        let work = Work::Flush { memtables, file: Some(Output { span, bytes }) };
+        self.running.push(Running { left: bytes as f64, threads: 1.0, work });
     }
 
     fn start_compaction(&mut self, task: Task) {
@@ -351,8 +420,8 @@ impl Simulation {
         let splits = task.start_level() == Level::ZERO && task.output.level > Level::ZERO;
         let parts =
             if splits { (self.set.pick.max_subcompactions as usize).min(outputs.len()).max(1) } else { 1 };
-        let end = self.now + bytes as f64 / (self.set.workload.job_rate as f64 * parts as f64);
-        self.running.push(Running { end, work: Work::Compaction { task: Box::new(task), outputs } });
+        let work = Work::Compaction { task: Box::new(task), outputs };
+        self.running.push(Running { left: bytes as f64, threads: parts as f64, work });
     }
 
     /// Cuts the merged spans into files, as the cutter of the engine does.
@@ -389,7 +458,7 @@ impl Simulation {
     }
 
     fn finish_jobs(&mut self) {
-        while let Some(at) = self.running.iter().position(|job| job.end <= self.now) {
+        while let Some(at) = self.running.iter().position(|job| job.left <= 0.0) {
             match self.running.swap_remove(at).work {
                 Work::Flush { memtables, mut file } => {
                     (self.immutable, self.flushing) = (self.immutable - memtables, self.flushing - memtables);
