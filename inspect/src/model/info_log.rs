@@ -16,6 +16,9 @@ use super::level_number;
 use super::log_stats::{LogStats, Reader as StatsReader};
 use super::option_rows::LogOptions;
 use super::problems::{Weight, plain, problem};
+use tree::Tree;
+
+mod tree;
 
 /// The limit of events, stalls and messages of one kind. The newest are kept. Older ones are only counted: see [`Older`].
 pub(crate) const KEPT_MAX: usize = 4000;
@@ -110,6 +113,9 @@ pub struct JobEvent {
     /// Sorted runs of the column family after the job: files of level 0, and other levels with files.
     #[serde(default)]
     pub sorted_runs: Option<u64>,
+    /// Bytes of the column family and of its last level with files, after the job. `None` if the info log does not name each file.
+    #[serde(default)]
+    pub tree_bytes: Option<(u64, u64)>,
 }
 
 /// A background job whose end is not in the info log.
@@ -247,12 +253,14 @@ pub fn parse(text: &str) -> InfoLog {
 #[derive(Default)]
 struct Started {
     is_compaction: bool,
-    inputs: Vec<u64>,
+    /// The levels and numbers of the input files.
+    inputs: Vec<(usize, u64)>,
     micros: u64,
     family: String,
     reason: String,
     input_bytes: u64,
     output_bytes: u64,
+    outputs: Vec<u64>,
 }
 
 /// Adds an item. At twice the limit, the older half is removed and given to `count`.
@@ -285,6 +293,7 @@ struct Parser {
     /// The time of the writer minus the time since 1970, in microseconds: from the last event, which has both times.
     clock: Option<i64>,
     open: BTreeMap<u64, Started>,
+    tree: Tree,
     stats: StatsReader,
     options: LogOptions,
 }
@@ -315,7 +324,7 @@ impl Parser {
             start_micros: started.micros,
             family: started.family,
             reason: started.reason,
-            inputs: started.inputs,
+            inputs: started.inputs.into_iter().map(|(_, file)| file).collect(),
             input_bytes: started.input_bytes,
             output_bytes: started.output_bytes,
         };
@@ -339,6 +348,7 @@ impl Parser {
             return;
         }
         self.options.line(rest);
+        self.tree.line(rest);
         if let Some((_, limiter)) = rest.split_once("Options.rate_limiter: ") {
             self.stats.rate_limiter(limiter);
         }
@@ -427,7 +437,7 @@ impl Parser {
                     family,
                     reason,
                     input_bytes,
-                    output_bytes: 0,
+                    ..Started::default()
                 };
                 self.open.insert(job, started);
             }
@@ -435,11 +445,19 @@ impl Parser {
                 if let Some(open) = self.open.get_mut(&job) {
                     open.output_bytes = open.output_bytes.saturating_add(number("file_size"));
                     open.family = text("cf_name");
+                    open.outputs.push(number("file_number"));
+                    self.tree.created(number("file_number"), number("file_size"));
                 }
+            }
+            "trivial_move" => {
+                let level = number("destination_level") as usize;
+                self.tree.moved(level, number("files"), number("total_files_size"));
             }
             // A process that closes or opens the database has no job of an earlier time.
             "shutdown_begin" | "db_shutdown_begin" | "recovery_started" => self.open.clear(),
-            "flush_finished" => self.finished(JobKind::Flush, job, micros, Level::ZERO, None, runs(&event)),
+            "flush_finished" => {
+                self.finished(JobKind::Flush, job, micros, Level::ZERO, None, &counts(&event))
+            }
             "compaction_finished" => {
                 let bytes = number("total_output_size");
                 self.finished(
@@ -448,7 +466,7 @@ impl Parser {
                     micros,
                     Level::from_index(number("output_level") as usize),
                     Some(bytes),
-                    runs(&event),
+                    &counts(&event),
                 );
             }
             _ => {}
@@ -484,20 +502,23 @@ impl Parser {
         end_micros: u64,
         level: Level,
         bytes: Option<u64>,
-        sorted_runs: Option<u64>,
+        counts: &[u64],
     ) {
         let started = self.open.remove(&job).unwrap_or(Started { micros: end_micros, ..Started::default() });
+        self.tree.remove(&started.family, &started.inputs);
+        self.tree.add(&started.family, level.index(), &started.outputs);
         let event = JobEvent {
             kind,
             job,
             start_micros: started.micros,
             end_micros,
-            family: started.family,
             reason: started.reason,
             level,
             input_bytes: started.input_bytes,
             output_bytes: bytes.unwrap_or(started.output_bytes),
-            sorted_runs,
+            sorted_runs: runs(counts),
+            tree_bytes: self.tree.amplification(&started.family, counts),
+            family: started.family,
         };
         let older = &mut self.log.older;
         push_newest(&mut self.log.jobs, event, |job| older.count_job(&job));
@@ -509,19 +530,25 @@ fn fifo_deleted(rest: &str) -> Option<u64> {
     rest.strip_suffix(" files")?.rsplit_once("] Deleted ")?.1.parse().ok()
 }
 
-/// Returns the sorted runs of the list `lsm_state`, which has the number of files on each level.
-fn runs(event: &serde_json::Value) -> Option<u64> {
-    let levels = event.get("lsm_state")?.as_array()?;
-    let mut counts = levels.iter().map(|count| count.as_u64().unwrap_or(0));
-    let level_0 = counts.next().unwrap_or(0);
-    Some(level_0.saturating_add(counts.filter(|count| *count > 0).count() as u64))
+/// Returns the list `lsm_state`: the number of files on each level. Returns no numbers if the event has no such list.
+fn counts(event: &serde_json::Value) -> Vec<u64> {
+    let levels = event.get("lsm_state").and_then(serde_json::Value::as_array);
+    levels.into_iter().flatten().map(|count| count.as_u64().unwrap_or(0)).collect()
 }
 
-/// Returns the numbers of the input files: the lists `files_L0`, `files_L1` and so on.
-fn inputs(event: &serde_json::Value) -> Vec<u64> {
-    let lists = event.as_object().into_iter().flatten().filter(|(name, _)| name.starts_with("files_L"));
-    let files = lists.flat_map(|(_, list)| list.as_array().into_iter().flatten());
-    files.filter_map(serde_json::Value::as_u64).take(KEPT_MAX).collect()
+/// Returns the sorted runs for the number of files on each level.
+fn runs(counts: &[u64]) -> Option<u64> {
+    let (level_0, below) = counts.split_first()?;
+    Some(level_0.saturating_add(below.iter().filter(|count| **count > 0).count() as u64))
+}
+
+/// Returns the levels and the numbers of the input files: the lists `files_L0`, `files_L1` and so on.
+fn inputs(event: &serde_json::Value) -> Vec<(usize, u64)> {
+    let fields = event.as_object().into_iter().flatten();
+    let lists = fields
+        .filter_map(|(name, list)| Some((name.strip_prefix("files_L")?.parse().ok()?, list.as_array()?)));
+    let files = lists.flat_map(|(level, list): (usize, _)| list.iter().map(move |file| (level, file)));
+    files.filter_map(|(level, file)| Some((level, file.as_u64()?))).take(KEPT_MAX).collect()
 }
 
 /// Splits `2026/11/23-09:06:34.123456 text` into microseconds since 1970 and text.

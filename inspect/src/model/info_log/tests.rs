@@ -121,3 +121,66 @@ fn job_without_an_end_is_running_until_the_next_open() {
     let reopened = format!("{started}2026/01/01-00:00:03.000000 1 RocksDB version: 6.29.5\n");
     assert_eq!(parse(&reopened).running, []);
 }
+
+fn created(job: u64, file: u64, bytes: u64) -> String {
+    format!(
+        "2026/01/01-00:00:02.000000 1 EVENT_LOG_v1 {{\"time_micros\": 1, \"cf_name\": \"users\", \"job\": {job}, \"event\": \"table_file_creation\", \"file_number\": {file}, \"file_size\": {bytes}}}\n"
+    )
+}
+
+fn event(job: u64, name: &str, fields: &str) -> String {
+    format!(
+        "2026/01/01-00:00:02.000000 1 EVENT_LOG_v1 {{\"time_micros\": 1, \"job\": {job}, \"event\": \"{name}\", {fields}}}\n"
+    )
+}
+
+fn flush(job: u64, bytes: u64, levels: &str) -> String {
+    let started = event(job, "flush_started", "\"flush_reason\": \"Write Buffer Full\"");
+    started
+        + &created(job, 10 + job, bytes)
+        + &event(job, "flush_finished", &format!("\"lsm_state\": {levels}"))
+}
+
+#[test]
+fn bytes_of_the_levels_are_known_after_each_job() {
+    let started =
+        "\"cf_name\": \"users\", \"files_L0\": [12, 11], \"compaction_reason\": \"LevelL0FilesNum\"";
+    let text = [
+        flush(1, 100, "[1, 0, 0]"),
+        flush(2, 100, "[2, 0, 0]"),
+        event(3, "compaction_started", started),
+        flush(4, 50, "[3, 0, 0]"),
+        created(3, 20, 150),
+        event(3, "compaction_finished", "\"output_level\": 1, \"lsm_state\": [1, 1, 0]"),
+        "2026/01/01-00:00:02.000000 1 (Original Log Time 2026/01/01-00:00:01.000000) [/db.cc:1679] [users] Moving 1 files to level-2\n".to_string(),
+        event(5, "trivial_move", "\"destination_level\": 2, \"files\": 1, \"total_files_size\": 150"),
+        flush(6, 60, "[2, 0, 1]"),
+        // A file that the info log does not name, for example an ingested file.
+        flush(7, 60, "[4, 0, 1]"),
+    ]
+    .concat();
+    let trees: Vec<_> = parse(&text).jobs.iter().map(|job| (job.sorted_runs, job.tree_bytes)).collect();
+    assert_eq!(
+        trees,
+        [
+            (Some(1), Some((100, 100))),
+            (Some(2), Some((200, 200))),
+            (Some(3), Some((250, 250))),
+            (Some(2), Some((200, 150))),
+            (Some(3), Some((260, 150))),
+            (Some(5), None),
+        ]
+    );
+}
+
+#[test]
+fn message_of_ironstone_about_a_move_names_the_column_family() {
+    let text = [
+        flush(1, 100, "[1, 0]"),
+        "2026/01/01-00:00:02.000000 1 [users] [JOB 2] Moving #11 to level-1 100 bytes\n".to_string(),
+        event(2, "trivial_move", "\"destination_level\": 1, \"files\": 1, \"total_files_size\": 100"),
+        flush(3, 10, "[1, 1]"),
+    ]
+    .concat();
+    assert_eq!(parse(&text).jobs[1].tree_bytes, Some((110, 100)));
+}

@@ -47,7 +47,8 @@ fn amplification(log: &InfoLog) -> Markup {
     let step = jobs.len().div_ceil(CURVE_POINTS);
     let (mut flushed, mut compacted) = (0_u64, 0_u64);
     let mut runs: BTreeMap<&str, u64> = BTreeMap::new();
-    let (mut times, mut written, mut sorted) = (Vec::new(), Vec::new(), Vec::new());
+    let mut trees: BTreeMap<&str, Option<(u64, u64)>> = BTreeMap::new();
+    let (mut times, mut written, mut sorted, mut space) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (at, job) in jobs.iter().enumerate() {
         match job.kind {
             JobKind::Flush => flushed = flushed.saturating_add(job.output_bytes),
@@ -56,10 +57,12 @@ fn amplification(log: &InfoLog) -> Markup {
         if let Some(now) = job.sorted_runs {
             runs.insert(&job.family, now);
         }
+        trees.insert(&job.family, job.tree_bytes);
         if at % step == 0 || at + 1 == jobs.len() {
             times.push(job.end_micros);
             written.push((flushed > 0).then(|| flushed.saturating_add(compacted) as f64 / flushed as f64));
             sorted.push(runs.values().max().map(|most| *most as f64));
+            space.push(space_amplification(trees.values().copied()));
         }
     }
     let of = |name, unit, values| chart::curve(&Curve { name, unit, times: &times, values });
@@ -67,8 +70,20 @@ fn amplification(log: &InfoLog) -> Markup {
         h2 { "Amplification over time" }
         (of("Write amplification", "bytes of SST files written for each flushed byte, since the first drawn job", written))
         (of("Read amplification", "sorted runs that a lookup may visit, in the column family with the most", sorted))
-        p class="muted" { "The info log does not have the bytes of live data. The page " q { "Now" } " of a running database draws the space amplification." }
+        (of("Space amplification", "bytes of SST files for each byte of the last level", space))
+        p class="muted" { "The last level has about the bytes of the live data. The value is known while the info log names each file of the "
+            "database. The page " q { "Now" } " of a running database has the bytes of live data." }
     }
+}
+
+/// Returns the bytes of all column families for each byte of their last levels. Each item has the bytes of one column family and of its
+/// last level. Returns `None` if the bytes of a column family are unknown.
+fn space_amplification(mut families: impl Iterator<Item = Option<(u64, u64)>>) -> Option<f64> {
+    let (bytes, last) = families.try_fold((0_u64, 0_u64), |(bytes, last), family| {
+        let (more, more_last) = family?;
+        Some((bytes.saturating_add(more), last.saturating_add(more_last)))
+    })?;
+    (last > 0).then(|| bytes as f64 / last as f64)
 }
 
 /// Points of one curve.
