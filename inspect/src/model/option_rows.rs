@@ -83,6 +83,31 @@ impl OptionRow {
             None => "-",
         }
     }
+
+    /// Returns the value and the default. If both have fields, returns only the fields of the value that differ, and their defaults.
+    pub fn difference(&self) -> (String, String) {
+        let fields = |text: &str| options_ini::parse_map(text).ok().filter(|_| text.starts_with('{'));
+        let whole = || (self.value.clone(), self.default_text().to_string());
+        let (Some(own), Some(defaults)) = (fields(&self.value), fields(self.default_text())) else {
+            return whole();
+        };
+        let default_of =
+            |name: &str| defaults.iter().find(|(other, _)| other == name).map(|(_, value)| value);
+        let text_of =
+            |name: &str, value: Option<&String>| format!("{name}={}; ", value.map_or("-", String::as_str));
+        let (mut values, mut of_defaults) = (String::new(), String::new());
+        for (name, value) in &own {
+            let default = default_of(name);
+            if default.is_none_or(|default| !same_value(value, default)) {
+                values += &text_of(name, Some(value));
+                of_defaults += &text_of(name, default);
+            }
+        }
+        match values.is_empty() {
+            true => whole(),
+            false => (values.trim_end().to_string(), of_defaults.trim_end().to_string()),
+        }
+    }
 }
 
 /// Reads an OPTIONS file.
@@ -128,6 +153,10 @@ fn from_text(text: &str, name: &str) -> Result<OptionsText> {
 
 fn row(scope: &Scope, name: &str, value: &str) -> OptionRow {
     let (default, effect, unit, live) = match scope {
+        Scope::Database if name == "listeners" => {
+            let effect = "Objects of the application that receive events. They do not change the data.";
+            (Some(String::new()), effect.to_string(), String::new(), false)
+        }
         Scope::Database => describe(DbOptions::row(name)),
         Scope::Family(_) => describe(FamilyOptions::row(name)),
         Scope::Table(_) => describe(TABLE_ROWS.iter().find(|row| row.name == name)),
@@ -158,7 +187,12 @@ fn describe<T: Default>(row: Option<&base::option::Row<T>>) -> (Option<String>, 
         Some(row) => {
             (Some(row.default_text()), row.doc.trim().to_string(), row.unit.to_string(), row.is_mutable())
         }
-        None => (None, "An option that RocksDB 11.8.1 does not have.".to_string(), String::new(), false),
+        None => (
+            None,
+            "An option that Ironstone does not know, from another release or a plugin.".to_string(),
+            String::new(),
+            false,
+        ),
     }
 }
 
@@ -447,5 +481,23 @@ mod tests {
                 "block_size=512"
             ]
         );
+    }
+
+    #[test]
+    fn only_the_fields_that_differ_are_shown() {
+        let row = |name: &str, value: &str| row(&Scope::Family("a".to_string()), name, value);
+        let of = |name: &str, value: &str| row(name, value).difference();
+        let (value, default) =
+            of("compaction_options_fifo", "{max_table_files_size=0;allow_compaction=false;new_field=7;}");
+        assert_eq!(value, "max_table_files_size=0; new_field=7;");
+        assert_eq!(default, "max_table_files_size=1073741824; new_field=-;");
+        assert_eq!(of("write_buffer_size", "1024"), ("1024".to_string(), "67108864".to_string()));
+        assert_eq!(of("prefix_extractor", "{id=x;}").0, "{id=x;}");
+    }
+
+    #[test]
+    fn listeners_are_objects_of_the_application() {
+        let row = row(&Scope::Database, "listeners", "{A:A}");
+        assert!(row.effect.starts_with("Objects of the application"), "{row:?}");
     }
 }

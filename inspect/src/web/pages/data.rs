@@ -32,7 +32,7 @@ pub(super) fn files(view: &View<'_>) -> (String, Markup) {
     let body = html! {
         p { (words::of(total as u64, "SST file")) ". An SST file holds sorted entries and never changes." }
         @if rows.is_empty() { (absent("There is no such file.")) } @else {
-            div class="scroll" tabindex="0" { table {
+            div class="scroll" tabindex="0" { table class="wrapped ssts" {
                 thead { tr {
                     th scope="col" { "File" }
                     th scope="col" { "Column family" }

@@ -26,7 +26,7 @@ pub(super) fn render(view: &View<'_>) -> (String, Markup) {
             @if all { a href="/options" { "Show only values that differ" } }
             @else { a href="/options?all=1" { "Show all values" } }
         }
-        @for section in sections.iter().take(SECTIONS_MAX) { (one(section)) }
+        @for section in sections.iter().take(SECTIONS_MAX) { (one(section, all, view.db.is_ironstone())) }
         @if sections.len() > SECTIONS_MAX {
             p { "and " (words::of((sections.len() - SECTIONS_MAX) as u64, "more section")) }
         }
@@ -63,7 +63,8 @@ fn joined(sections: &[OptionSection], all: bool) -> Vec<Joined<'_>> {
 /// The largest number of names in a heading.
 const NAMES_MAX: usize = 12;
 
-fn one(section: &Joined<'_>) -> Markup {
+/// Draws a section. `all` shows each field of a nested value; otherwise only the fields that differ from the default are shown.
+fn one(section: &Joined<'_>, all: bool, is_ironstone: bool) -> Markup {
     html! {
         h2 {
             (section.place)
@@ -80,16 +81,32 @@ fn one(section: &Joined<'_>) -> Markup {
                 } }
                 tbody {
                     @for row in &section.rows {
+                        @let (value, default) = if all { (row.value.clone(), row.default_text().to_string()) } else { row.difference() };
                         tr {
                             th scope="row" { code { (row.name) } @if row.live { " " span class="tag" { "live" } } }
-                            td class="key" { (row.value) (unit(row, &row.value)) }
-                            td class="key" { (row.default_text()) (unit(row, row.default_text())) }
-                            td { (prose(&row.effect)) }
+                            td class="key" { (value) (unit(row, &value)) }
+                            td class="key" { (default) (unit(row, &default)) }
+                            td { (prose(&effect(&row.effect, is_ironstone))) }
                         }
                     }
                 }
             } }
         }
+    }
+}
+
+/// Returns the effect of an option in the program that wrote the database. The text of an option without effect in Ironstone can end with
+/// its effect in RocksDB.
+fn effect(text: &str, is_ironstone: bool) -> String {
+    let Some(reason) = text.strip_prefix("Has no effect: ").filter(|_| !is_ironstone) else {
+        return text.to_string();
+    };
+    match reason.split_once("RocksDB: ") {
+        Some((_, own)) => {
+            let mut letters = own.chars();
+            letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+        }
+        None => format!("Has no effect in Ironstone: {reason}"),
     }
 }
 
@@ -137,6 +154,15 @@ mod tests {
         let sections = [of("a", "1"), of("b", "2"), of("c", "1")];
         let names: Vec<_> = joined(&sections, false).into_iter().map(|joined| joined.families).collect();
         assert_eq!(names, [vec!["a", "c"], vec!["b"]]);
+    }
+
+    #[test]
+    fn effect_is_the_effect_in_the_program_that_wrote_the_database() {
+        let text = "Has no effect: the number is fixed. RocksDB: the number of shards.";
+        assert_eq!(effect(text, true), text);
+        assert_eq!(effect(text, false), "The number of shards.");
+        assert_eq!(effect("Has no effect: a reason.", false), "Has no effect in Ironstone: a reason.");
+        assert_eq!(effect("The number of shards.", false), "The number of shards.");
     }
 
     #[test]
