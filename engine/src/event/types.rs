@@ -461,8 +461,7 @@ pub struct CompactionStarted {
     pub table_properties: BTreeMap<PathBuf, Arc<Properties>>,
     /// True if the compaction writes new files, and all SST files of the column family are inputs.
     pub is_full: bool,
-    /// True if the program named the input files (`compact_files`). RocksDB calls no listener for the start and the end of such a
-    /// compaction.
+    /// True if the program named the input files (`compact_files`). RocksDB calls no listener for such a compaction.
     pub by_compact_files: bool,
     /// The counts that are known at the start.
     pub stats: JobStats,
@@ -555,8 +554,7 @@ pub struct CompactionCounts {
 pub struct CompactionDetails {
     /// True if the compaction wrote new files, and all SST files of the column family were inputs.
     pub is_full: bool,
-    /// True if the program named the input files (`compact_files`). RocksDB calls no listener for the start and the end of such a
-    /// compaction.
+    /// True if the program named the input files (`compact_files`). RocksDB calls no listener for such a compaction.
     pub by_compact_files: bool,
     /// The first bytes of the smallest user key of the output files, at most 8. Empty without output files.
     pub smallest_output_key_prefix: Vec<u8>,

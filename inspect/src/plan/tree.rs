@@ -115,17 +115,19 @@ const FIRST_LEVEL_FILES: u64 = 16;
 /// Returns the factor. Universal compaction takes whole sorted runs if it is not incremental.
 fn coarsen(pick: &mut pick::Options) -> f64 {
     let smallest = match pick.style {
-        pick::Style::Level => pick.max_bytes_for_level_base / FIRST_LEVEL_FILES,
-        pick::Style::Universal if !pick.universal.incremental => pick.write_buffer_size / FIRST_LEVEL_FILES,
+        pick::Style::Level => pick.sizes.max_bytes_for_level_base / FIRST_LEVEL_FILES,
+        pick::Style::Universal if !pick.universal.incremental => {
+            pick.buffers.write_buffer_size / FIRST_LEVEL_FILES
+        }
         _ => 0,
     };
-    let target = pick.target_file_size_base.max(1);
+    let target = pick.files.target_file_size_base.max(1);
     let factor = smallest as f64 / target as f64;
     if factor <= 1.0 {
         return 1.0;
     }
-    pick.target_file_size_base = smallest;
-    pick.max_compaction_bytes = (pick.max_compaction_bytes as f64 * factor) as u64;
+    pick.files.target_file_size_base = smallest;
+    pick.files.max_compaction_bytes = (pick.files.max_compaction_bytes as f64 * factor) as u64;
     factor
 }
 
