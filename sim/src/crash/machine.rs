@@ -9,6 +9,7 @@ use env::fault::FaultFs;
 use env::hook::Hooked;
 use env::memory::{MemoryFs, Survivors};
 use env::{Clock, Env};
+use ironstone::Db;
 use testkit::chance::Chance;
 use testkit::machine::environment;
 
@@ -50,9 +51,11 @@ impl Machine {
         Machine { disk, tape, faults, clock, executor, env, run }
     }
 
-    /// Stops all calls and drops all jobs.
-    pub fn stop(&self) {
+    /// Stops all calls, drops the database, and then drops the jobs that are left. The drop of a database can wait for
+    /// a flush. So the jobs are dropped last: until then they run, and their calls fail.
+    pub fn stop(&self, db: Option<Db>) {
         self.faults.hook().crash();
+        drop(db);
         self.executor.abandon();
     }
 
@@ -154,3 +157,6 @@ pub(super) fn name_of(survivors: Survivors) -> &'static str {
 pub(super) fn keeps_order(survivors: Survivors) -> bool {
     matches!(survivors, Survivors::Synced | Survivors::Everything)
 }
+
+#[cfg(test)]
+mod tests;

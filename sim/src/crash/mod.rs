@@ -244,8 +244,7 @@ impl World {
 
     /// Turns the machine off.
     fn end(mut self) -> Ran {
-        self.machine.stop();
-        self.db = None;
+        self.machine.stop(self.db.take());
         self.ran.hear(self.machine.tape.hook().hash());
         self.ran
     }

@@ -85,8 +85,7 @@ impl World {
     }
 
     fn crash(&mut self) -> Survivors {
-        self.machine.stop();
-        self.db = None;
+        self.machine.stop(self.db.take());
         let survivors = machine::draw_survivors(&mut self.chance);
         self.machine.restart(survivors, self.chance.next(), &self.story);
         self.story.tell(format!("the machine stops; left is {survivors:?}"));

@@ -63,8 +63,9 @@ impl CrashingDisk {
 
     pub(super) fn crash(&self, db: Db, survivors: Survivors) {
         self.faults.hook().crash();
-        self.outside.executor.abandon();
+        // The drop of a database can wait for a flush. So the jobs are dropped last.
         drop(db);
+        self.outside.executor.abandon();
         self.disk.crash(survivors);
         self.faults.hook().revive();
     }
