@@ -7,6 +7,7 @@
 //!  files     checkpoints, external SST files, backups, secondary instances
 //!  read      gets, multi-gets, snapshots, iterators
 //!  txn       pessimistic transactions
+//!  crash     a report that names a crash of a thread of RocksDB
 //! ```
 //! Nothing is compiled or linked: the caller names the library as a file (the native library in the
 //! `rocksdbjni` archive exports the C interface). Every handle holds references to the objects that the
@@ -15,6 +16,7 @@
 //!
 //! For programs that compare; no product crate depends on it.
 
+mod crash;
 mod db;
 mod files;
 mod library;
@@ -25,6 +27,7 @@ mod table;
 mod trace;
 mod txn;
 
+pub use crash::{CRASHED, report_crashes};
 pub use db::{Batch, Compaction, Db, Family, Writing};
 pub use files::{Backups, SstWriter};
 pub use library::{Library, Options, Result, VARIABLE};

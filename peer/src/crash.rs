@@ -1,0 +1,109 @@
+//! Tells the crash of a thread of RocksDB from a crash of this program.
+//!
+//! Both engines share the process, so the exit status names only a signal. The handler of the signal decides by two facts:
+//!
+//! ```text
+//!  the name of the thread starts with "rocksdb:"       RocksDB started the thread, and no code of this program runs on it
+//!  the instruction is not in the file of this program  the fault is in the library, or in a function that the library called
+//! ```
+//! A crash without both facts counts as a crash of this program. Examples are the crash of a caller of RocksDB, and an
+//! abort. The handler changes only the report: the process still ends by the signal.
+
+#[cfg(target_os = "linux")]
+pub use self::linux::report_crashes;
+
+/// The first word of the line that reports a crash of a thread of RocksDB. The name of the thread follows.
+pub const CRASHED: &str = "C";
+
+/// Does nothing: on this system, each crash counts as a crash of this program.
+#[cfg(not(target_os = "linux"))]
+pub fn report_crashes() {}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use libc::{c_int, c_void, siginfo_t};
+
+    use super::CRASHED;
+
+    /// The signals of a fault of an instruction.
+    const SIGNALS: [c_int; 4] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE];
+    /// The start of the name of each thread that RocksDB starts.
+    const PREFIX: &[u8] = b"rocksdb:";
+    /// The length of a thread name in the kernel, with its last zero.
+    const NAME_LEN: usize = 16;
+
+    /// The addresses of the instructions of this program.
+    static PROGRAM: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(usize::MAX)];
+
+    /// From now on, a crash of a thread of RocksDB writes one line to standard output before the process ends: [`CRASHED`], and the
+    /// name of the thread. Call this once, before the first thread of RocksDB starts.
+    pub fn report_crashes() {
+        let Some((begin, end)) = program() else { return };
+        PROGRAM[0].store(begin, Ordering::Relaxed);
+        PROGRAM[1].store(end, Ordering::Relaxed);
+        for signal in SIGNALS {
+            // SAFETY: all bytes of `sigaction` may be zero. The handler has the type that `SA_SIGINFO` requires, and calls only
+            // functions that a handler may call. Both pointers are valid during the call, or null where null is allowed.
+            unsafe {
+                let mut action: libc::sigaction = std::mem::zeroed();
+                action.sa_sigaction = handle as *const () as usize;
+                action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESETHAND;
+                libc::sigaction(signal, &action, std::ptr::null_mut());
+            }
+        }
+    }
+
+    /// Returns the range of the executable parts of the file of this program.
+    fn program() -> Option<(usize, usize)> {
+        let file = std::env::current_exe().ok()?;
+        let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+        let parts = maps.lines().filter(|line| line.ends_with(&*file.to_string_lossy()));
+        let parts = parts.filter_map(|line| {
+            let mut words = line.split_whitespace();
+            let (begin, end) = words.next()?.split_once('-')?;
+            let number = |text: &str| usize::from_str_radix(text, 16).ok();
+            words.next()?.contains('x').then_some((number(begin)?, number(end)?))
+        });
+        parts.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+    }
+
+    /// Writes the line if the facts name RocksDB, and ends the process by the signal.
+    extern "C" fn handle(signal: c_int, _info: *mut siginfo_t, context: *mut c_void) {
+        let mut name = [0u8; NAME_LEN];
+        // SAFETY: the call writes at most 16 bytes, the length of the array.
+        unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) };
+        let at = instruction(context);
+        let own = (PROGRAM[0].load(Ordering::Relaxed)..PROGRAM[1].load(Ordering::Relaxed)).contains(&at);
+        if name.starts_with(PREFIX) && !own {
+            let mut line = [0u8; NAME_LEN + 8];
+            let mut len = 0;
+            let name = name.iter().take_while(|byte| **byte != 0);
+            for byte in CRASHED.as_bytes().iter().chain(b" ").chain(name).chain(b"\n") {
+                line[len] = *byte;
+                len += 1;
+            }
+            // SAFETY: the first `len` bytes of the array are readable. `write` may be called in a handler.
+            unsafe { libc::write(libc::STDOUT_FILENO, line.as_ptr().cast(), len) };
+        }
+        // The signal is blocked in its handler. It comes again at the end of the handler, and then ends the process.
+        // SAFETY: `raise` has no preconditions, and may be called in a handler.
+        unsafe { libc::raise(signal) };
+    }
+
+    /// Returns the address of the instruction that caused the signal. 0 on other machines: then the thread name decides.
+    fn instruction(context: *mut c_void) -> usize {
+        // SAFETY: the third argument of a handler with `SA_SIGINFO` points to the `ucontext_t` of the interrupted thread.
+        let context = unsafe { &*context.cast::<libc::ucontext_t>() };
+        #[cfg(target_arch = "x86_64")]
+        return context.uc_mcontext.gregs[libc::REG_RIP as usize] as usize;
+        #[cfg(target_arch = "aarch64")]
+        return context.uc_mcontext.pc as usize;
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        return 0;
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests;
