@@ -240,7 +240,9 @@ fn without_footer(writer: &WriterOptions, block_size: u64, values: &[&[u8]]) -> 
 #[test]
 fn an_index_after_lost_blocks_is_no_data() {
     let value = b"the same words in each value, so that each block needs the dictionary".repeat(3);
-    for (what, mut writer) in kinds().into_iter().filter(|(what, _)| what.contains("XxHash64")) {
+    // In version 2, the keys of the index are internal keys, like the keys of data.
+    let is_drawn = |what: &str| what.contains("v2") || what.contains("v5");
+    for (what, mut writer) in kinds().into_iter().filter(|(what, _)| is_drawn(what)) {
         writer.block_compression.kind = Compression::Zstd;
         writer.block_compression.options.max_dict_bytes = 4096;
         // Without the footer, nothing names the dictionary. The blocks are whole and cannot be decompressed.
