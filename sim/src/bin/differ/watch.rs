@@ -45,15 +45,17 @@ pub fn begin(number: usize, op: Option<&Op>) {
 /// line: `H`, the name of the engine, the number of the operation, the operation, and the threads of the process.
 pub fn start(tell: fn(&str)) {
     std::thread::spawn(move || {
-        let mut told = None;
+        // Counts its own turns: the time in which the system stopped this process is no time of the operation.
+        let (mut last, mut turns) = (None, 0);
         loop {
             std::thread::sleep(Duration::from_secs(1));
             let now = NOW.lock().unwrap_or_else(|e| e.into_inner()).clone();
             let Some((since, number, op)) = now else { continue };
-            if since.elapsed() < LATE || told == Some(since) {
+            turns = if last == Some(since) { turns + 1 } else { 0 };
+            last = Some(since);
+            if turns != LATE.as_secs() {
                 continue;
             }
-            told = Some(since);
             let engine = ENGINES[usize::from(ENGINE.load(Ordering::Relaxed)) % ENGINES.len()];
             let op = op.map_or_else(|| "of no script".to_string(), |op| format!("{op:?}"));
             let op: String = op.chars().take(400).collect();

@@ -21,6 +21,9 @@ use crate::watch;
 const HANG_S: u64 = 60;
 /// How often a worker reports between two operations that it is alive.
 const BEAT: Duration = Duration::from_secs(5);
+/// The longest part of a turn of the campaign that counts as time. A longer turn means that the system stopped the processes as a
+/// whole.
+const TURN_MAX: Duration = Duration::from_secs(5);
 /// The time between two reports of progress.
 const PROGRESS: Duration = Duration::from_secs(10);
 /// The largest number of seeds that may end in a call of RocksDB which never returns, or in a crash of RocksDB. Calls of RocksDB 11.8.1 that
@@ -180,7 +183,8 @@ struct Worker {
     child: Child,
     lines: Receiver<String>,
     seed: u64,
-    beat: Instant,
+    /// The time since the last sign of life.
+    silent: Duration,
     done: bool,
     /// True if the watch of the worker said that a call of RocksDB makes no progress.
     peer_hangs: bool,
@@ -188,6 +192,13 @@ struct Worker {
     peer_crash: Option<String>,
     /// The number of operations that this worker and its predecessors still have to compare.
     share: u64,
+}
+
+impl Worker {
+    /// Counts a turn of the campaign without a sign of life.
+    fn pass(&mut self, turn: Duration) {
+        self.silent += turn.min(TURN_MAX);
+    }
 }
 
 fn spawn(settings: &Settings, number: u64, seed: u64, left: u64, share: u64) -> std::io::Result<Worker> {
@@ -228,7 +239,16 @@ fn listen(mut command: Command, seed: u64, share: u64) -> std::io::Result<Worker
             }
         });
     }
-    Ok(Worker { child, lines, seed, beat: Instant::now(), done: false, peer_hangs: false, peer_crash: None, share })
+    Ok(Worker {
+        child,
+        lines,
+        seed,
+        silent: Duration::ZERO,
+        done: false,
+        peer_hangs: false,
+        peer_crash: None,
+        share,
+    })
 }
 
 #[derive(Default)]
@@ -270,6 +290,7 @@ pub fn campaign(settings: &Settings) -> ExitCode {
         }
     }
     let mut told = Instant::now();
+    let mut turn = Instant::now();
     while workers.iter().any(|w| !w.done) && counts.failures < settings.failures {
         if told.elapsed() >= PROGRESS {
             told = Instant::now();
@@ -281,19 +302,21 @@ pub fn campaign(settings: &Settings) -> ExitCode {
                 start.elapsed().as_secs()
             );
         }
+        let took = std::mem::replace(&mut turn, Instant::now()).elapsed();
         for (number, worker) in workers.iter_mut().enumerate().filter(|(_, w)| !w.done) {
+            worker.pass(took);
             match worker.lines.recv_timeout(Duration::from_millis(20)) {
                 Ok(line) => {
                     // The line of the watch says that an operation does not end: it is no sign of life.
                     if !line.starts_with("H ") {
-                        worker.beat = Instant::now();
+                        worker.silent = Duration::ZERO;
                     }
                     take(&line, worker, &mut counts, &replay);
                     while let Ok(line) = worker.lines.try_recv() {
                         take(&line, worker, &mut counts, &replay);
                     }
                 }
-                Err(RecvTimeoutError::Timeout) if worker.beat.elapsed() < Duration::from_secs(HANG_S) => {}
+                Err(RecvTimeoutError::Timeout) if worker.silent < Duration::from_secs(HANG_S) => {}
                 Err(why) => {
                     if end(worker, why, &mut counts, &replay) {
                         let more = if settings.seconds > 0 { left() > 0 } else { worker.share > 0 };
@@ -357,7 +380,8 @@ fn end(
 fn faults_of_peer(counts: &Counts) -> Option<String> {
     let Counts { seeds, peer_hangs, peer_crashes, .. } = counts;
     let too_many = (peer_hangs.len() + peer_crashes.len()) as u64 > PEER_FAULTS_MAX.max(seeds / 20);
-    too_many.then(|| format!("RocksDB hung or crashed in too many seeds: {peer_hangs:?} and {peer_crashes:?}"))
+    too_many
+        .then(|| format!("RocksDB hung or crashed in too many seeds: {peer_hangs:?} and {peer_crashes:?}"))
 }
 
 /// Prints the report, as words and as JSON.

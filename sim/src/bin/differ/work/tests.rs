@@ -45,3 +45,13 @@ fn more_crashes_of_rocksdb_than_the_limit_fail_the_campaign() {
     let long = Counts { seeds: 100, ..crashes(5) };
     assert_eq!(faults_of_peer(&long), None, "one seed in twenty");
 }
+
+#[test]
+fn stop_of_all_processes_is_not_the_silence_of_a_worker() {
+    let mut worker = listen(Command::new("true"), 1, 0).unwrap();
+    worker.pass(Duration::from_secs(HANG_S * 2));
+    assert!(worker.silent < Duration::from_secs(HANG_S));
+    (0..HANG_S).for_each(|_| worker.pass(Duration::from_secs(1)));
+    assert!(worker.silent >= Duration::from_secs(HANG_S));
+    worker.child.wait().unwrap();
+}
