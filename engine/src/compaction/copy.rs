@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 
 use base::stats::Ticker;
 use base::{Error, Result};
-use env::executor::Pool;
 use env::writer::FileWriter;
 use env::{AppendHints, ReadHints};
 use format::edit::CRC32C_CHECKSUM_FUNC_NAME;
@@ -82,7 +81,7 @@ pub(super) fn copy_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted
         count: 1,
         ..LevelNumbers::default()
     };
-    job.family.stats.lock().add(task.output.level, Pool::Low as usize, &numbers);
+    super::count(job, &numbers);
     Ok(Compacted {
         committed: Some(committed),
         bytes_read: written,

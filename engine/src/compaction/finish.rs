@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use base::stats::{HistogramKind, IoTimes, Statistics, Ticker};
 use base::{Error, Level, Result, Subcode};
-use env::executor::Pool;
 use format::properties::Properties;
 use lsm::compaction_iter::CompactionIterStats;
 use lsm::pick::Reason;
@@ -287,7 +286,7 @@ fn count(
         num_output_records: out.num_output_records,
         count: 1,
     };
-    job.family.stats.lock().add(task.output.level, Pool::Low as usize, &numbers);
+    super::count(job, &numbers);
     log_levels(t, job, done, &numbers);
     if let Some(statistics) = t.tools.stats.statistics() {
         count_statistics(statistics, job, done, (&numbers, s));

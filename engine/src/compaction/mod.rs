@@ -143,6 +143,13 @@ fn may_move(job: &Job) -> Result<bool> {
         || moved.all(|f| partitioner.can_do_trivial_move(f.smallest_user_key(), f.largest_user_key())))
 }
 
+/// Adds the numbers of a compaction to the statistics of its column family.
+fn count(job: &Job, numbers: &LevelNumbers) {
+    let mut stats = job.family.stats.lock();
+    stats.add(job.task.output.level, Pool::Low as usize, numbers);
+    stats.add_compaction(job.task.reason.word(), numbers);
+}
+
 /// Moves files to the output level without a rewrite.
 fn move_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
     let task = &job.task;
@@ -171,7 +178,7 @@ fn move_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
     let moved_files: Vec<_> = edit.added.iter().map(|(level, f)| finish::job_file(job, *level, f)).collect();
     let bytes = edit.added.iter().map(|(_, f)| f.size).sum();
     let moved = LevelNumbers { bytes_moved: bytes, ..LevelNumbers::default() };
-    job.family.stats.lock().add(task.output.level, Pool::Low as usize, &moved);
+    count(job, &moved);
     finish::started_without_rewrite(t, job);
     let (committed, report) = finish::without_rewrite(t, job, (&moved_files, (0, 0)), || {
         let committed = t.committer.commit_one(Change::of_compaction(job.family.clone(), edit))?;

@@ -13,6 +13,8 @@ use crate::sync::Arc;
 /// The property that has the tree as text. Does not exist in RocksDB.
 pub(super) const PROPERTY: &str = "ironstone.memory";
 
+const MIB: u64 = 1 << 20;
+
 /// One holder of memory. The bytes of a holder with parts are the sum of its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryHolder {
@@ -115,5 +117,9 @@ fn cache_of(at: usize, cache: &Arc<BlockCache>) -> MemoryHolder {
     let roles = Role::ALL.iter().map(|role| MemoryHolder::leaf(role.name(), held[*role as usize] as u64));
     let mut parts: Vec<MemoryHolder> = roles.filter(|part| part.bytes > 0).collect();
     parts.push(MemoryHolder::leaf("hash table", cache.table_bytes() as u64));
-    MemoryHolder::of(format!("cache {} with a capacity of {} bytes", at + 1, cache.capacity()), parts)
+    let capacity = match cache.capacity() as u64 {
+        bytes if bytes >= MIB && bytes.is_multiple_of(MIB) => format!("{} MiB", bytes / MIB),
+        bytes => format!("{bytes} bytes"),
+    };
+    MemoryHolder::of(format!("cache {} with a capacity of {capacity}", at + 1), parts)
 }

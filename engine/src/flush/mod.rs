@@ -246,7 +246,7 @@ fn write_and_commit(
     for part in parts.iter() {
         part.direct.committed(t, &part.family, &part.pick);
         remember_deleted_runs(&part.family, part.files.iter());
-        count(t.tools, part);
+        count(t.tools, part, reason);
         finished(t.tools, job, part, reason);
     }
     Ok(Flushed { committed: Some(committed) })
@@ -328,11 +328,11 @@ fn remove(tools: &JobTools, parts: &[Part], error: Error) -> Error {
     error
 }
 
-fn count(tools: &JobTools, part: &Part) {
+fn count(tools: &JobTools, part: &Part, reason: FlushReason) {
     {
         let mut numbers = part.family.stats.lock();
         numbers.add(Level::ZERO, Pool::High as usize, &part.numbers);
-        numbers.bytes_flushed += part.numbers.bytes_written_all();
+        numbers.add_flush(reason.word(), &part.numbers);
     }
     if let Some(statistics) = tools.stats.statistics() {
         statistics.add(Ticker::FlushWriteBytes, part.numbers.bytes_written_all());

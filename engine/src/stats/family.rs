@@ -1,8 +1,11 @@
 //! Statistics of one column family: flushes and compactions by level, and the causes of write stalls. RocksDB's
 //! `InternalStats::CompactionStats` and its stall counters.
 
-use crate::sync::{Mutex, MutexGuard};
+use std::collections::BTreeMap;
+
 use base::Level;
+
+use crate::sync::{Mutex, MutexGuard};
 
 /// The statistics of jobs, by output level or by pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -123,6 +126,18 @@ impl StallCounts {
     }
 }
 
+/// The jobs with one reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReasonNumbers {
+    /// The number of jobs, with the jobs that only moved files.
+    pub jobs: u64,
+    /// Bytes that the jobs wrote to SST files and blob files.
+    pub bytes_written: u64,
+}
+
+/// The numbers of the jobs of one kind, by the word of their reason.
+pub type Reasons = BTreeMap<&'static str, ReasonNumbers>;
+
 /// All statistics of a column family.
 #[derive(Clone, Debug, Default)]
 pub struct FamilyNumbers {
@@ -131,6 +146,8 @@ pub struct FamilyNumbers {
     /// By pool: bottom, low, high, user.
     pub by_pool: [LevelNumbers; 4],
     pub bytes_flushed: u64,
+    pub flush_reasons: Reasons,
+    pub compaction_reasons: Reasons,
     pub stalls: StallCounts,
     pub ingested: Ingested,
     /// The values at the last periodic dump: uptime, bytes flushed, the sum of the levels, write stalls.
@@ -155,6 +172,17 @@ impl FamilyNumbers {
         self.levels.get(level.index()).copied().unwrap_or_default()
     }
 
+    /// Adds a flush to its reason and to the bytes that flushes wrote.
+    pub fn add_flush(&mut self, reason: &'static str, numbers: &LevelNumbers) {
+        self.bytes_flushed += numbers.bytes_written_all();
+        count_reason(&mut self.flush_reasons, reason, numbers);
+    }
+
+    /// Adds a compaction to its reason.
+    pub fn add_compaction(&mut self, reason: &'static str, numbers: &LevelNumbers) {
+        count_reason(&mut self.compaction_reasons, reason, numbers);
+    }
+
     /// Adds a job of pool number `pool` with output on `level`.
     pub fn add(&mut self, level: Level, pool: usize, numbers: &LevelNumbers) {
         base::invariant!(level.index() < lsm::version::MAX_LEVELS, "a job has its output on {level}");
@@ -167,6 +195,12 @@ impl FamilyNumbers {
             *of_pool = of_pool.plus(numbers);
         }
     }
+}
+
+fn count_reason(reasons: &mut Reasons, reason: &'static str, numbers: &LevelNumbers) {
+    let of = reasons.entry(reason).or_default();
+    of.jobs += 1;
+    of.bytes_written = of.bytes_written.saturating_add(numbers.bytes_written_all());
 }
 
 /// The statistics of a column family. Each job writes them once; properties read them.

@@ -13,7 +13,9 @@ mod slow;
 pub mod trace;
 
 pub use database::{DatabaseCounter, DatabaseCounts};
-pub use family::{FamilyNumbers, FamilyStats, Ingested, LevelNumbers, StallCause, StallCounts};
+pub use family::{
+    FamilyNumbers, FamilyStats, Ingested, LevelNumbers, ReasonNumbers, Reasons, StallCause, StallCounts,
+};
 pub use slow::{
     KEPT_SECONDS, Operation, OperationSum, SLOW_FACTOR, SlowOperations, SlowReport, StallReason, StallSum,
 };

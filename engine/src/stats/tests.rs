@@ -10,7 +10,8 @@ use kernel::ticks;
 use lsm::pressure;
 
 use super::{
-    DatabaseCounter, FamilyStats, KEPT_SECONDS, LevelNumbers, StallCause, StallReason, StallSum, Stats,
+    DatabaseCounter, FamilyStats, KEPT_SECONDS, LevelNumbers, ReasonNumbers, StallCause, StallReason,
+    StallSum, Stats,
 };
 use crate::sync::Arc;
 
@@ -64,6 +65,20 @@ fn jobs_add_up_by_level_and_pool() {
         (numbers.stalls.stops(), numbers.stalls.delays(), numbers.stalls.l0_stops_while_compacting),
         (1, 0, 1)
     );
+}
+
+#[test]
+fn jobs_add_up_by_reason() {
+    let stats = FamilyStats::default();
+    let one = LevelNumbers { bytes_written: 7, bytes_written_blob: 3, ..LevelNumbers::default() };
+    stats.lock().add_flush("Manual Flush", &one);
+    stats.lock().add_compaction("Ttl", &one);
+    stats.lock().add_compaction("Ttl", &one);
+    let numbers = stats.lock().clone();
+    let of = |jobs: u64, bytes_written: u64| ReasonNumbers { jobs, bytes_written };
+    assert_eq!(numbers.bytes_flushed, 10);
+    assert_eq!(numbers.flush_reasons.into_iter().collect::<Vec<_>>(), [("Manual Flush", of(1, 10))]);
+    assert_eq!(numbers.compaction_reasons.into_iter().collect::<Vec<_>>(), [("Ttl", of(2, 20))]);
 }
 
 #[test]

@@ -8,7 +8,8 @@ use engine::stats::{DatabaseCounter, StallCause};
 use mem::cache::Role;
 
 use super::{
-    BlockCacheMetrics, DatabaseMetrics, FamilyMetrics, LevelMetrics, Metrics, OperationMetrics, StallMetrics,
+    BlockCacheMetrics, DatabaseMetrics, FamilyMetrics, LevelMetrics, Metrics, OperationMetrics,
+    ReasonMetrics, StallMetrics,
 };
 use crate::{Db, Family};
 
@@ -108,6 +109,15 @@ fn family(family: &Family) -> FamilyMetrics {
         let (delays, stops) = numbers.stalls.causes[cause as usize];
         StallMetrics { cause: name, delays, stops }
     });
+    let reasons = [("flush", &numbers.flush_reasons), ("compaction", &numbers.compaction_reasons)];
+    let reasons = reasons.into_iter().flat_map(|(job, reasons)| {
+        reasons.iter().map(move |(reason, of)| ReasonMetrics {
+            job,
+            reason,
+            jobs: of.jobs,
+            written_bytes: of.bytes_written,
+        })
+    });
     let cache = pinned.parts.caches.blocks.as_ref().map(|cache| {
         let usage = cache.role_usage();
         let roles = Role::ALL.iter().map(|role| (role.name(), usage[*role as usize].bytes as u64));
@@ -134,5 +144,6 @@ fn family(family: &Family) -> FamilyMetrics {
         block_cache: cache,
         levels: version.levels().map(level).collect(),
         stalls: stalls.to_vec(),
+        reasons: reasons.collect(),
     }
 }

@@ -127,6 +127,8 @@ pub struct FamilyMetrics {
     pub levels: Vec<LevelMetrics>,
     /// How often a limit began to delay or to stop writes.
     pub stalls: Vec<StallMetrics>,
+    /// The finished flushes by reason, and then the finished compactions by reason.
+    pub reasons: Vec<ReasonMetrics>,
 }
 
 /// A block cache.
@@ -167,6 +169,19 @@ pub struct LevelMetrics {
     pub input_entries: u64,
     /// Entries that these jobs dropped.
     pub dropped_entries: u64,
+}
+
+/// The finished flushes or compactions with one reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReasonMetrics {
+    /// `flush` or `compaction`.
+    pub job: &'static str,
+    /// The reason, in RocksDB's words: `Write Buffer Full`, `LevelL0FilesNum` and so on.
+    pub reason: &'static str,
+    /// The number of jobs, with the compactions that only moved files.
+    pub jobs: u64,
+    /// Bytes that the jobs wrote.
+    pub written_bytes: u64,
 }
 
 /// Write stalls of one cause.

@@ -33,7 +33,7 @@ pub struct Description {
 pub struct Sample {
     /// The metric.
     pub description: &'static Description,
-    /// Names and values of labels: `column_family`, `level`, `operation`, `cause`, `role`.
+    /// Names and values of labels: `column_family`, `level`, `operation`, `job`, `cause`, `condition`, `role`.
     pub labels: Vec<(&'static str, String)>,
     /// The value.
     pub value: u64,
@@ -87,6 +87,8 @@ descriptions! {
     CACHE_USAGE Gauge "By" "ironstone_block_cache_bytes" "Bytes in the block cache by role";
     CACHE_PINNED Gauge "By" "ironstone_block_cache_pinned_bytes" "Bytes in the block cache that readers hold";
     STALLS Counter "" "ironstone_stalls" "How often a limit began to delay or to stop writes";
+    REASON_JOBS Counter "" "ironstone_reason_jobs" "Finished flushes and compactions by reason";
+    REASON_WRITTEN Counter "By" "ironstone_reason_written_bytes" "Bytes that flushes and compactions wrote, by reason";
     LEVEL_FILES Gauge "" "ironstone_level_files" "SST files of a level";
     LEVEL_BYTES Gauge "By" "ironstone_level_bytes" "Bytes of the SST files of a level";
     LEVEL_COMPACTING Gauge "" "ironstone_level_compacting_files" "Files of a level that a compaction reads now";
@@ -214,6 +216,11 @@ fn of_family(samples: &mut Samples, of: &FamilyMetrics) {
     for stall in &of.stalls {
         samples.labelled(STALLS, &[("cause", stall.cause), ("condition", "delayed")], stall.delays);
         samples.labelled(STALLS, &[("cause", stall.cause), ("condition", "stopped")], stall.stops);
+    }
+    for of in &of.reasons {
+        let labels = [("job", of.job), ("cause", of.reason)];
+        samples.labelled(REASON_JOBS, &labels, of.jobs);
+        samples.labelled(REASON_WRITTEN, &labels, of.written_bytes);
     }
 }
 

@@ -179,6 +179,13 @@ fn metrics_count_by_family_and_level() {
     assert_eq!(files("users").iter().sum::<u64>(), 1);
     assert_eq!(of("users").levels[0].jobs, 1);
     assert!(of("users").flushed_bytes > 0);
+    let reasons: Vec<_> = of("users").reasons.iter().map(|of| (of.job, of.reason, of.jobs)).collect();
+    assert_eq!(reasons, [("flush", "Manual Flush", 1), ("compaction", "ManualCompaction", 1)]);
+    assert_eq!(of("users").reasons[0].written_bytes, of("users").flushed_bytes);
+    let samples = metrics.samples();
+    let of_reason = samples.iter().find(|sample| sample.description.name == "ironstone_reason_jobs").unwrap();
+    let labels: Vec<_> = of_reason.labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    assert_eq!(labels, ["column_family=users", "job=flush", "cause=Manual Flush"]);
     let live: u64 = of("users").levels.iter().map(|level| level.bytes).sum();
     assert_eq!(live, users.int_property("rocksdb.live-sst-files-size").unwrap());
     assert!(of("default").active_memtable_bytes > 0);
