@@ -191,34 +191,49 @@ pub struct Limit {
     pace: Mutex<Pace>,
 }
 
+/// The time that a late caller can make up for. RocksDB's `db_bench` has the same limit: the period of its rate limiter. After a write
+/// stall, a writer thus continues with its rate, and does not write the entries of the stall at once.
+const LATE_MAX: Duration = Duration::from_millis(100);
+
 struct Pace {
     rate: f64,
     since: Instant,
-    /// The number of units since `since`.
-    used: u64,
+    /// The time from `since` to the end of the used units.
+    due: Duration,
+}
+
+impl Pace {
+    fn new(rate: u64) -> Pace {
+        Pace { rate: rate.max(1) as f64, since: Instant::now(), due: Duration::ZERO }
+    }
+
+    /// Uses `units` at the time `now` after `since`. Returns the time that the caller waits.
+    fn take(&mut self, units: u64, now: Duration) -> Duration {
+        let start = self.due.max(now.saturating_sub(LATE_MAX));
+        self.due = start + Duration::from_secs_f64(units as f64 / self.rate);
+        self.due.saturating_sub(now)
+    }
 }
 
 impl Limit {
     /// Makes a limit of `rate` units for each second. A rate of 0 counts as 1.
     pub fn new(rate: u64) -> Limit {
-        Limit { pace: Mutex::new(Pace { rate: rate.max(1) as f64, since: Instant::now(), used: 0 }) }
+        Limit { pace: Mutex::new(Pace::new(rate)) }
     }
 
     /// Changes the rate. Units that were used before no longer count.
     pub fn set(&self, rate: u64) {
-        let pace = Pace { rate: rate.max(1) as f64, since: Instant::now(), used: 0 };
-        *self.pace.lock().unwrap_or_else(PoisonError::into_inner) = pace;
+        *self.pace.lock().unwrap_or_else(PoisonError::into_inner) = Pace::new(rate);
     }
 
     /// Waits until the rate allows `units` more units.
     pub fn request(&self, units: u64) {
         let ahead = {
             let mut pace = self.pace.lock().unwrap_or_else(PoisonError::into_inner);
-            pace.used += units;
-            let due = Duration::from_secs_f64(pace.used as f64 / pace.rate);
-            due.checked_sub(pace.since.elapsed())
+            let now = pace.since.elapsed();
+            pace.take(units, now)
         };
-        if let Some(ahead) = ahead {
+        if ahead > Duration::ZERO {
             std::thread::sleep(ahead);
         }
     }
@@ -287,5 +302,23 @@ pub fn run(run: &Run, threads: usize, total_before: &mut u64, method: Method) ->
         Ok(None) => Ok(all.unwrap_or_else(|| Stats::new(0, &run.style))),
         Ok(Some(error)) => Err(error),
         Err(_) => Err(Error::aborted("a benchmark thread panicked")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn late_caller_makes_up_for_a_tenth_of_a_second() {
+        let mut pace = Pace::new(100);
+        let millis = Duration::from_millis;
+        assert_eq!(pace.take(10, Duration::ZERO), millis(100));
+        assert_eq!(pace.take(10, millis(100)), millis(100));
+        // The caller was late by 50 milliseconds, and makes up for them.
+        assert_eq!(pace.take(10, millis(250)), millis(50));
+        // After a minute, the caller waits from the second tenth of a second on.
+        assert_eq!(pace.take(10, millis(60_000)), Duration::ZERO);
+        assert_eq!(pace.take(10, millis(60_000)), millis(100));
     }
 }
