@@ -3,11 +3,11 @@
 //! Both engines share the process, so the exit status names only a signal. The handler of the signal decides by two facts:
 //!
 //! ```text
-//!  the name of the thread starts with "rocksdb:"       RocksDB started the thread, and no code of this program runs on it
-//!  the instruction is not in the file of this program  the fault is in the library, or in a function that the library called
+//!  the name of the thread starts with "rocksdb:"      a thread for background jobs; both engines use these names
+//!  the instruction is in the file of RocksDB's library  no code of this program, and no function that both engines call
 //! ```
-//! A crash without both facts counts as a crash of this program. Examples are the crash of a caller of RocksDB, and an
-//! abort. The handler changes only the report: the process still ends by the signal.
+//! A crash without both facts counts as a crash of this program. Examples are the crash of a caller of RocksDB, a crash in a function
+//! of the C library, and an abort. The handler changes only the report: the process still ends by the signal.
 
 #[cfg(target_os = "linux")]
 pub use self::linux::report_crashes;
@@ -17,10 +17,11 @@ pub const CRASHED: &str = "C";
 
 /// Does nothing: on this system, each crash counts as a crash of this program.
 #[cfg(not(target_os = "linux"))]
-pub fn report_crashes() {}
+pub fn report_crashes(_library: &std::path::Path) {}
 
 #[cfg(target_os = "linux")]
 mod linux {
+    use std::path::Path;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use libc::{c_int, c_void, siginfo_t};
@@ -29,20 +30,20 @@ mod linux {
 
     /// The signals of a fault of an instruction.
     const SIGNALS: [c_int; 4] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE];
-    /// The start of the name of each thread that RocksDB starts.
+    /// The start of the names of the threads for background jobs.
     const PREFIX: &[u8] = b"rocksdb:";
     /// The length of a thread name in the kernel, with its last zero.
     const NAME_LEN: usize = 16;
 
-    /// The addresses of the instructions of this program.
-    static PROGRAM: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(usize::MAX)];
+    /// The addresses of the instructions of RocksDB's library.
+    static LIBRARY: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
 
-    /// From now on, a crash of a thread of RocksDB writes one line to standard output before the process ends: [`CRASHED`], and the
-    /// name of the thread. Call this once, before the first thread of RocksDB starts.
-    pub fn report_crashes() {
-        let Some((begin, end)) = program() else { return };
-        PROGRAM[0].store(begin, Ordering::Relaxed);
-        PROGRAM[1].store(end, Ordering::Relaxed);
+    /// From now on, a crash of a background thread in this loaded library writes one line to standard output before the process ends:
+    /// [`CRASHED`], and the name of the thread. Call this once, after the library is loaded and before its first thread starts.
+    pub fn report_crashes(library: &Path) {
+        let Some((begin, end)) = instructions_of(library) else { return };
+        LIBRARY[0].store(begin, Ordering::Relaxed);
+        LIBRARY[1].store(end, Ordering::Relaxed);
         for signal in SIGNALS {
             // SAFETY: all bytes of `sigaction` may be zero. The handler has the type that `SA_SIGINFO` requires, and calls only
             // functions that a handler may call. Both pointers are valid during the call, or null where null is allowed.
@@ -55,9 +56,10 @@ mod linux {
         }
     }
 
-    /// Returns the range of the executable parts of the file of this program.
-    fn program() -> Option<(usize, usize)> {
-        let file = std::env::current_exe().ok()?;
+    /// Returns the range of the executable parts of a loaded file.
+    #[allow(clippy::disallowed_methods, reason = "the address space of the rig itself")]
+    fn instructions_of(file: &Path) -> Option<(usize, usize)> {
+        let file = std::fs::canonicalize(file).ok()?;
         let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
         let parts = maps.lines().filter(|line| line.ends_with(&*file.to_string_lossy()));
         let parts = parts.filter_map(|line| {
@@ -75,8 +77,8 @@ mod linux {
         // SAFETY: the call writes at most 16 bytes, the length of the array.
         unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) };
         let at = instruction(context);
-        let own = (PROGRAM[0].load(Ordering::Relaxed)..PROGRAM[1].load(Ordering::Relaxed)).contains(&at);
-        if name.starts_with(PREFIX) && !own {
+        let library = LIBRARY[0].load(Ordering::Relaxed)..LIBRARY[1].load(Ordering::Relaxed);
+        if name.starts_with(PREFIX) && library.contains(&at) {
             let mut line = [0u8; NAME_LEN + 8];
             let mut len = 0;
             let name = name.iter().take_while(|byte| **byte != 0);
@@ -92,7 +94,7 @@ mod linux {
         unsafe { libc::raise(signal) };
     }
 
-    /// Returns the address of the instruction that caused the signal. 0 on other machines: then the thread name decides.
+    /// Returns the address of the instruction that caused the signal. 0 on other machines: then no crash is reported.
     fn instruction(context: *mut c_void) -> usize {
         // SAFETY: the third argument of a handler with `SA_SIGINFO` points to the `ucontext_t` of the interrupted thread.
         let context = unsafe { &*context.cast::<libc::ucontext_t>() };

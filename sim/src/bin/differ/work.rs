@@ -121,7 +121,7 @@ pub fn worker(settings: &Settings, number: u64) -> ExitCode {
     };
     let sides = [Side::Ours, Side::Theirs(library)];
     watch::start(tell);
-    peer::report_crashes();
+    peer::report_crashes(&settings.peer);
     let start = Instant::now();
     let timed = settings.seconds > 0 || settings.operations == 0;
     let mut done = 0;
