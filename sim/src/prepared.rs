@@ -9,6 +9,8 @@
 //! comes at a drawn call. The recovery can crash in the same way. Recovery uses the point-in-time mode, the default.
 //! Each world has one write policy. With the write-committed policy, a column family has timestamps, and each commit has one.
 
+mod flushed;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -18,8 +20,8 @@ use env::executor::Inline;
 use env::fault::FaultFs;
 use env::memory::{MemoryFs, Survivors};
 use ironstone::{
-    Error, Family, FamilyDescriptor, Options, ReadOptions, Record, Transaction, TransactionDb,
-    TransactionDbOptions, TransactionOptions, TxnDbWritePolicy, WriteOptions,
+    Error, Family, FamilyDescriptor, FlushOptions, Kind, Options, ReadOptions, Record, Transaction,
+    TransactionDb, TransactionDbOptions, TransactionOptions, TxnDbWritePolicy, WriteOptions,
 };
 use testkit::chance::Chance;
 use testkit::machine::environment;
@@ -64,6 +66,8 @@ struct World {
     open_ended: Vec<(Transaction, Rows)>,
     /// True if the last operation failed, and handles do not show its result.
     is_unclear: bool,
+    /// True if the machine stops after the last operation.
+    ends_round: bool,
     history: Vec<Vec<State>>,
     durable: usize,
     names: u64,
@@ -102,6 +106,7 @@ impl World {
             waiting: BTreeMap::new(),
             open_ended: Vec::new(),
             is_unclear: false,
+            ends_round: false,
             history: vec![vec![State::default()]],
             durable: 0,
             names: 0,
@@ -172,6 +177,9 @@ impl World {
                 }
                 resumed = true;
             }
+            if std::mem::take(&mut self.ends_round) {
+                break;
+            }
             while self.chance.percent(40) && self.env.executor.help() {}
         }
         self.stop()
@@ -228,10 +236,16 @@ impl World {
             3..6 => self.decide(sync),
             6 if self.chance.percent(40) => self.leave_open(sync),
             6 | 7 => self.write(sync),
+            8 if self.chance.percent(30) => self.decide_before_flush(),
             8 => {
                 let name = *self.chance.pick(self.families());
-                self.story.push(format!("  flush {name}"));
-                Ok(self.family(name)?.flush())
+                // A decision can come between the switch of the memtable and its flush, and stand in the next WAL.
+                let wait = self.chance.percent(50);
+                self.story.push(format!("  flush {name} wait={wait}"));
+                let flushed =
+                    self.family(name)?.flush_with(&FlushOptions { wait, ..FlushOptions::default() });
+                // While writes are stopped, a flush that does not wait is refused.
+                Ok(flushed.or_else(|e| if !wait && e.kind() == Kind::TryAgain { Ok(()) } else { Err(e) }))
             }
             _ if self.chance.percent(50) => self.reopen(),
             _ => {
@@ -278,7 +292,12 @@ impl World {
     }
 
     fn prepare(&mut self, sync: bool) -> Result<Result<(), Error>, String> {
-        let (rows, db) = (self.drawn_rows(), self.db()?);
+        let rows = self.drawn_rows();
+        self.prepare_rows(rows, sync)
+    }
+
+    fn prepare_rows(&mut self, rows: Rows, sync: bool) -> Result<Result<(), Error>, String> {
+        let db = self.db()?;
         let name = format!("t{:04}", self.names).into_bytes();
         self.story.push(format!("  prepare {} sync={sync}", self.names));
         // Some commits build their own memtables.
@@ -329,6 +348,15 @@ impl World {
         }
         let name = self.chance.pick(&names).clone();
         let commits = self.chance.percent(60);
+        self.decide_named(name, commits, sync)
+    }
+
+    fn decide_named(
+        &mut self,
+        name: Vec<u8>,
+        commits: bool,
+        sync: bool,
+    ) -> Result<Result<(), Error>, String> {
         self.story.push(format!("  decide {} commit={commits} sync={sync}", name.escape_ascii()));
         let transaction = &self.waiting[&name];
         transaction.set_write_options(self.options(sync));
@@ -465,10 +493,11 @@ impl World {
 
     fn crash(&mut self) {
         self.faults.hook().crash();
-        self.executor.abandon();
         self.waiting.clear();
         self.open_ended.clear();
+        // The drop of a database can wait for a flush. So the jobs are dropped last.
         self.db = None;
+        self.executor.abandon();
         let survivors = match self.chance.below(6) {
             0 => Survivors::Synced,
             1 => Survivors::Everything,
