@@ -56,8 +56,7 @@ pub(super) fn serve(
             server.run().map_err(|e| format!("the server: {e}"))
         }
         Source::Secondary => {
-            let (options, families) = options_of(env, &path)?;
-            let mut options = options;
+            let (mut options, families) = options_of(env, &path, false)?;
             options.db.max_open_files = -1;
             options.db.open_files_async = false;
             let secondary = Secondary::open_with_families(&path, options, families).map_err(text_of)?;
@@ -68,7 +67,7 @@ pub(super) fn serve(
             wait()
         }
         Source::Database => {
-            let (options, families) = options_of(env, &path)?;
+            let (options, families) = options_of(env, &path, true)?;
             let db = Db::open_with_families(&path, options, families).map_err(text_of)?;
             let inspector =
                 Inspector::serve(&db, &InspectorOptions { allow_changes: true }).map_err(text_of)?;
@@ -93,8 +92,17 @@ fn announce(url: String, promise: &str, out: &mut dyn Write) -> Result<(), Strin
         .map_err(|e| format!("writing the output: {e}"))
 }
 
-/// Returns the options of the newest OPTIONS file, or the defaults without such a file.
-pub(super) fn options_of(env: &Env, path: &Path) -> Result<(Options, Vec<FamilyDescriptor>), String> {
+/// Returns the options of the newest OPTIONS file, or the defaults without such a file. `writes` is true if the database is opened for
+/// writing. Objects that only observe, such as listeners, are left out. A secondary instance reads files and WALs, so it needs only the
+/// comparator.
+///
+/// # Errors
+/// A text that names the object of the application without which the database cannot be opened.
+pub(super) fn options_of(
+    env: &Env,
+    path: &Path,
+    writes: bool,
+) -> Result<(Options, Vec<FamilyDescriptor>), String> {
     let file = match Options::load_latest(path, env, &ReadConfig::default()) {
         Ok(file) => file,
         Err(error) if error.kind() == base::Kind::NotFound => {
@@ -105,10 +113,18 @@ pub(super) fn options_of(env: &Env, path: &Path) -> Result<(Options, Vec<FamilyD
         }
         Err(error) => return Err(error.to_string()),
     };
-    if let Some(missing) = file.missing.first() {
+    let is_needed = |option: &str| match option {
+        "listeners" => false,
+        "comparator" => true,
+        _ => writes,
+    };
+    if let Some(missing) = file.missing.iter().find(|missing| is_needed(&missing.option)) {
+        let why = match writes {
+            true => "Without it, an open for writing would change what the database holds. Leave out --write",
+            false => "Without it, the order of the keys is unknown. Leave out --secondary",
+        };
         return Err(format!(
-            "the OPTIONS file names {} {:?}, which this program does not have. Without it, an open for writing would change \
-             what the database holds",
+            "the OPTIONS file names {} {:?}, which this program does not have. {why}",
             missing.option, missing.object
         ));
     }
@@ -124,4 +140,34 @@ pub(super) fn options_of(env: &Env, path: &Path) -> Result<(Options, Vec<FamilyD
         families.push(FamilyDescriptor::new(name, family));
     }
     Ok((options, families))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_that_only_observe_are_left_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut options = Options::default();
+        options.db.create_if_missing = true;
+        drop(Db::open(dir.path(), options).unwrap());
+        let names = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().path());
+        let file = names.filter(|path| path.to_string_lossy().contains("OPTIONS-")).max().unwrap();
+        let written = std::fs::read_to_string(&file).unwrap();
+        // The file PROOF rejects an OPTIONS file that was changed.
+        std::fs::remove_file(dir.path().join("PROOF")).unwrap();
+        let of = |from: &str, to: &str, writes: bool| {
+            assert!(written.contains(from), "{from}");
+            std::fs::write(&file, written.replace(from, to)).unwrap();
+            options_of(&Env::posix(), dir.path(), writes).map(|_| ())
+        };
+        let listeners = ("[DBOptions]", "[DBOptions]\n  listeners={A:A}");
+        assert_eq!(of(listeners.0, listeners.1, true), Ok(()));
+        let merge = ("merge_operator=nullptr", "merge_operator=Mine");
+        assert!(of(merge.0, merge.1, true).unwrap_err().contains("Leave out --write"));
+        assert_eq!(of(merge.0, merge.1, false), Ok(()));
+        let comparator = ("comparator=leveldb.BytewiseComparator", "comparator=Mine");
+        assert!(of(comparator.0, comparator.1, false).unwrap_err().contains("comparator \"Mine\""));
+    }
 }
