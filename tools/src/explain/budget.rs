@@ -4,8 +4,9 @@
 //! language, with RocksDB or with Ironstone, can use it.
 
 use std::io::Write;
+use std::path::Path;
 
-use ironstone::{BudgetGoal, DerivedOption, explain_options};
+use ironstone::{BudgetGoal, DerivedOption, Options, explain_options};
 
 use inspect::{plan, words};
 
@@ -13,7 +14,7 @@ use super::Args;
 
 const TABLE: &str = "block_based_table_factory.";
 
-/// Prints the options of a budget: as a list with reasons, as one option text, or as JSON.
+/// Prints the options of a budget: as a list with reasons, as one option text, or as JSON. `--out` writes an OPTIONS file.
 pub(super) fn show(args: &Args, out: &mut dyn Write) -> Result<i32, String> {
     let flag = |name: &str| args.flags.get(name).ok_or_else(|| format!("options needs --{name}; see --help"));
     let memory = plan::parse_bytes(flag("memory")?).map_err(|e| format!("--memory: {}", e.message()))?;
@@ -26,6 +27,10 @@ pub(super) fn show(args: &Args, out: &mut dyn Write) -> Result<i32, String> {
         other => return Err(format!("--goal: {other:?} is no goal; write latency or throughput")),
     };
     let options = explain_options(memory, cores, goal).map_err(|e| e.message().to_string())?;
+    if let Some(file) = &args.out {
+        let derived = Options::for_budget(memory, cores, goal).map_err(|e| e.message().to_string())?;
+        return write_file(file, &derived, &options, out).map(|()| 0);
+    }
     let text = text_of(&options);
     let written = if args.text {
         writeln!(out, "{text}")
@@ -39,6 +44,26 @@ pub(super) fn show(args: &Args, out: &mut dyn Write) -> Result<i32, String> {
         list(&options, out, &format!("{} of memory, {cores} cores, goal {name}", words::bytes(memory)), &text)
     };
     written.map(|()| 0).map_err(|e| format!("writing the output: {e}"))
+}
+
+/// Writes an OPTIONS file. The format has no block cache, so the message names the cache.
+fn write_file(
+    file: &Path,
+    options: &Options,
+    rows: &[DerivedOption],
+    out: &mut dyn Write,
+) -> Result<(), String> {
+    let text = engine::options::file::write(&options.db, [("default", &options.family)]);
+    std::fs::File::create_new(file)
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .map_err(|e| format!("{}: {e}", file.display()))?;
+    let cache = rows.iter().find(|row| row.name == "block_cache").map_or("", |row| row.value.as_str());
+    let written = writeln!(
+        out,
+        "wrote {}; an OPTIONS file does not have the block cache, so set its capacity in the program: {cache} bytes",
+        file.display()
+    );
+    written.map_err(|e| format!("writing the output: {e}"))
 }
 
 /// Returns the options as one option text.

@@ -44,9 +44,10 @@ changes a database.
       --job-rate RATE     bytes per second that a flush or a compaction writes (default: 100MB/s)
       --device DIR        measures the job rate: writes and merges 256 MiB in a new directory below DIR, and deletes it
       --compression F     bytes in an SST file for one byte (default: 1)
-  ironstone options --memory 4GB --cores 8 [--goal latency|throughput] [--text] [--json]
+  ironstone options --memory 4GB --cores 8 [--goal latency|throughput] [--text] [--json] [--out FILE]
                                         derives all options of a database from three facts, each with its reason;
                                         --text prints only option text, for example for --options of plan
+      --out FILE          writes an OPTIONS file, which RocksDB and Ironstone load
 
 bundle, plan and doctor --deep show their progress on a terminal; with --json, standard error has one JSON object for each second.
 PATH is the directory of a database (open or closed), a support bundle, or an info log (LOG).
@@ -144,8 +145,11 @@ impl Args {
     fn check(&self) -> Result<(), String> {
         let command = self.command.as_str();
         let of_pages = self.secondary || self.write || self.with.is_some();
-        if self.out.is_some() && command != "bundle" {
-            return Err(format!("--out belongs to bundle, not to {command:?}; see --help"));
+        if self.out.is_some() && !matches!(command, "bundle" | "options") {
+            return Err(format!("--out belongs to bundle and options, not to {command:?}; see --help"));
+        }
+        if self.out.is_some() && command == "options" && (self.json || self.text) {
+            return Err("--out writes an OPTIONS file, so --json and --text have no effect".to_string());
         }
         if self.json && !matches!(command, "inspect" | "doctor" | "bundle" | "plan" | "options" | "help") {
             return Err(format!("{command:?} has no --json; see --help"));

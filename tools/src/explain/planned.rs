@@ -96,8 +96,10 @@ fn show_forecast(forecast: &plan::Forecast, asked: u64, out: &mut dyn Write) -> 
     )?;
     writeln!(
         out,
-        "space amplification  {:.2}  (SST bytes for each byte of live data, at the end; {:.2} on average)",
-        f.space_amplification, f.space_amplification_mean
+        "space amplification  {:.2}  (SST bytes for each byte of live data, on average; {:.2} at the end, {:.2} at most)",
+        f.space_amplification_mean,
+        f.space_amplification,
+        space_max(f)
     )?;
     writeln!(out, "read amplification   {:.1}  (sorted runs, mean over time)", f.read_amplification)?;
     match stalled > 0.0 {
@@ -121,6 +123,12 @@ fn show_forecast(forecast: &plan::Forecast, asked: u64, out: &mut dyn Write) -> 
         writeln!(out, "  L{level}  {:>8}  {}", words::count(*files as u64), words::bytes(*bytes))?;
     }
     f.notes.iter().try_for_each(|note| writeln!(out, "note: {note}"))
+}
+
+/// Returns the largest space amplification after the writes of a quarter of the bytes. Before, the live data is small.
+fn space_max(forecast: &plan::Forecast) -> f64 {
+    let samples = forecast.samples.iter().filter(|sample| sample.written_bytes >= forecast.written_bytes / 4);
+    samples.map(|sample| sample.space_amplification).fold(forecast.space_amplification, f64::max)
 }
 
 /// Returns the options of the plan, and notes about them. Each `--options` changes the options of the `--options` before it.

@@ -289,6 +289,22 @@ fn option_text_of_a_budget_gives_the_options_of_for_budget() {
 }
 
 #[test]
+fn options_of_a_budget_are_written_as_an_options_file() {
+    use ironstone::{BudgetGoal, Options};
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("OPTIONS-budget");
+    let args = ["options", "--memory", "1GB", "--cores", "4", "--out", file.to_str().unwrap()];
+    let output = run(&args);
+    let message = text(&output.stdout);
+    assert!(output.status.success() && message.contains("block cache"), "{message}{}", text(&output.stderr));
+    let read = engine::options::file::load(&env::Env::posix(), &file, &Default::default()).unwrap();
+    let expected = Options::for_budget(1 << 30, 4, BudgetGoal::Latency).unwrap();
+    let write = |db, family| engine::options::file::write(db, [("default", family)]);
+    assert_eq!(write(&read.db, &read.families[0].1), write(&expected.db, &expected.family));
+    assert_eq!(run(&args).status.code(), Some(2), "the file of the first call stays");
+}
+
+#[test]
 fn path_without_a_database_names_the_databases_below_it() {
     let dir = golden("multi-path");
     let output = run(&["doctor", dir.to_str().unwrap()]);
