@@ -86,6 +86,21 @@ fn pages_of_each_release_are_served() {
             assert_eq!(reply.status, 200, "{release} {page}");
             assert!(reply.body.contains(text), "{release} {page}: {}", reply.body);
         }
-        assert_eq!(site.page("/options").status, 200, "{release}");
+        let options = site.page("/options");
+        assert!(
+            options.body.contains(&format!("written by release {release}")),
+            "{release}: {}",
+            options.body
+        );
+        for page in ["/tree", "/files", "/logs", "/disk", "/tombstones"] {
+            let reply = site.page(page);
+            assert!(
+                reply.body.contains("An info log does not list the files"),
+                "{release} {page}: {}",
+                reply.body
+            );
+            assert!(!reply.body.contains("0 files"), "{release} {page}: {}", reply.body);
+        }
+        assert!(site.page("/tree").body.contains("at the last statistics"), "{release}");
     }
 }

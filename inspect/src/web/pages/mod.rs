@@ -11,6 +11,7 @@ mod live;
 mod logs;
 mod memory;
 mod moments;
+mod only_log;
 mod options;
 mod overview;
 mod tree;
@@ -173,7 +174,7 @@ impl Site {
         };
         let live = self.running.as_ref().map(|running| running.facts());
         let view = View { env: &self.env, dir: &self.path, db: &db, target, site: self, live, token };
-        let (title, body) = match target.page.as_str() {
+        let (title, body) = only_log::render(&view).unwrap_or_else(|| match target.page.as_str() {
             "/live" => live::render(&view),
             "/disk" => disk::render(&view),
             "/compare" => compare::render(&view),
@@ -190,7 +191,7 @@ impl Site {
             "/activity" => activity::render(&view),
             "/doctor" => doctor::render(&view),
             _ => overview::render(&view),
-        };
+        });
         let markup = page(&db, self.running.is_some(), &target.page, &title, &body);
         Answer { status: 200, kind: HTML, body: markup.into_string(), redirect: None }
     }

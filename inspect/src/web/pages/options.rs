@@ -16,11 +16,13 @@ pub(super) fn render(view: &View<'_>) -> (String, Markup) {
         return (title, absent("There is no OPTIONS file and no info log with options."));
     };
     let all = view.number("all") == 1;
+    let of_log = view.db.log.release.as_deref().unwrap_or_default();
+    let release = if options.release.is_empty() { of_log } else { options.release.as_str() };
     let sections = joined(&options.sections, all);
     let body = html! {
         p {
             "From " code { (options.file) }
-            @if !options.release.is_empty() { ", written by release " (options.release) }
+            @if !release.is_empty() { ", written by release " (release) }
             ". Defaults are those of RocksDB 11.8.1. Secrets are not shown. "
             span class="tag" { "live" } " marks an option that can change while the database is open. "
             @if all { a href="/options" { "Show only values that differ" } }
