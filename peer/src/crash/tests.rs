@@ -1,5 +1,7 @@
 //! Crashes of child processes: which of them are reported as crashes of RocksDB.
 
+#![allow(clippy::disallowed_methods, reason = "the tests of a rig")]
+
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
