@@ -178,7 +178,7 @@ fn move_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
     let moved_files: Vec<_> = edit.added.iter().map(|(level, f)| finish::job_file(job, *level, f)).collect();
     let bytes = edit.added.iter().map(|(_, f)| f.size).sum();
     let moved = LevelNumbers { bytes_moved: bytes, ..LevelNumbers::default() };
-    count(job, &moved);
+    job.family.stats.lock().add(task.output.level, Pool::Low as usize, &moved);
     finish::started_without_rewrite(t, job);
     let (committed, report) = finish::without_rewrite(t, job, (&moved_files, (0, 0)), || {
         let committed = t.committer.commit_one(Change::of_compaction(job.family.clone(), edit))?;
@@ -191,6 +191,7 @@ fn move_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
         });
         Ok(committed)
     })?;
+    job.family.stats.lock().add_compaction(task.reason.word(), &moved);
     Ok(Compacted { committed: Some(committed), outputs, report: Some(report), ..Compacted::default() })
 }
 
@@ -201,6 +202,7 @@ fn drop_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
     let commit = || t.committer.commit_one(Change::of_compaction(job.family.clone(), edit));
     finish::started_without_rewrite(t, job);
     let (committed, report) = finish::without_rewrite(t, job, (&[], (0, 0)), commit)?;
+    job.family.stats.lock().add_compaction(job.task.reason.word(), &LevelNumbers::default());
     match job.task.reason {
         Reason::FifoMaxSize => t.tools.stats.add(Ticker::FifoMaxSizeCompactions, 1),
         Reason::FifoTtl => t.tools.stats.add(Ticker::FifoTtlCompactions, 1),

@@ -192,6 +192,21 @@ fn metrics_count_by_family_and_level() {
 }
 
 #[test]
+fn deletions_of_fifo_compaction_have_a_reason() {
+    let mut options = Options::in_memory();
+    options
+        .update("compaction_style=kCompactionStyleFIFO;compaction_options_fifo={max_table_files_size=1}")
+        .unwrap();
+    let db = Db::open("data", options).unwrap();
+    db.put(b"a", b"1").unwrap();
+    db.flush().unwrap();
+    db.wait_for_compact().unwrap();
+    let metrics = db.metrics();
+    let reasons: Vec<_> = metrics.families[0].reasons.iter().map(|of| (of.job, of.reason, of.jobs)).collect();
+    assert_eq!(reasons, [("flush", "Manual Flush", 1), ("compaction", "FIFOMaxSize", 1)]);
+}
+
+#[test]
 fn samples_of_a_metric_are_adjacent_and_their_labels_differ() {
     let db = Db::open("data", Options::in_memory()).unwrap();
     db.create_family(FamilyDescriptor::new("users", FamilyOptions::default())).unwrap();
