@@ -5,11 +5,17 @@
 //!  figures      the parts of `Db::memory` sum up, and `Family::disk` lists the bytes of the files on disk
 //!  budget       a database with `memory_budget` has the same rows, and holds less memory than its budget
 //!  kinds        databases with a time to live and with transactions, opened with the default options of their kind
+//!  cached       a persistent cache of blocks
+//!  dumps        the text of SST files, as `sst_dump` prints it
+//!  history      the history of the statistics in its own column family
 //!  formats      formats of older releases, plain tables with keys of one length, plain tables without an index
 //! ```
 //! A short form gives one set of options to all column families of the database.
 
+mod cached;
+mod dumps;
 mod formats;
+mod history;
 mod kinds;
 
 use std::collections::BTreeMap;
@@ -247,7 +253,8 @@ fn check_sums(holder: &MemoryHolder) -> Result<(), String> {
 impl World for Forms {
     fn step(&mut self, chance: &mut Chance) -> Result<(), String> {
         match chance.below(100) {
-            0..70 => self.write(chance),
+            0..68 => self.write(chance),
+            68 | 69 => self.dump(chance),
             70..76 => self.flush(),
             76..80 => self.compact(chance),
             80..85 => self.read(chance),
@@ -258,7 +265,9 @@ impl World for Forms {
             92 => self.transact_optimistically(chance),
             93 => self.roll_back(chance),
             94 => self.write_older_formats(chance),
+            95 if chance.percent(50) => self.keep_history(chance),
             95 => self.write_plain_tables(chance),
+            96 if chance.percent(50) => self.keep_blocks(chance),
             96 => self.reopen(),
             _ => {
                 self.options.db.env.executor.help();

@@ -21,6 +21,16 @@ use super::{Setting, World, same, told};
 /// The numbers of keys of an operation. A run is remembered above a thousand keys; a flush looks for runs above eight thousand.
 const SIZES: [u64; 9] = [1, 1, 3, 20, 200, 1500, 1500, 3000, 9000];
 
+/// The collectors that mark files, and the styles of compaction for these files.
+const MARKED: &[&str] = &[
+    "",
+    "table_properties_collectors={id=CompactOnDeletionCollector;window_size=128;deletion_trigger=60}",
+    "table_properties_collectors={id=CompactOnDeletionCollector;deletion_ratio=0.4};compaction_style=kCompactionStyleLevel",
+    "table_properties_collectors={id=CompactOnDeletionCollector;deletion_ratio=0.4};compaction_style=kCompactionStyleUniversal",
+    "table_properties_collectors={id=CompactOnDeletionCollector;deletion_ratio=0.2;min_file_size=5000};\
+     compaction_style=kCompactionStyleUniversal;compaction_options_universal={size_ratio=1;max_size_amplification_percent=1000000}",
+];
+
 /// The most keys of the model.
 const KEYS_MAX: usize = 30_000;
 
@@ -65,6 +75,9 @@ impl Queues {
                 chance.pick(&["0", "0", "5", "500"]),
             ))
             .map_err(told("options"))?;
+        // Files with many deletions are marked, and compacted by themselves.
+        let marked = *chance.pick(MARKED);
+        options.update(marked).map_err(told("options"))?;
         let rows = Arc::default();
         let (next, front) = (1 << 20, 1 << 20);
         let mut world = Queues { options, db: None, rows, next, front, snapshot: None, iter: None, files: 0 };

@@ -7,7 +7,7 @@
 //! newest rows, the report of the repair has a loss. There is one exception: a process that was killed leaves WALs and a MANIFEST
 //! whose ends are not proved, so a lost end looks like a torn write. Some copies are closed before the damage: then no loss is silent.
 //! A copy without damage is sound, and a repair does not change its rows. The repaired database takes writes, and all its files can
-//! be read.
+//! be read. Other copies lose whole files, and are opened with `best_efforts_recovery` in an older state.
 //!
 //! The model has no merge operands: without its base, the operands of a key give a value that the key never had.
 
@@ -151,6 +151,50 @@ impl Repaired {
         let judged = self.judge(&options, done.is_empty(), may_end_early, chance);
         executor.abandon();
         judged.map_err(|words| format!("{words}\nclosed {is_closed}, after {}", done.join(", ")))
+    }
+
+    /// Deletes SST files and blob files of a copy, and opens the copy with `best_efforts_recovery`. The open returns to a state whose
+    /// files all exist, so each row is a row that the database had.
+    fn open_with_lost_files(&mut self, chance: &mut Chance) -> Result<(), String> {
+        let flushes = chance.percent(50);
+        if flushes {
+            self.families.iter().try_for_each(|family| family.flush().map_err(told("flush")))?;
+        }
+        let (_, mut options, executor) = self.copy()?;
+        let fs = options.db.env.fs.clone();
+        let mut names = fs.list(Path::new("/db")).map_err(told("list"))?;
+        names.retain(|name| name.ends_with(".sst") || name.ends_with(".blob"));
+        names.sort();
+        let mut lost = Vec::new();
+        for _ in 0..*chance.pick(&[0, 1, 1, 2, 5]) {
+            if !names.is_empty() {
+                let name = names.remove(chance.below(names.len() as u64) as usize);
+                fs.unlink(&PathBuf::from("/db").join(&name)).map_err(told("unlink"))?;
+                lost.push(name);
+            }
+        }
+        options.update("best_efforts_recovery=true").map_err(told("options"))?;
+        // The open replays no WAL.
+        let judged = self.judge_older_state(&options, flushes && lost.is_empty(), chance);
+        executor.abandon();
+        judged.map_err(|words| format!("{words}\nbest efforts without {}", lost.join(", ")))
+    }
+
+    fn judge_older_state(
+        &self,
+        options: &Options,
+        is_whole: bool,
+        chance: &mut Chance,
+    ) -> Result<(), String> {
+        let db = Db::open_with_families("/db", options.clone(), super::families(options))
+            .map_err(told("open with best efforts"))?;
+        let found = self.rows(&db, &Report::default())?;
+        let newest: Rows = self.state.iter().map(|model| model.rows().into_iter().collect()).collect();
+        if is_whole && found != newest {
+            return Err("a database without losses is in an older state".to_string());
+        }
+        self.work_on(&db, found, chance)?;
+        db.close().map_err(told("close after best efforts"))
     }
 
     fn judge(
@@ -318,7 +362,8 @@ impl World for Repaired {
                 family.compact_range(None, None, &Default::default()).map_err(told("compact"))
             }
             76 => self.reopen(),
-            77..85 => self.repair(chance),
+            77..84 => self.repair(chance),
+            84..87 => self.open_with_lost_files(chance),
             _ => {
                 self.options.db.env.executor.help();
                 Ok(())

@@ -84,6 +84,8 @@ const FAMILY: &[Row] = &[
         "table_properties_collectors",
         &[
             "{id=CompactOnDeletionCollector;window_size=10;deletion_trigger=5}",
+            "{id=CompactOnDeletionCollector;window_size=0;deletion_trigger=0;deletion_ratio=0.3}",
+            "{id=CompactOnDeletionCollector;window_size=10;deletion_trigger=5;deletion_ratio=2;min_file_size=900}",
             "{id=CompactForTieringCollector;compaction_trigger_ratio=0.5}",
         ],
     ),
