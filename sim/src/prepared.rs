@@ -10,6 +10,7 @@
 //! Each world has one write policy. With the write-committed policy, a column family has timestamps, and each commit has one.
 
 mod flushed;
+mod state;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,17 +27,9 @@ use ironstone::{
 use testkit::chance::Chance;
 use testkit::machine::environment;
 
+use self::state::{Rows, State, difference};
 use crate::stamp;
 use crate::state::Key;
-
-type Rows = BTreeMap<Key, Vec<u8>>;
-
-/// The content of the database.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct State {
-    rows: Rows,
-    prepared: BTreeMap<Vec<u8>, Rows>,
-}
 
 /// Runs a seed. Returns the number of compared recoveries.
 ///
@@ -630,33 +623,4 @@ fn world(faults: &Arc<FaultFs>, clock: &Arc<ManualClock>, seed: u64) -> (Env, Ar
     // If the disk fails permanently, writers may wait forever. The machine then stops.
     executor.on_starved(2000, move |_| hook.crash());
     (env, executor)
-}
-
-fn difference(what: &str, found: &State, may: &[State]) -> String {
-    let show = |state: &State| {
-        let rows: Vec<_> =
-            state.rows.keys().map(|k| format!("{}:{}", k.family, k.bytes.escape_ascii())).collect();
-        let prepared: Vec<_> = state.prepared.keys().map(|name| name.escape_ascii().to_string()).collect();
-        format!("rows {} prepared {}", rows.join(" "), prepared.join(" "))
-    };
-    let last = may.last().cloned().unwrap_or_default();
-    let other = last.rows.iter().find(|(key, value)| found.rows.get(*key) != Some(*value));
-    let differs = other.map(|(key, value)| {
-        let found = found.rows.get(key);
-        format!("{}:{} is {found:02x?} and not {value:02x?}", key.family, key.bytes.escape_ascii())
-    });
-    let prepared = last.prepared.iter().find(|(name, rows)| found.prepared.get(*name) != Some(*rows));
-    let differs = differs.or_else(|| {
-        prepared.map(|(name, rows)| {
-            format!("{} has {:02x?} and not {rows:02x?}", name.escape_ascii(), found.prepared.get(name))
-        })
-    });
-    let ends = [may.first(), may.last()].into_iter().flatten().map(show).collect::<Vec<_>>();
-    format!(
-        "{what}: none of {} states ({})\nfound   {}\nallowed {}",
-        may.len(),
-        differs.unwrap_or_default(),
-        show(found),
-        ends.join("\n     .. ")
-    )
 }

@@ -2,7 +2,8 @@
 
 use ironstone::{Error, FlushOptions, Kind};
 
-use super::{Rows, World};
+use super::World;
+use super::state::Rows;
 
 impl World {
     /// Writes a row, and prepares a transaction that overwrites it. Then switches the memtable, commits without a sync, and flushes.
