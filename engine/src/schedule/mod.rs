@@ -355,7 +355,7 @@ fn count_stall(family: &Family, version: &Version, decision: &Decision) {
 
 fn condition_of(decision: &Decision) -> StallCondition {
     match decision.stall {
-        Stall::Normal => StallCondition::Normal,
+        Stall::Normal | Stall::Paced { .. } => StallCondition::Normal,
         Stall::Delayed { .. } => StallCondition::Delayed,
         Stall::Stopped => StallCondition::Stopped,
     }

@@ -81,7 +81,7 @@ impl fmt::Display for StallLine<'_> {
         }
         match self.stall {
             Stall::Delayed { rate } => write!(out, " rate {rate}"),
-            Stall::Normal | Stall::Stopped => Ok(()),
+            Stall::Normal | Stall::Paced { .. } | Stall::Stopped => Ok(()),
         }
     }
 }

@@ -23,8 +23,9 @@ use crate::sync::{AtomicBool, AtomicU8, AtomicU64, Condvar, Ordering, RankedMute
 mod tests;
 
 const GO: u8 = 0;
-const SLOW: u8 = 1;
-const STOP: u8 = 2;
+const PACE: u8 = 1;
+const SLOW: u8 = 2;
+const STOP: u8 = 3;
 
 /// The longest delay of one write group.
 const DELAY_US_MAX: u64 = 1_000_000;
@@ -32,6 +33,14 @@ const DELAY_US_MAX: u64 = 1_000_000;
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// Credit is granted for this time span at once, so that small writes do not sleep for single microseconds.
 const REFILL_US: u64 = 1024;
+/// As [`REFILL_US`], for paced writers. A pace is near the full speed. With shorter pauses, the 99.9th percentile of a put would be a pause.
+/// With pauses of 10 ms, four writers at a quarter of the full speed had a 99.9th percentile of 10 ms in place of 4 ms.
+const PACE_REFILL_US: u64 = 2_500;
+/// Writers that are slower than their rate save the credit of this time span at most. With more credit, a second at twice the rate could
+/// follow, and fill level 0.
+const SAVED_US_MAX: u64 = 100_000;
+/// The longest pause of one write group for a pace.
+const PACE_US_MAX: u64 = 50_000;
 
 /// The rate of all writes with `low_pri` together before the first write delay, in bytes per second.
 pub(super) const LOW_PRI_RATE: u64 = 1 << 20;
@@ -59,8 +68,10 @@ struct Inner {
     hopeless: HashMap<FamilyId, Error>,
     /// The locks that stop all writes (`lock_wal`): for each thread that has locks, their number.
     locks: HashMap<u64, u32>,
-    /// Bytes a second for all writers together; 0 when not delayed.
+    /// Bytes a second for all writers together; 0 when neither delayed nor paced.
     rate: u64,
+    /// True if a column family delays the writers. If only `rate` is set, the writers are paced.
+    is_delayed: bool,
     /// Bytes that delayed writers may write without a wait.
     credit_bytes: u64,
     /// The time of the next grant of credit, in microseconds; 0 before the first grant of a delay.
@@ -83,13 +94,16 @@ impl Inner {
         self.held().filter(|(_, d)| d.stall != Stall::Normal).map(|(id, _)| id).collect()
     }
 
-    /// Returns the reasons why writers are delayed or stopped now.
+    /// Returns the reasons why writers are paced, delayed or stopped now.
     fn reasons_now(&self) -> Vec<StallReason> {
         let locked = StallReason { family: None, trigger: Cause::None, stopped: true };
         let held = self.held().filter(|(_, decision)| decision.stall != Stall::Normal);
         let of = |(id, decision): (FamilyId, &Decision)| StallReason {
             family: Some(id),
-            trigger: decision.cause,
+            trigger: match decision.stall {
+                Stall::Paced { .. } => Cause::L0FileCountLimit,
+                _ => decision.cause,
+            },
             stopped: decision.stall == Stall::Stopped,
         };
         (!self.locks.is_empty()).then_some(locked).into_iter().chain(held.map(of)).collect()
@@ -254,24 +268,30 @@ impl Controller {
             inner.hopeless.keys()
         );
         let stopped = !inner.locks.is_empty() || inner.held().any(|(_, d)| d.stall == Stall::Stopped);
-        let delayed = inner.held().filter_map(|(_, d)| {
-            let Stall::Delayed { rate } = d.stall else { return None };
-            base::invariant!(rate > 0, "delayed writers may write {rate} bytes a second");
-            Some(rate.max(1))
-        });
-        let rate = delayed.min().unwrap_or(0);
+        let (mut rate, mut is_delayed) = (0, false);
+        for (_, decision) in inner.held() {
+            let (Stall::Delayed { rate: of_family } | Stall::Paced { rate: of_family }) = decision.stall
+            else {
+                continue;
+            };
+            base::invariant!(of_family > 0, "delayed writers may write {of_family} bytes a second");
+            rate = if rate == 0 { of_family.max(1) } else { of_family.max(1).min(rate) };
+            is_delayed |= matches!(decision.stall, Stall::Delayed { .. });
+        }
         if inner.rate == 0 && rate > 0 {
             // A delay begins. Without the reset, the first refill would grant credit for the time since the last delay.
             (inner.credit_bytes, inner.next_refill_us) = (0, 0);
         }
-        if inner.rate > 0 && rate == 0 {
+        if inner.is_delayed && !is_delayed {
             self.low_pri_rate.store((inner.rate / 4).max(1), Ordering::Relaxed);
         }
-        inner.rate = rate;
+        (inner.rate, inner.is_delayed) = (rate, is_delayed);
         let state = if stopped {
             STOP
-        } else if inner.rate > 0 {
+        } else if is_delayed {
             SLOW
+        } else if rate > 0 {
+            PACE
         } else {
             GO
         };
@@ -286,15 +306,14 @@ impl Controller {
 
     /// Returns true if compactions should use more threads.
     pub fn needs_speedup(&self) -> bool {
-        self.state.load(Ordering::Relaxed) != GO
-            || self.inner.lock().held().any(|(_, d)| d.speed_up_compaction)
+        self.is_stopped() || self.inner.lock().held().any(|(_, d)| d.speed_up_compaction)
     }
 
     /// Returns true if writers wait for compaction or soon will: because of level-0 files or pending compaction
     /// bytes, not because of memtables.
     pub fn waits_for_compaction(&self) -> bool {
         let is_theirs = |d: &Decision| match d.stall {
-            Stall::Normal => d.speed_up_compaction,
+            Stall::Normal | Stall::Paced { .. } => d.speed_up_compaction,
             _ => matches!(d.cause, Cause::L0FileCountLimit | Cause::PendingCompactionBytes),
         };
         self.inner.lock().held().any(|(_, d)| is_theirs(d))
@@ -305,7 +324,7 @@ impl Controller {
         self.state.load(Ordering::Acquire) == STOP
     }
 
-    /// Returns the bytes per second that delayed writers may write together; 0 if writers are not delayed.
+    /// Returns the bytes per second that delayed writers may write together; 0 if writers are not delayed. A pace is no delay.
     pub fn delayed_rate(&self) -> u64 {
         if self.state.load(Ordering::Acquire) == SLOW { self.inner.lock().rate } else { 0 }
     }
@@ -368,6 +387,9 @@ impl Controller {
         no_slowdown: bool,
         ends_wait: EndsWait<'_>,
     ) -> Result<u64> {
+        if self.state.load(Ordering::Acquire) == PACE {
+            return Ok(if no_slowdown { 0 } else { self.keep_pace(env, bytes, ends_wait) });
+        }
         let delay_us = self.delay_of(env, bytes);
         if no_slowdown && (delay_us > 0 || self.is_stopped()) {
             return Err(would_stall());
@@ -397,13 +419,31 @@ impl Controller {
         Ok(waited_us())
     }
 
+    /// Pauses a group of `bytes` bytes that is ahead of the pace. Returns the length of the pause in microseconds. The pause is short, so
+    /// the leader keeps the leader state.
+    fn keep_pace(&self, env: &Env, bytes: u64, ends_wait: EndsWait<'_>) -> u64 {
+        let delay_us = self.delay_of(env, bytes);
+        if delay_us == 0 {
+            return 0;
+        }
+        let start = env.clock.now_nanos();
+        let _step = Step::begin_closed(stats::Cause::Stall);
+        {
+            let mut inner = self.inner.lock();
+            inner.reasons = inner.reasons_now();
+        }
+        self.sleep(env, delay_us, ends_wait);
+        env.clock.nanos_since(start) / 1000
+    }
+
     /// Sleeps in short steps while the delay is in force. An executor without threads runs jobs instead of each
     /// sleep.
     fn sleep(&self, env: &Env, delay_us: u64, ends_wait: EndsWait<'_>) {
         const STEP_US: u64 = 1001;
         let mut left = delay_us;
         let is_over = || ends_wait(&self.inner.lock().holding(), 0).is_some();
-        let slow = || self.state.load(Ordering::Acquire) == SLOW && !self.is_closing() && !is_over();
+        let slows = || matches!(self.state.load(Ordering::Acquire), PACE | SLOW);
+        let slow = || slows() && !self.is_closing() && !is_over();
         while left > 0 && slow() {
             if !env.executor.help() {
                 let step = left.min(STEP_US);
@@ -420,6 +460,10 @@ impl Controller {
         if self.is_stopped() || inner.rate == 0 {
             return 0;
         }
+        let (refill_us, delay_us_max) = match inner.is_delayed {
+            true => (REFILL_US, DELAY_US_MAX),
+            false => (PACE_REFILL_US, PACE_US_MAX),
+        };
         if inner.credit_bytes >= bytes {
             inner.credit_bytes -= bytes;
             return 0;
@@ -429,9 +473,9 @@ impl Controller {
             inner.next_refill_us = now;
         }
         if inner.next_refill_us <= now {
-            let elapsed = now - inner.next_refill_us + REFILL_US;
+            let elapsed = (now - inner.next_refill_us).min(SAVED_US_MAX) + refill_us;
             inner.credit_bytes += ((u128::from(elapsed) * u128::from(inner.rate)) / 1_000_000) as u64;
-            inner.next_refill_us = now + REFILL_US;
+            inner.next_refill_us = now + refill_us;
             if inner.credit_bytes >= bytes {
                 inner.credit_bytes -= bytes;
                 return 0;
@@ -451,6 +495,10 @@ impl Controller {
             "the next refill of a write stall is at {} and now is {now}",
             inner.next_refill_us
         );
-        (inner.next_refill_us - now).clamp(REFILL_US, DELAY_US_MAX)
+        if !inner.is_delayed {
+            // A pace forgives the rest of a long pause. A writer of large batches would else leave a debt to the writers after it.
+            inner.next_refill_us = inner.next_refill_us.min(now + delay_us_max);
+        }
+        (inner.next_refill_us - now).clamp(refill_us, delay_us_max)
     }
 }

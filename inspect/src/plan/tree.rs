@@ -292,7 +292,7 @@ impl Simulation {
         let offered = self.set.workload.write_rate as f64;
         let bytes = match self.stall {
             Stall::Normal => offered,
-            Stall::Delayed { rate } => offered.min(rate as f64),
+            Stall::Paced { rate } | Stall::Delayed { rate } => offered.min(rate as f64),
             Stall::Stopped => 0.0,
         };
         bytes / self.set.workload.entry_bytes as f64
@@ -322,7 +322,7 @@ impl Simulation {
         self.active += passed * rate;
         self.written_entries += passed * rate;
         match self.stall {
-            Stall::Normal => {}
+            Stall::Normal | Stall::Paced { .. } => {}
             Stall::Delayed { .. } => self.out.delayed_seconds += passed,
             Stall::Stopped => self.out.stopped_seconds += passed,
         }

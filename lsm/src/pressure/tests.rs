@@ -30,6 +30,7 @@ fn triggers_are_rocksdbs() {
         let got = match d.stall {
             Stall::Normal => "go",
             Stall::Delayed { .. } => "slow",
+            Stall::Paced { .. } => "pace",
             Stall::Stopped => "stop",
         };
         assert_eq!((d.cause, got), (cause, what), "{load:?}");
@@ -149,12 +150,63 @@ fn drained(delayed_write_rate: u64, options: &Options) -> Pressure {
 fn writers_slow_down_to_the_speed_of_the_compactions_of_level_0() {
     const MIB: u64 = 1 << 20;
     let at = |n| rate(drained(0, &options()).decide(&l0(n), &options(), 16_000_000)) / MIB;
-    assert_eq!((at(20), at(28), at(35)), (128, 68, 15));
+    assert_eq!((at(20), at(28), at(35)), (128, 85, 19));
     // The mean of two measurements: six more SST files went in one second.
     let mut p = drained(0, &options());
     p.decide(&l0(14), &options(), 15_500_000);
     p.decide(&l0(8), &options(), 16_000_000);
     assert_eq!(rate(p.decide(&l0(20), &options(), 17_000_000)) / MIB, 256);
+}
+
+/// Returns the state of writers when level 0 of [`drained`] has 20 SST files, and then these numbers of SST files.
+fn states(delayed_write_rate: u64, options: &Options, files: &[usize]) -> Vec<Stall> {
+    let mut p = drained(delayed_write_rate, options);
+    p.decide(&l0(20), options, 16_000_000);
+    // The bytes of level 0 do not change, so no compaction ends.
+    let at = |n| Load { num_l0_files: n, ..l0(20) };
+    files.iter().map(|n| p.decide(&at(*n), options, 17_000_000).stall).collect()
+}
+
+#[test]
+fn writers_stay_near_the_speed_of_the_compactions_until_level_0_needs_none() {
+    let paced = |mib: u64| Stall::Paced { rate: mib << 20 };
+    assert_eq!(
+        states(0, &options(), &[19, 12, 4, 12, 20, 12, 3, 12]),
+        [
+            paced(132),
+            paced(160),
+            paced(192),
+            paced(160),
+            Stall::Delayed { rate: 128 << 20 },
+            paced(160),
+            Stall::Normal,
+            Stall::Normal,
+        ]
+    );
+    // Without a delay before it, there is no pace.
+    assert_eq!(drained(0, &options()).decide(&l0(19), &options(), 16_000_000).stall, Stall::Normal);
+}
+
+#[test]
+fn only_writers_that_follow_level_0_are_paced() {
+    assert_eq!(states(32 << 20, &options(), &[12]), [Stall::Normal]);
+    let universal = Options { style: Style::Universal, ..options() };
+    assert_eq!(states(0, &universal, &[12]), [Stall::Normal]);
+    let mut p = drained(0, &options());
+    p.decide(&l0(20), &options(), 16_000_000);
+    let off = Options { disable_auto_compactions: true, ..options() };
+    assert_eq!(p.decide(&l0(12), &off, 17_000_000).stall, Stall::Normal);
+    // The same SST files at a thousandth of the size fill level 0 within milliseconds.
+    let small = |n: usize| Load { l0_bytes: (n as u64) << 16, ..l0(n) };
+    let mut p = drained(0, &options());
+    p.decide(&l0(20), &options(), 16_000_000);
+    assert_eq!(p.decide(&small(12), &options(), 17_000_000).stall, Stall::Normal);
+    // A decision that is no stall has no cause.
+    let mut p = drained(0, &options());
+    p.decide(&l0(20), &options(), 18_000_000);
+    let decision = p.decide(&l0(16), &options(), 19_000_000);
+    assert!(matches!(decision.stall, Stall::Paced { .. }), "{decision:?}");
+    assert_eq!(decision.cause, Cause::None);
 }
 
 #[test]

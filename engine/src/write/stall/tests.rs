@@ -1,4 +1,7 @@
+use base::SequenceNumber;
+
 use super::*;
+use crate::sync::{Arc, Patience};
 
 const RATE: u64 = 1 << 20;
 const SECOND_US: u64 = 1_000_000;
@@ -48,4 +51,57 @@ fn writes_with_low_pri_get_a_quarter_of_the_rate_of_the_last_delay() {
     assert_eq!(controller.low_pri_rate(), LOW_PRI_RATE);
     controller.set(FamilyId::DEFAULT, Decision::NORMAL, None);
     assert_eq!(controller.low_pri_rate(), RATE / 4);
+}
+
+fn paced() -> Decision {
+    Decision { stall: Stall::Paced { rate: RATE }, ..Decision::NORMAL }
+}
+
+/// Admits a group, and returns the length of its pause in milliseconds.
+fn pause_ms(controller: &Controller, env: &Env, bytes: u64) -> u64 {
+    controller.keep_pace(env, bytes, &|_, _| None) / 1000
+}
+
+#[test]
+fn paced_writers_write_at_the_pace_in_few_pauses() {
+    let env = Env::memory(1);
+    let controller = Controller::default();
+    controller.set(FamilyId::DEFAULT, paced(), None);
+    let start = env.clock.now_nanos();
+    let mut pauses = 0;
+    for _ in 0..1024 {
+        pauses += u64::from(pause_ms(&controller, &env, 1 << 10) > 0);
+    }
+    let passed_ms = (env.clock.now_nanos() - start) / 1_000_000;
+    assert!((950..=1050).contains(&passed_ms), "{passed_ms} ms for a second of the pace");
+    assert!(pauses <= 400, "{pauses} pauses in a second");
+    // The delay of this group would be a second. The next group does not wait for the rest.
+    assert!((50..=52).contains(&pause_ms(&controller, &env, RATE)));
+    assert!(pause_ms(&controller, &env, 1) <= 3);
+}
+
+#[test]
+fn a_pace_is_no_stall() {
+    let controller = Controller::default();
+    controller.set(FamilyId::DEFAULT, paced(), None);
+    // A write with `no_slowdown` takes no part in a pace. A delay would reject it.
+    let env = Env::memory(1);
+    let queue = Queue::new(1 << 20, SequenceNumber::ZERO, Arc::new(Patience::new(0, 0)));
+    let mut leader_state = LeaderState::default();
+    let mut admit = || controller.admit(&env, &queue, &mut leader_state, RATE, true, &|_, _| None);
+    assert_eq!(admit().unwrap(), 0);
+    controller.set(FamilyId::DEFAULT, delayed(), None);
+    assert!(admit().is_err());
+    controller.set(FamilyId::DEFAULT, paced(), None);
+    assert_eq!(controller.delayed_rate(), 0);
+    assert!(!controller.is_stopped() && !controller.needs_speedup() && !controller.waits_for_compaction());
+    let other = Controller::default();
+    other.set(FamilyId::DEFAULT, paced(), None);
+    other.set(FamilyId::DEFAULT, Decision::NORMAL, None);
+    assert_eq!(other.low_pri_rate(), LOW_PRI_RATE);
+    // With a delayed column family, the lower rate holds.
+    controller.set(FamilyId::DEFAULT, paced(), None);
+    let slower = Decision { stall: Stall::Delayed { rate: RATE / 2 }, ..delayed() };
+    controller.set(FamilyId::new(1), slower, None);
+    assert_eq!(controller.delayed_rate(), RATE / 2);
 }
