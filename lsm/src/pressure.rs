@@ -205,7 +205,10 @@ impl Pressure {
                 if was_slowed {
                     self.rate = scale(self.rate, RECOVERED).min(self.max_rate);
                 }
-                match self.is_paced && self.fills_slowly(load, options) {
+                // A drain below the rate of delayed writers is that of a slow disk, or of compactions that waited. Writers that level 0
+                // does not delay would then be slower than delayed writers.
+                match self.is_paced && self.drain.rate() >= self.max_rate && self.fills_slowly(load, options)
+                {
                     true => Stall::Paced { rate: self.pace(load, options) },
                     false => Stall::Normal,
                 }

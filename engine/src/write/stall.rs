@@ -36,8 +36,8 @@ const REFILL_US: u64 = 1024;
 /// As [`REFILL_US`], for paced writers. A pace is near the full speed. With shorter pauses, the 99.9th percentile of a put would be a pause.
 /// With pauses of 10 ms, four writers at a quarter of the full speed had a 99.9th percentile of 10 ms in place of 4 ms.
 const PACE_REFILL_US: u64 = 2_500;
-/// Writers that are slower than their rate save the credit of this time span at most. With more credit, a second at twice the rate could
-/// follow, and fill level 0.
+/// Paced writers, and delayed writers whose rate follows level 0, save the credit of this time span at most, or of one write group. With
+/// more credit, a second at twice the rate could follow, and fill level 0. Other delayed writers save all their credit, as in RocksDB.
 const SAVED_US_MAX: u64 = 100_000;
 /// The longest pause of one write group for a pace.
 const PACE_US_MAX: u64 = 50_000;
@@ -278,8 +278,8 @@ impl Controller {
             rate = if rate == 0 { of_family.max(1) } else { of_family.max(1).min(rate) };
             is_delayed |= matches!(decision.stall, Stall::Delayed { .. });
         }
-        if inner.rate == 0 && rate > 0 {
-            // A delay begins. Without the reset, the first refill would grant credit for the time since the last delay.
+        if inner.rate == 0 && rate > 0 || is_delayed && !inner.is_delayed {
+            // A pace or a delay begins. Without the reset, the first refill would grant credit for the time since the last delay.
             (inner.credit_bytes, inner.next_refill_us) = (0, 0);
         }
         if inner.is_delayed && !is_delayed {
@@ -405,7 +405,8 @@ impl Controller {
             inner.reasons = inner.reasons_now();
         }
         queue.hold_back(leader_state, || {
-            self.sleep(env, delay_us, ends_wait);
+            // An executor without threads runs jobs instead of each sleep.
+            self.sleep(env, delay_us, ends_wait, || env.executor.help());
             self.wait_while(env, &waits);
         });
         if self.is_stopped() {
@@ -432,20 +433,20 @@ impl Controller {
             let mut inner = self.inner.lock();
             inner.reasons = inner.reasons_now();
         }
-        self.sleep(env, delay_us, ends_wait);
+        // A job that becomes the leader would wait for this leader, so no job may run here.
+        self.sleep(env, delay_us, ends_wait, || false);
         env.clock.nanos_since(start) / 1000
     }
 
-    /// Sleeps in short steps while the delay is in force. An executor without threads runs jobs instead of each
-    /// sleep.
-    fn sleep(&self, env: &Env, delay_us: u64, ends_wait: EndsWait<'_>) {
+    /// Sleeps in short steps while the delay is in force. `help` returns true if it did work instead of a step.
+    fn sleep(&self, env: &Env, delay_us: u64, ends_wait: EndsWait<'_>, help: impl Fn() -> bool) {
         const STEP_US: u64 = 1001;
         let mut left = delay_us;
         let is_over = || ends_wait(&self.inner.lock().holding(), 0).is_some();
         let slows = || matches!(self.state.load(Ordering::Acquire), PACE | SLOW);
         let slow = || slows() && !self.is_closing() && !is_over();
         while left > 0 && slow() {
-            if !env.executor.help() {
+            if !help() {
                 let step = left.min(STEP_US);
                 env.clock.sleep_micros(step);
                 left -= step;
@@ -473,7 +474,12 @@ impl Controller {
             inner.next_refill_us = now;
         }
         if inner.next_refill_us <= now {
-            let elapsed = (now - inner.next_refill_us).min(SAVED_US_MAX) + refill_us;
+            let of_group = ((u128::from(bytes) * 1_000_000) / u128::from(inner.rate)) as u64;
+            let saved_us_max = match inner.is_delayed && inner.rate <= lsm::pressure::DEFAULT_RATE {
+                true => u64::MAX,
+                false => SAVED_US_MAX.max(of_group),
+            };
+            let elapsed = (now - inner.next_refill_us).min(saved_us_max).saturating_add(refill_us);
             inner.credit_bytes += ((u128::from(elapsed) * u128::from(inner.rate)) / 1_000_000) as u64;
             inner.next_refill_us = now + refill_us;
             if inner.credit_bytes >= bytes {

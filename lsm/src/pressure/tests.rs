@@ -187,6 +187,21 @@ fn writers_stay_near_the_speed_of_the_compactions_until_level_0_needs_none() {
     assert_eq!(drained(0, &options()).decide(&l0(19), &options(), 16_000_000).stall, Stall::Normal);
 }
 
+/// Compactions that waited, or a slow disk, have a slow drain. Without the delay, writers are not slower than with the delay.
+#[test]
+fn a_drain_below_the_rate_of_delayed_writers_gives_no_pace() {
+    let mut p = Pressure::new(0);
+    for (files, seconds) in [(0, 1), (4, 10), (18, 200), (8, 1000)] {
+        p.decide(&l0(files), &options(), seconds * 1_000_000);
+    }
+    let slow = rate(p.decide(&l0(20), &options(), 1_001_000_000));
+    assert_eq!(slow, DEFAULT_RATE);
+    assert_eq!(
+        p.decide(&Load { num_l0_files: 12, ..l0(20) }, &options(), 1_002_000_000).stall,
+        Stall::Normal
+    );
+}
+
 #[test]
 fn only_writers_that_follow_level_0_are_paced() {
     assert_eq!(states(32 << 20, &options(), &[12]), [Stall::Normal]);

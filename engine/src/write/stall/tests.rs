@@ -1,4 +1,5 @@
 use base::SequenceNumber;
+use env::executor::{Pool, Tag};
 
 use super::*;
 use crate::sync::{Arc, Patience};
@@ -53,6 +54,11 @@ fn writes_with_low_pri_get_a_quarter_of_the_rate_of_the_last_delay() {
     assert_eq!(controller.low_pri_rate(), RATE / 4);
 }
 
+/// Returns a delay whose rate follows level 0.
+fn fast() -> Decision {
+    Decision { stall: Stall::Delayed { rate: 64 * RATE }, ..delayed() }
+}
+
 fn paced() -> Decision {
     Decision { stall: Stall::Paced { rate: RATE }, ..Decision::NORMAL }
 }
@@ -78,6 +84,60 @@ fn paced_writers_write_at_the_pace_in_few_pauses() {
     // The delay of this group would be a second. The next group does not wait for the rest.
     assert!((50..=52).contains(&pause_ms(&controller, &env, RATE)));
     assert!(pause_ms(&controller, &env, 1) <= 3);
+}
+
+#[test]
+fn a_group_above_the_saved_credit_passes_when_its_time_is_over() {
+    for decision in [delayed(), fast(), paced()] {
+        let env = Env::memory(1);
+        let controller = Controller::default();
+        controller.set(FamilyId::DEFAULT, decision, None);
+        let (Stall::Delayed { rate } | Stall::Paced { rate }) = decision.stall else { unreachable!() };
+        assert!(controller.delay_of(&env, rate) > 0);
+        env.clock.sleep_micros(3 * SECOND_US);
+        assert_eq!(controller.delay_of(&env, rate), 0, "{decision:?}");
+    }
+}
+
+/// Writers whose rate follows level 0, or that are paced, cannot save the credit of seconds for many small writes. Other writers can.
+#[test]
+fn the_credit_of_fast_writers_is_that_of_a_tenth_of_a_second() {
+    for (decision, saves) in [(delayed(), true), (fast(), false), (paced(), false)] {
+        let env = Env::memory(1);
+        let controller = Controller::default();
+        controller.set(FamilyId::DEFAULT, decision, None);
+        let (Stall::Delayed { rate } | Stall::Paced { rate }) = decision.stall else { unreachable!() };
+        controller.delay_of(&env, 1);
+        env.clock.sleep_micros(3 * SECOND_US);
+        let passed = (0..64).take_while(|_| controller.delay_of(&env, rate / 32) == 0).count();
+        assert_eq!(passed == 64, saves, "{passed} writes at once, {decision:?}");
+    }
+}
+
+#[test]
+fn a_paced_leader_runs_no_job() {
+    let env = Env::memory(1);
+    let controller = Controller::default();
+    controller.set(FamilyId::DEFAULT, paced(), None);
+    let ran = Arc::new(AtomicBool::new(false));
+    let job = ran.clone();
+    env.executor.spawn(Pool::Low, Tag::fresh(), Box::new(move || job.store(true, Ordering::Relaxed)));
+    assert!(pause_ms(&controller, &env, RATE) > 0);
+    assert!(!ran.load(Ordering::Relaxed));
+    while env.executor.help() {}
+    assert!(ran.load(Ordering::Relaxed));
+}
+
+#[test]
+fn a_delay_after_a_pace_begins_without_credit() {
+    let env = Env::memory(1);
+    let controller = Controller::default();
+    controller.set(FamilyId::DEFAULT, paced(), None);
+    controller.delay_of(&env, 1);
+    env.clock.sleep_micros(SECOND_US);
+    assert_eq!(controller.delay_of(&env, 1), 0);
+    controller.set(FamilyId::DEFAULT, delayed(), None);
+    assert!(controller.delay_of(&env, RATE / 20) > 0);
 }
 
 #[test]
