@@ -3,7 +3,7 @@
 use env::{AppendHints, FileSystem};
 use format::edit::VersionEdit;
 use format::wal::{Framing, Item, Reader, ReaderOptions, Writer};
-use ironstone::{Db, WriteOptions};
+use ironstone::{Db, FlushOptions, TransactionDb, TransactionDbOptions, WriteOptions};
 
 use super::edits::manifest;
 use super::*;
@@ -273,4 +273,38 @@ fn a_hole_in_a_manifest_is_refused() {
             }
         }
     }
+}
+
+/// Seed 190 of the prepared transactions. The section of a transaction takes no sequence numbers. So the sequence numbers did not show
+/// that a WAL had lost a section, and replay continued with a section of the next WAL.
+#[test]
+fn a_section_that_follows_a_lost_section_is_not_replayed() {
+    let world = CrashingDisk::new();
+    let mut options = options("").unwrap();
+    options.db.env = world.outside.env.clone();
+    let open = || TransactionDb::open("/db", options.clone(), TransactionDbOptions::default()).unwrap();
+    let prepare = |db: &TransactionDb, name: &[u8]| {
+        let transaction = db.begin();
+        transaction.set_name(name).unwrap();
+        transaction.put(name, b"v").unwrap();
+        transaction.prepare().unwrap();
+        transaction
+    };
+    let db = open();
+    db.put_with(b"a", b"1", &synced()).unwrap();
+    let log = newest_log(&world);
+    let synced_bytes = world.disk.file_size(&log).unwrap() as usize;
+    let first = prepare(&db, b"first");
+    db.flush_with(&FlushOptions { wait: false, ..FlushOptions::default() }).unwrap();
+    let second = prepare(&db, b"second");
+    world.faults.hook().crash();
+    drop((first, second, db));
+    world.outside.executor.abandon();
+    world.disk.crash(Survivors::Everything);
+    world.faults.hook().revive();
+    assert!(world.disk.damage(&log, |bytes| bytes.truncate(synced_bytes)));
+    let db = open();
+    let found: Vec<_> = db.all_prepared_transactions().iter().map(|t| t.name()).collect();
+    assert!(found.is_empty(), "{found:?}");
+    assert_eq!(db.get(b"a").unwrap().as_deref(), Some(&b"1"[..]));
 }

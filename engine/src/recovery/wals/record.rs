@@ -65,10 +65,11 @@ impl Replay<'_> {
     }
 
     /// Decides whether a batch at `seq` continues the replayed records. Starts to drop batches if records before the batch
-    /// are missing, and ends the dropping if none is missing.
+    /// are missing, and ends the dropping if none is missing. Some records take no sequence numbers, for example the sections of
+    /// transactions. So the written sizes of older WALs decide before the sequence number does.
     fn find_place(&mut self, seq: SequenceNumber, wal: WalNumber, older: &[Mark]) {
         let short = older.iter().find(|mark| self.is_short(mark));
-        if self.continues(seq, older) || (!older.is_empty() && short.is_none()) {
+        if short.is_none() && (!older.is_empty() || self.continues(seq)) {
             self.dropping = false;
             self.cut_off = None;
             return;
@@ -223,14 +224,10 @@ impl Replay<'_> {
     }
 
     /// Returns true if no record is missing between the replayed records and a batch at `seq`. If nothing was
-    /// replayed, the batch must follow the last sequence number of the MANIFEST and must name no older WAL, as
-    /// after a recovery. If the batch names older WALs, its sequence number proves nothing: the MANIFEST may know
-    /// the sequence number of a record that these WALs have lost.
-    fn continues(&self, seq: SequenceNumber, older: &[Mark]) -> bool {
-        let Some(next) = self.next_seq.or_else(|| older.is_empty().then_some(self.settings.last_seq + 1))
-        else {
-            return false;
-        };
+    /// replayed, the batch must follow the last sequence number of the MANIFEST, as after a recovery. If the batch names older
+    /// WALs, its sequence number proves nothing: the MANIFEST may know the sequence number of a record that these WALs have lost.
+    fn continues(&self, seq: SequenceNumber) -> bool {
+        let next = self.next_seq.unwrap_or(self.settings.last_seq + 1);
         (next..=self.next_counted.map_or(key::MAX_SEQUENCE, |counted| next.max(counted))).contains(&seq)
     }
 
