@@ -56,7 +56,7 @@ const CEILING_AT_STOP: f64 = 1.0 / 16.0;
 /// The pace at `level0_file_num_compaction_trigger`, as a share of the drain.
 const PACE_AT_TRIGGER: f64 = 1.5;
 /// Writers are paced if level 0 takes at least this time from the trigger of a compaction to the slowdown trigger, in seconds. With small
-/// memtables, a delay and the full speed after it alternate faster. A pace of memtables of 1 MiB took a sixth of the throughput.
+/// memtables, a delay ends after a short time. With memtables of 1 MiB, the pace reduced the throughput by a sixth.
 const PACED_FILL_S: u64 = 2;
 
 /// The limit that causes a decision, with the words of RocksDB's `WriteStallCause`.
@@ -205,8 +205,8 @@ impl Pressure {
                 if was_slowed {
                     self.rate = scale(self.rate, RECOVERED).min(self.max_rate);
                 }
-                // A drain below the rate of delayed writers is that of a slow disk, or of compactions that waited. Writers that level 0
-                // does not delay would then be slower than delayed writers.
+                // A drain below the rate of delayed writers means a slow disk, or compactions that waited. A paced writer would then be
+                // slower than a delayed writer.
                 match self.is_paced && self.drain.rate() >= self.max_rate && self.fills_slowly(load, options)
                 {
                     true => Stall::Paced { rate: self.pace(load, options) },

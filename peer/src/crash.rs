@@ -1,12 +1,12 @@
 //! Tells the crash of a thread of RocksDB from a crash of this program.
 //!
-//! Both engines share the process, so the exit status names only a signal. The handler of the signal decides by two facts:
+//! Both engines share the process, so the exit status names only a signal. The handler of the signal reports RocksDB if both facts hold:
 //!
 //! ```text
 //!  the name of the thread starts with "rocksdb:"      a thread for background jobs; both engines use these names
 //!  the instruction is in the file of RocksDB's library  no code of this program, and no function that both engines call
 //! ```
-//! A crash without both facts counts as a crash of this program. Examples are the crash of a caller of RocksDB, a crash in a function
+//! Every other crash counts as a crash of this program. Examples are the crash of a caller of RocksDB, a crash in a function
 //! of the C library, and an abort. The handler changes only the report: the process still ends by the signal.
 
 #[cfg(target_os = "linux")]
@@ -38,8 +38,9 @@ mod linux {
     /// The addresses of the instructions of RocksDB's library.
     static LIBRARY: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
 
-    /// From now on, a crash of a background thread in this loaded library writes one line to standard output before the process ends:
-    /// [`CRASHED`], and the name of the thread. Call this once, after the library is loaded and before its first thread starts.
+    /// Installs a signal handler. After this call, a crash of a background thread in this loaded library writes one line to standard output
+    /// before the process ends: [`CRASHED`], and the name of the thread. The caller calls this function once, after the library is loaded
+    /// and before its first thread starts.
     pub fn report_crashes(library: &Path) {
         let Some((begin, end)) = instructions_of(library) else { return };
         LIBRARY[0].store(begin, Ordering::Relaxed);

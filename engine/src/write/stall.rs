@@ -33,11 +33,13 @@ const DELAY_US_MAX: u64 = 1_000_000;
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// Credit is granted for this time span at once, so that small writes do not sleep for single microseconds.
 const REFILL_US: u64 = 1024;
-/// As [`REFILL_US`], for paced writers. A pace is near the full speed. With shorter pauses, the 99.9th percentile of a put would be a pause.
+/// The shortest pause of a paced write group, in microseconds. A pace is near the full speed. Shorter pauses would be so frequent that the
+/// 99.9th percentile of a put is a pause.
 /// With pauses of 10 ms, four writers at a quarter of the full speed had a 99.9th percentile of 10 ms in place of 4 ms.
 const PACE_REFILL_US: u64 = 2_500;
-/// Paced writers, and delayed writers whose rate follows level 0, save the credit of this time span at most, or of one write group. With
-/// more credit, a second at twice the rate could follow, and fill level 0. Other delayed writers save all their credit, as in RocksDB.
+/// The largest credit of paced writers, and of delayed writers whose rate follows level 0, in microseconds of the rate. The credit may be
+/// larger for one larger write group. With more credit, writers could write at twice the rate for a second, and fill level 0. Other
+/// delayed writers save all their credit, as in RocksDB.
 const SAVED_US_MAX: u64 = 100_000;
 /// The longest pause of one write group for a pace.
 const PACE_US_MAX: u64 = 50_000;
@@ -502,7 +504,7 @@ impl Controller {
             inner.next_refill_us
         );
         if !inner.is_delayed {
-            // A pace forgives the rest of a long pause. A writer of large batches would else leave a debt to the writers after it.
+            // The pause of a paced group is cut at `PACE_US_MAX`. The writers after a large write batch do not wait for the rest.
             inner.next_refill_us = inner.next_refill_us.min(now + delay_us_max);
         }
         (inner.next_refill_us - now).clamp(refill_us, delay_us_max)

@@ -294,7 +294,8 @@ fn writers_resume_after_a_full_disk_with_any_leader() {
     });
 }
 
-/// A job sets its error, and ends. A wait that reads the error before, and the jobs afterwards, would miss both.
+/// A job sets its error and then ends. If a wait reads the error first and the running jobs second, the wait sees neither the error nor
+/// the job.
 #[test]
 fn a_wait_for_jobs_reports_the_failure_of_each_job() {
     explore(|| {

@@ -58,8 +58,8 @@ const OF_DATABASE: [Row; 3] = [
         severity: Severity::Warning,
         option: "max_bgerror_resume_count",
         is_extreme: |tries| tries == 0.0,
-        title: "The database does not continue by itself after an error of the disk",
-        cost: "A full disk or a short error of the network stops all writes until the application calls Resume, also after the error is over.",
+        title: "The database does not continue by itself after a disk error",
+        cost: "A full disk or a short network error stops all writes until the application calls Resume, also after the error is over.",
         change: ("max_bgerror_resume_count=2147483647", false),
     },
 ];
@@ -265,7 +265,7 @@ fn file_order(facts: &Facts<'_>) -> Option<Finding> {
     }
     Some(
         facts
-            .finding("compaction-order", Severity::Advice, "Compactions take the files with much overlap too".to_string())
+            .finding("compaction-order", Severity::Advice, "Compactions also choose files with much overlap".to_string())
             .evidence(format!("compaction_pri={order}"))
             .evidence(format!("{levels} levels below level 0 have files"))
             .cost("A file with little overlap in the next level is cheaper to compact. With keys in random order, the difference is about a third of all compaction writes.")

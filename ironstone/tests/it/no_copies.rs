@@ -237,8 +237,8 @@ fn a_warm_scan_with_merge_operands_allocates_nothing_for_an_entry_in_both_direct
     }
 }
 
-/// Returns the number of allocations of the pass with the fewest of at most five passes. A machine that interrupts a step of an
-/// iterator makes the step a slow operation, and the record of the slow operations may grow.
+/// Runs at most five passes, and returns the smallest number of allocations. If the system interrupts a step of an iterator, the step
+/// counts as a slow operation, and the list of slow operations may allocate memory.
 fn fewest_allocations(mut pass: impl FnMut() -> allocation_counter::AllocationInfo) -> u64 {
     let mut fewest = u64::MAX;
     for _ in 0..5 {

@@ -191,8 +191,8 @@ pub struct Limit {
     pace: Mutex<Pace>,
 }
 
-/// The time that a late caller can make up for. RocksDB's `db_bench` has the same limit: the period of its rate limiter. After a write
-/// stall, a writer thus continues with its rate, and does not write the entries of the stall at once.
+/// The longest lateness that a caller can make up for without pauses. RocksDB's `db_bench` has the same limit: the period of its rate
+/// limiter. After a longer write stall, a writer continues at its rate.
 const LATE_MAX: Duration = Duration::from_millis(100);
 
 struct Pace {

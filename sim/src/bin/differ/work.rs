@@ -26,12 +26,10 @@ const BEAT: Duration = Duration::from_secs(5);
 const TURN_MAX: Duration = Duration::from_secs(5);
 /// The time between two reports of progress.
 const PROGRESS: Duration = Duration::from_secs(10);
-/// The largest number of seeds that may end in a call of RocksDB which never returns, or in a crash of RocksDB. Calls of RocksDB 11.8.1 that
-/// flush can wait forever while all background threads of RocksDB are idle: `rocksdb_flush_cfs` and
-/// `rocksdb_compact_range_cf_opt` in about one of 300 runs of seeds 1 and 24 on a loaded machine. Gdb shows the caller
-/// in `WaitForFlushMemTables`. A thread `rocksdb:low` crashes with signal 11 in some runs of seed 18. Such a seed is
-/// reported and not compared. If it is more than this number of seeds, and more than one seed in twenty, the campaign
-/// fails: it has compared too few answers.
+/// The largest number of seeds that may end in a call of RocksDB that never returns, or in a crash of RocksDB. `rocksdb_flush_cfs` and
+/// `rocksdb_compact_range_cf_opt` of RocksDB 11.8.1 can wait forever in `WaitForFlushMemTables` while all background threads are idle, and
+/// a thread `rocksdb:low` can crash with signal 11. Such a seed is reported and not compared. If more than this number of seeds and more
+/// than one seed in twenty end so, the campaign fails, because it has compared too few answers.
 const PEER_FAULTS_MAX: u64 = 3;
 /// The largest number of runs to reduce one script.
 const TRIES: usize = 400;
