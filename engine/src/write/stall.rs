@@ -1,9 +1,9 @@
-//! Write stalls: delays or stops writers.
+//! Write stalls: paces, delays or stops writers.
 //!
 //! After each change of the levels, `lsm::pressure` decides for the column family whether writers must be
-//! delayed or stopped. This module combines the decisions and delays the writers. Delayed writers share one
+//! paced, delayed or stopped. This module combines the decisions and delays the writers. Paced and delayed writers share one
 //! limit of bytes a second. A stopped writer waits until a job has made room. Time comes from `env`. A
-//! waiting writer helps the executor, so a single thread runs the job that it waits for.
+//! delayed or stopped writer helps the executor, so a single thread runs the job that the writer waits for.
 
 use std::time::Duration;
 
@@ -435,7 +435,7 @@ impl Controller {
             let mut inner = self.inner.lock();
             inner.reasons = inner.reasons_now();
         }
-        // A job that becomes the leader would wait for this leader, so no job may run here.
+        // No job may run on this thread: a job can ask for the lead, and would then wait for this leader.
         self.sleep(env, delay_us, ends_wait, || false);
         env.clock.nanos_since(start) / 1000
     }

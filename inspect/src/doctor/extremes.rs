@@ -13,7 +13,7 @@ const TIB: f64 = 1_099_511_627_776.0;
 /// With fewer SST files, one thread opens them fast enough.
 const OPENED_FILES_MIN: usize = 200;
 
-/// With more threads than this in one job, the compression takes the processors of all other work.
+/// The largest useful number of threads that compress blocks in one job. More threads leave no processor for other work.
 const COMPRESSION_THREADS_MAX: f64 = 8.0;
 
 /// A hash table of a memtable with fewer buckets is a few long lists.

@@ -108,7 +108,7 @@ fn memtable_bytes(pick: &pick::Options, db: &DbOptions) -> u64 {
     }
 }
 
-/// The number of SST files of a full first level from which smaller files change an amplification by less than 1 %.
+/// The number of SST files in a full level 1. With more and smaller files, an amplification changes by less than 1 %.
 const FIRST_LEVEL_FILES: u64 = 16;
 
 /// Makes the SST files larger if the options ask for very many of them: the time of a simulation grows with the square of their number.
@@ -168,7 +168,7 @@ impl Setting {
     pub(super) fn with(&self, workload: Workload, parts: f64) -> Setting {
         let entries = (workload.written_bytes as f64 / workload.entry_bytes as f64).max(1.0);
         let done_per_entry = self.workload.written_bytes as f64 * self.share / parts / entries;
-        // Slower jobs stand for a larger tree. The limit of all jobs must then be as busy as in the larger tree.
+        // A smaller simulation has slower jobs. The rate limit falls by the same factor, so the limiter is equally busy.
         let limit = self.limit * workload.job_rate as f64 / self.workload.job_rate as f64;
         let keys = workload.size_bytes / workload.entry_bytes;
         Setting { keys, workload, done_per_entry, limit, ..self.clone() }

@@ -216,7 +216,7 @@ fn only_writers_that_follow_level_0_are_paced() {
     let mut p = drained(0, &options());
     p.decide(&l0(20), &options(), 16_000_000);
     assert_eq!(p.decide(&small(12), &options(), 17_000_000).stall, Stall::Normal);
-    // A decision that is no stall has no cause.
+    // The decision for paced writers has no cause.
     let mut p = drained(0, &options());
     p.decide(&l0(20), &options(), 18_000_000);
     let decision = p.decide(&l0(16), &options(), 19_000_000);

@@ -153,8 +153,8 @@ impl Repaired {
         judged.map_err(|words| format!("{words}\nclosed {is_closed}, after {}", done.join(", ")))
     }
 
-    /// Deletes SST files and blob files of a copy, and opens the copy with `best_efforts_recovery`. The open returns to a state whose
-    /// files all exist, so each row is a row that the database had.
+    /// Deletes SST files and blob files of a copy, and opens the copy with `best_efforts_recovery`. The open restores an older state
+    /// of which all files exist. The database had each row of this state.
     fn open_with_lost_files(&mut self, chance: &mut Chance) -> Result<(), String> {
         let flushes = chance.percent(50);
         if flushes {

@@ -317,7 +317,7 @@ mod tests {
         assert_eq!(pace.take(10, millis(100)), millis(100));
         // The caller was late by 50 milliseconds, and makes up for them.
         assert_eq!(pace.take(10, millis(250)), millis(50));
-        // After a minute, the caller waits from the second tenth of a second on.
+        // After a minute, the caller uses 100 milliseconds of units without a wait, and waits for the next units.
         assert_eq!(pace.take(10, millis(60_000)), Duration::ZERO);
         assert_eq!(pace.take(10, millis(60_000)), millis(100));
     }

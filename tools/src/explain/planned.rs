@@ -125,7 +125,8 @@ fn show_forecast(forecast: &plan::Forecast, asked: u64, out: &mut dyn Write) -> 
     f.notes.iter().try_for_each(|note| writeln!(out, "note: {note}"))
 }
 
-/// Returns the largest space amplification after the writes of a quarter of the bytes. Before, the live data is small.
+/// Returns the largest space amplification after the first quarter of the bytes is written. Before, there is little live data, so the
+/// ratio has no meaning.
 fn space_max(forecast: &plan::Forecast) -> f64 {
     let samples = forecast.samples.iter().filter(|sample| sample.written_bytes >= forecast.written_bytes / 4);
     samples.map(|sample| sample.space_amplification).fold(forecast.space_amplification, f64::max)

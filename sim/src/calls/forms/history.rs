@@ -10,7 +10,7 @@ use testkit::chance::Chance;
 use super::super::{same, told, value};
 use super::Forms;
 
-/// The ticker that the world counts. The samples of the history are written too, and count.
+/// The ticker that the world compares. The ticker also counts the writes of the history samples.
 const WRITTEN: &str = "rocksdb.number.keys.written";
 
 impl Forms {
