@@ -110,7 +110,7 @@ impl Forecast {
         }
         self.notes.push(format!(
             "the simulation has SST files that are {factor:.0} times as large as target_file_size_base: smaller files change an \
-             amplification by less than 1 %, but their compactions are smaller and more"
+             amplification by less than 1 %, but make more and smaller compactions"
         ));
     }
 }
