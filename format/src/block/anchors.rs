@@ -59,6 +59,8 @@ const DENSE: u8 = 1 << 4;
 const REVERSE: u8 = 1 << 5;
 /// Flag: the array is not built yet.
 pub(super) const LATER: u8 = 1 << 6;
+/// Flag: the trailer of the block is after the payload.
+pub(super) const TRAILED: u8 = 1 << 7;
 
 /// One anchor.
 #[derive(Clone, Copy, Debug)]

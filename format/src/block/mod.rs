@@ -17,13 +17,15 @@
 //! that clones the reference to the block also loads these fields into its CPU cache:
 //!
 //! ```text
-//! counts 16 | header 28 | search array | [unused] | [checksums of entries] | payload
+//! counts 16 | header 28 | search array | [unused] | [checksums of entries] | payload | [trailer 5]
 //!
 //! header : u32 entries_end, u32 restarts_at, u32 num_restarts (bit 30 the first at 0,
 //!          bit 31 checksums of entries, bit 29 uniform, bit 28 separated),
 //!          u32 payload_at, u32 anchors, u8 common prefix, u8 anchor flags, u16 buckets,
 //!          u32 (stride << 8 | lead)
 //! ```
+//! A block that was read in place from the file still has its trailer (see [`BlockRoom`]).
+//!
 //! The search array finds an entry without reading the entries before it (see `anchors`). Building it costs
 //! one pass over the entries. It is built when the block is loaded, or, in a table reader, by a later search:
 //! by the second search of a small block, and after more searches of a large block.
@@ -35,6 +37,7 @@ mod iter;
 mod plain;
 mod point;
 mod protect;
+mod room;
 #[cfg(test)]
 mod tests;
 
@@ -45,9 +48,12 @@ use base::coding::{get_u16, get_u32};
 use base::key::InternalOrder;
 use base::{Error, Result};
 
+use crate::trailer;
+
 pub use heads::HeadOrder;
 pub use iter::{BlockIter, KeyRewrite};
 pub use plain::{PlainEntries, PlainEntry, PlainRestarts};
+pub use room::BlockRoom;
 
 const HASH_INDEX: u32 = 1 << 31;
 const RESERVED: u32 = 1 << 30;
@@ -262,7 +268,9 @@ impl Block {
     #[inline]
     pub fn payload(&self) -> &[u8] {
         let at = get_u32(&self.bytes, PAYLOAD_AT).unwrap_or_default() as usize;
-        self.bytes.get(at..).unwrap_or_default()
+        let is_trailed = self.bytes.get(ANCHOR_FLAGS_AT).is_some_and(|flags| flags & anchors::TRAILED != 0);
+        let end = self.bytes.len().saturating_sub(if is_trailed { trailer::LEN } else { 0 });
+        self.bytes.get(at..end).unwrap_or_default()
     }
 
     /// Returns the number of bytes that the block takes from the allocator, as one allocation.
@@ -386,7 +394,7 @@ impl Shape {
         }
     }
 
-    /// Returns the payload in the memory of a block.
+    /// Returns the payload in the memory of a block, with the trailer if the block still has it.
     #[inline(always)]
     fn payload<'a>(&self, block: &'a [u8]) -> &'a [u8] {
         block.get(self.payload_at as usize..).unwrap_or_default()

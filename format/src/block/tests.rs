@@ -50,10 +50,20 @@ fn point(block: &Block, order: &InternalOrder, key: &[u8]) -> (Vec<(u64, Vec<u8>
 }
 
 /// Checks that every way to read the block returns `rows`.
+/// Returns the block as it is after a read in place, with its trailer.
+fn in_place(payload: &[u8], later: bool) -> Block {
+    let mut room = BlockRoom::new(payload.len(), |len| zeroed(len + 100));
+    room.stored_mut()[..payload.len()].copy_from_slice(payload);
+    room.stored_mut()[payload.len()..].fill(0xff);
+    room.into_block(later).unwrap()
+}
+
 fn check(payload: &[u8], order: &Order, rows: &[Row], targets: &[Vec<u8>]) {
     let internal = InternalOrder::new(order.clone());
-    for heads in [None, HeadOrder::of(order)] {
-        let block = Block::parse_searchable(payload, heads).unwrap();
+    let parsed = |heads| Block::parse_searchable(payload, heads).unwrap();
+    for block in
+        [parsed(None), parsed(HeadOrder::of(order)), in_place(payload, false), in_place(payload, true)]
+    {
         let mut iter = BlockIter::new(block.clone());
         assert_eq!(forward(&mut iter), rows);
         assert_eq!(backward(&mut iter), rows);
@@ -417,6 +427,29 @@ fn a_block_of_large_values_gets_no_search_array_later() {
     };
     assert!(later(100));
     assert!(!later(64 << 10));
+}
+
+/// The trailer after the payload is no part of the block.
+#[test]
+fn a_block_read_in_place_equals_a_parsed_block() {
+    let mut builder = BlockBuilder::new(BlockConfig::default());
+    let key =
+        |i: u32| [format!("key{i:05}").as_bytes(), &pack(SequenceNumber::new(3), 1).to_le_bytes()].concat();
+    (0..60).for_each(|i| builder.add(&key(i), &[7; 90]));
+    let payload = builder.finish().to_vec();
+    let parsed = Block::parse(&payload).unwrap();
+    for later in [false, true] {
+        let block = in_place(&payload, later);
+        assert_eq!(block.payload(), payload);
+        assert_eq!(block.wants_array(), later);
+        assert_eq!((block.entries_bytes(), block.is_empty()), (parsed.entries_bytes(), parsed.is_empty()));
+        let order = HeadOrder::Bytewise;
+        let searchable = block.searchable(order, zeroed).unwrap();
+        assert_eq!(&searchable.bytes()[..], &parsed.searchable(order, zeroed).unwrap().bytes()[..]);
+    }
+    let mut short = BlockRoom::new(0, zeroed);
+    short.stored_mut().fill(0);
+    assert!(short.into_block(false).is_err(), "a block without its last word");
 }
 
 /// The two ways to make a block differ in one copy.

@@ -14,7 +14,7 @@ use base::stats::{Cause, PerfCounter, PerfTimer, Step, Stopwatch};
 use base::{Error, Result};
 use compress::Dictionary;
 use env::clock::CpuTimer;
-use format::block::Block;
+use format::block::{Block, HeadOrder};
 use format::handle::BlockHandle;
 use format::index::{Index, IndexLayout, StoredIndex};
 use format::trailer;
@@ -24,7 +24,7 @@ use mem::cache::{CacheKey, Handle, Priority, Role};
 use super::block_cache::{CachedBlock, FilterBlock, Other};
 use super::block_kind::BlockKind;
 use super::file_source::Source;
-use super::inflate::{inflate, known};
+use super::in_place;
 use super::limits::ReadLimits;
 use super::prefetch::Window;
 use super::read_ctx::ReadCtx;
@@ -91,7 +91,7 @@ impl Deref for Borrowed<'_> {
 /// Allocates memory for a block that has no search array yet. The memory has about the size of the block with
 /// its search array. When the block is replaced by a block with a search array, the next block fits into the
 /// freed memory. Otherwise, reading a whole cached database left holes of an eighth of the cache.
-fn room_for_later(len: usize) -> Arc<[u8]> {
+pub(super) fn room_for_later(len: usize) -> Arc<[u8]> {
     spare::take(len + len / ARRAY_PART)
 }
 
@@ -211,6 +211,9 @@ impl Source {
         ctx: &ReadCtx,
         window: Option<&mut dyn Window>,
     ) -> Result<CachedBlock> {
+        if kind == BlockKind::Data && in_place::is_expected(self) {
+            return in_place::load(self, handle, ctx, window);
+        }
         let raw = self.read_block(handle, kind, ctx, window)?;
         self.decode(raw, handle, kind, ctx).map_err(|error| self.refused(error, handle, kind))
     }
@@ -266,23 +269,7 @@ impl Source {
         ctx: &ReadCtx,
         window: Option<&'w mut dyn Window>,
     ) -> Result<Cow<'w, [u8]>> {
-        if ctx.cache_only {
-            return Err(Error::incomplete(format!(
-                "no blocking io: a {} block is not in memory",
-                kind.name()
-            )));
-        }
-        let _step = Step::begin(Cause::BlockRead);
-        let start = self.counts.times_reads().then(Stopwatch::start);
-        let raw = {
-            let _time = PerfTimer::start(PerfCounter::BlockReadTime);
-            let _cpu = CpuTimer::start(PerfCounter::BlockReadCpuTime);
-            self.raw_or_kept(handle, window, ctx).map_err(|e| self.blame(e, handle, kind))?
-        };
-        if let Some(start) = start {
-            self.counts.read_took(start.micros(), ctx);
-        }
-        self.counts.had(kind, 1);
+        let raw = timed_read(self, (handle, kind), ctx, || self.raw_or_kept(handle, window, ctx))?;
         if matches!(raw, Cow::Owned(_)) {
             self.counts.read(kind, 1, raw.len());
         }
@@ -337,12 +324,7 @@ impl Source {
         window: Option<&'w mut dyn Window>,
         limits: Option<&ReadLimits>,
     ) -> Result<Cow<'w, [u8]>> {
-        if handle.end() > self.size {
-            return Err(Error::corruption(format!(
-                "block {handle} lies outside the file of {} bytes",
-                self.size
-            )));
-        }
+        check_place(self, handle)?;
         let len = handle.size as usize + trailer::LEN;
         if let Some(window) = window
             && let Some(bytes) = window.bytes(self, handle.offset, len, limits)?
@@ -408,9 +390,7 @@ impl Source {
         base::invariant!(got <= len, "a read of {len} bytes gives {got}");
         self.counts.file_read(got);
         if got < len {
-            return Err(Error::corruption(format!(
-                "truncated block: {got} bytes where {len} were to be read"
-            )));
+            return Err(truncated(got, len));
         }
         Ok(bytes)
     }
@@ -428,12 +408,13 @@ impl Source {
             "the block {handle} is decoded from {} bytes",
             raw.len()
         );
-        // A search array is useful only if a block is searched more than once. So a new cached
-        // block has no search array. A later search makes the search array: see `ArrayBudget`.
-        let heads = self.heads.filter(|_| ctx.fill_cache && self.cache.is_some());
+        let heads = heads_later(self, ctx);
         let verify = ctx.verify_checksums;
         let dict = if kind == BlockKind::Data { self.dict.as_ref() } else { None };
         let compression = self.checked(&raw, handle, verify)?;
+        if kind == BlockKind::Data {
+            in_place::learn(self, compression);
+        }
         if compression != 0 && kind == BlockKind::Data && self.protection == 0 {
             let block =
                 self.inflate_data(compression, &raw[..raw.len() - trailer::LEN], heads.is_some(), dict);
@@ -501,7 +482,7 @@ impl Source {
     }
 
     /// Returns the compression type from the trailer of a block. Checks the checksum first if `verify` is true.
-    fn checked(&self, raw: &[u8], handle: BlockHandle, verify: bool) -> Result<u8> {
+    pub(super) fn checked(&self, raw: &[u8], handle: BlockHandle, verify: bool) -> Result<u8> {
         if !verify {
             return trailer::compression_type(raw);
         }
@@ -529,49 +510,6 @@ impl Source {
             Cow::Owned(bytes) => bytes.truncate(len),
         }
         Ok(raw)
-    }
-
-    fn inflate(&self, compression: u8, payload: &[u8], dict: Option<&Dictionary>) -> Result<Vec<u8>> {
-        self.count_inflate(payload.len(), || inflate(compression, payload, dict), Vec::len)
-    }
-
-    /// Decompresses a data block into the memory that it keeps. With `later`, the block gets its search array when it is
-    /// used again.
-    fn inflate_data(
-        &self,
-        compression: u8,
-        payload: &[u8],
-        later: bool,
-        dict: Option<&Dictionary>,
-    ) -> Result<Block> {
-        let compression = known(compression)?;
-        let len = compress::uncompressed_len(compression, payload)?;
-        let fill = |block: &mut [u8]| {
-            let run = || compress::decompress_into(compression, payload, dict, block);
-            self.count_inflate(payload.len(), run, |()| len)
-        };
-        match later {
-            true => Block::fill_for_later(len, room_for_later, fill),
-            false => Block::fill(len, spare::take, fill),
-        }
-    }
-
-    /// Runs a decompression of `stored` bytes, and counts its time and its bytes.
-    fn count_inflate<T>(
-        &self,
-        stored: usize,
-        run: impl FnOnce() -> Result<T>,
-        len: impl FnOnce(&T) -> usize,
-    ) -> Result<T> {
-        let _time = PerfTimer::start(PerfCounter::BlockDecompressTime);
-        let _step = Step::begin(Cause::Decompression);
-        let start = self.counts.times_decompression().then(Stopwatch::start);
-        let done = run()?;
-        if let Some(start) = start {
-            self.counts.decompression_took(start.nanos());
-        }
-        self.counts.decompressed(stored, len(&done));
-        Ok(done)
     }
 
     /// Adds the one wrong bit to a checksum error, if one bit explains the error.
@@ -614,6 +552,60 @@ impl Source {
     pub(super) fn blame_data(&self, error: Error, handle: BlockHandle) -> Error {
         self.blame(error.shifted(handle.offset), handle, BlockKind::Data)
     }
+}
+
+/// Runs the read of one block, and counts its time.
+///
+/// # Errors
+/// Incomplete if the caller wants only blocks that are in memory. The error of the read, with the block and the file.
+#[inline]
+pub(super) fn timed_read<T>(
+    source: &Source,
+    block: (BlockHandle, BlockKind),
+    ctx: &ReadCtx,
+    read: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    let (handle, kind) = block;
+    if ctx.cache_only {
+        return Err(Error::incomplete(format!("no blocking io: a {} block is not in memory", kind.name())));
+    }
+    let _step = Step::begin(Cause::BlockRead);
+    let start = source.counts.times_reads().then(Stopwatch::start);
+    let done = {
+        let _time = PerfTimer::start(PerfCounter::BlockReadTime);
+        let _cpu = CpuTimer::start(PerfCounter::BlockReadCpuTime);
+        read().map_err(|e| source.blame(e, handle, kind))?
+    };
+    if let Some(start) = start {
+        source.counts.read_took(start.micros(), ctx);
+    }
+    source.counts.had(kind, 1);
+    Ok(done)
+}
+
+/// # Errors
+/// Corruption if the block is not inside of the file.
+pub(super) fn check_place(source: &Source, handle: BlockHandle) -> Result<()> {
+    if handle.end() > source.size {
+        return Err(Error::corruption(format!(
+            "block {handle} lies outside the file of {} bytes",
+            source.size
+        )));
+    }
+    Ok(())
+}
+
+/// Returns the order of the search array that a new block gets when it is used again, or `None` if the block gets no array
+/// later. A search array is useful only if a block is searched more than once. So a new cached block has no search array. A
+/// later search makes the search array: see `ArrayBudget`.
+pub(super) fn heads_later(source: &Source, ctx: &ReadCtx) -> Option<HeadOrder> {
+    source.heads.filter(|_| ctx.fill_cache && source.cache.is_some())
+}
+
+/// Makes the error of a read that the end of the file cut.
+#[cold]
+pub(super) fn truncated(got: usize, len: usize) -> Error {
+    Error::corruption(format!("truncated block: {got} bytes where {len} were to be read"))
 }
 
 /// Keeps a buffer of this thread for the next block.

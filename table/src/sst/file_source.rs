@@ -1,5 +1,6 @@
 //! A file, and the facts that are necessary to read blocks from the file. The reads are in `fetch`.
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use base::key::InternalOrder;
@@ -40,6 +41,8 @@ pub(super) struct Source {
     pub index_layout: IndexLayout,
     pub dict: Option<Dictionary>,
     pub counts: Counts,
+    /// True if the last data block that was read from the file was not compressed: see `in_place`.
+    pub is_plain: AtomicBool,
     /// The used bytes of the data blocks. `None` without `read_amp_bytes_per_bit` and without statistics.
     pub read_amp: Option<ReadAmp>,
     /// For traces of the block cache. `None` until the open ends, and without a tracer.

@@ -17,6 +17,7 @@ mod embedded;
 mod fetch;
 mod file_source;
 mod filter_reader;
+mod in_place;
 mod index_fetch;
 mod index_reader;
 mod inflate;

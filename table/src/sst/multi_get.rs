@@ -17,20 +17,26 @@ use base::stats::{Cause, PerfCounter, PerfTimer, Step, Stopwatch};
 use base::{Error, Result};
 use env::clock::CpuTimer;
 use env::fs::ReadRequest;
+use format::block::BlockRoom;
 use format::handle::BlockHandle;
 use format::trailer;
 
+use super::block_cache::CachedBlock;
 use super::block_kind::BlockKind;
-use super::fetch::{BlockRef, data};
+use super::fetch::{BlockRef, data, truncated};
 use super::file_source::Source;
 use super::filter_reader::Answer;
 use super::index_reader::IndexCursor;
 use super::read_ctx::{Entry, ReadCtx};
 use super::reader::Reader;
-use super::scratch;
+use super::{in_place, scratch, spare};
 
 /// Adjacent blocks are read by one request of at most this number of bytes.
 const COALESCED_MAX: u64 = 1 << 20;
+
+/// Maximum number of bytes of one look-up that are read in place. All of this memory is taken before the block cache evicts
+/// blocks, so a larger part would come from the system, and each of its pages would be a page fault.
+const IN_PLACE_MAX: u64 = spare::KEPT_BYTES as u64;
 
 /// A key that may be in the table, and its block.
 struct Wanted {
@@ -58,7 +64,7 @@ impl MultiGetBegun {
     /// Returns the number of bytes that will be read from the file. The look-up has already allocated memory
     /// for them.
     pub fn bytes_to_read(&self) -> usize {
-        self.reads.iter().map(|read| read.bytes.len()).sum()
+        self.reads.iter().map(|read| read.memory.bytes().len()).sum()
     }
 }
 
@@ -98,12 +104,12 @@ impl Reader {
         let found: Vec<Option<BlockRef>> = handles.iter().map(cached).collect();
         let mut reads = Vec::new();
         if !ctx.cache_only && found.iter().any(Option::is_none) {
-            reads = self.source.coalesce(&handles, &found);
+            reads = self.source.coalesce(&handles, &found, ctx);
             // A read with limits must wait for its rate limiter first, so it is not started here.
             if announces && ctx.limits.is_none() {
-                reads
-                    .iter_mut()
-                    .for_each(|read| read.ready = self.source.file.read_ready(read.start, &mut read.bytes));
+                reads.iter_mut().for_each(|read| {
+                    read.ready = self.source.file.read_ready(read.start, read.memory.bytes_mut());
+                });
             }
         }
         Ok(MultiGetBegun { wanted, handles, found, reads })
@@ -285,11 +291,12 @@ impl Source {
     ) {
         let _step = Step::begin(Cause::BlockRead);
         base::invariant!(
-            reads.iter().all(|read| read.start + read.bytes.len() as u64 <= self.size),
+            reads.iter().all(|read| read.start + read.memory.bytes().len() as u64 <= self.size),
             "a read of a MultiGet goes past the end of the file"
         );
-        let total = reads.iter().map(|read| read.bytes.len()).sum();
-        let mut outcomes: Vec<Result<usize>> = reads.iter().map(|read| Ok(read.bytes.len())).collect();
+        let total = reads.iter().map(|read| read.memory.bytes().len()).sum();
+        let mut outcomes: Vec<Result<usize>> =
+            reads.iter().map(|read| Ok(read.memory.bytes().len())).collect();
         let blocks: usize = reads.iter().map(|read| read.members.len()).sum();
         let mut read_all = || {
             let _time = PerfTimer::start(PerfCounter::BlockReadTime);
@@ -301,7 +308,7 @@ impl Source {
                 .iter_mut()
                 .enumerate()
                 .filter(|(_, read)| !read.ready)
-                .map(|(at, read)| (at, ReadRequest::new(read.start, &mut read.bytes)))
+                .map(|(at, read)| (at, ReadRequest::new(read.start, read.memory.bytes_mut())))
                 .unzip();
             if !requests.is_empty() {
                 self.file.multi_read(&mut requests);
@@ -327,49 +334,57 @@ impl Source {
         outcomes.iter().flatten().for_each(|&got| self.counts.file_read(got));
         self.counts.had(BlockKind::Data, blocks as u64);
         self.counts.read(BlockKind::Data, blocks as u64, total);
-        for (read, outcome) in reads.iter().zip(outcomes) {
-            for &i in &read.members {
-                match self.member_of(read, &outcome, handles[i], ctx) {
+        for (read, outcome) in reads.into_iter().zip(outcomes) {
+            let mut place = |i: usize, block: Result<CachedBlock>| {
+                let block = block.map_err(|e| self.blame(e, handles[i], BlockKind::Data));
+                match block.and_then(|block| self.keep(block, handles[i], BlockKind::Data, ctx)) {
                     Ok(block) => found[i] = Some(block),
                     Err(error) => errors.push((i, error)),
                 }
+            };
+            match read.memory {
+                ReadMemory::Room(room) => {
+                    let i = read.members[0];
+                    let whole = outcome.and_then(|got| match room.stored().len() {
+                        len if got < len => Err(truncated(got, len)),
+                        _ => in_place::decode(self, room, handles[i], ctx),
+                    });
+                    place(i, whole);
+                }
+                ReadMemory::Buffer(bytes) => {
+                    for i in read.members {
+                        place(i, self.member_of((&bytes, read.start), &outcome, handles[i], ctx));
+                    }
+                    scratch::give(bytes);
+                }
             }
         }
-        reads.into_iter().for_each(|read| scratch::give(read.bytes));
     }
 
-    /// Decodes one block of a read, and keeps the block in the block cache. `outcome` has the number of bytes that were read.
+    /// Decodes one block of a read of several blocks. `read` has the bytes and the offset of the read, and `outcome` the
+    /// number of bytes that were read.
     ///
     /// # Errors
     /// The error of the read. Corruption if the file ends before the end of the block, or if the block does not decode.
     fn member_of(
         &self,
-        read: &GroupRead,
+        read: (&[u8], u64),
         outcome: &Result<usize>,
         handle: BlockHandle,
         ctx: &ReadCtx,
-    ) -> Result<BlockRef> {
-        base::invariant!(
-            handle.offset >= read.start,
-            "a read that begins at {} has the block {handle}",
-            read.start
-        );
-        let decoded = match outcome {
-            Err(error) => Err(error.clone()),
-            Ok(got) => {
-                let at = (handle.offset - read.start) as usize;
-                match read.bytes[..*got].get(at..at + handle.size as usize + trailer::LEN) {
-                    Some(raw) => self.decode(raw.into(), handle, BlockKind::Data, ctx),
-                    None => Err(Error::corruption("truncated block")),
-                }
-            }
-        };
-        let block = decoded.map_err(|e| self.blame(e, handle, BlockKind::Data))?;
-        self.keep(block, handle, BlockKind::Data, ctx)
+    ) -> Result<CachedBlock> {
+        let (bytes, start) = read;
+        base::invariant!(handle.offset >= start, "a read that begins at {start} has the block {handle}");
+        let got = outcome.clone()?;
+        let at = (handle.offset - start) as usize;
+        match bytes[..got].get(at..at + handle.size as usize + trailer::LEN) {
+            Some(raw) => self.decode(raw.into(), handle, BlockKind::Data, ctx),
+            None => Err(Error::corruption("truncated block")),
+        }
     }
 
     /// Plans the reads for the missing blocks. A handle outside of the file gets no read, and fails later.
-    fn coalesce(&self, handles: &[BlockHandle], found: &[Option<BlockRef>]) -> Vec<GroupRead> {
+    fn coalesce(&self, handles: &[BlockHandle], found: &[Option<BlockRef>], ctx: &ReadCtx) -> Vec<GroupRead> {
         base::invariant!(
             handles.len() == found.len(),
             "{} blocks are wanted, and {} are looked up",
@@ -393,15 +408,22 @@ impl Source {
                 }
                 _ => {
                     let whole = BlockHandle { offset: handle.offset, size: len as u64 };
-                    let group =
-                        GroupRead { start: handle.offset, bytes: Vec::new(), members: vec![i], ready: false };
+                    let memory = ReadMemory::Buffer(Vec::new());
+                    let group = GroupRead { start: handle.offset, memory, members: vec![i], ready: false };
                     groups.push((whole, group));
                 }
             }
         }
-        let with_memory = |(whole, group): (BlockHandle, GroupRead)| GroupRead {
-            bytes: scratch::take(whole.size as usize),
-            ..group
+        let mut taken = 0;
+        let with_memory = |(whole, group): (BlockHandle, GroupRead)| {
+            let memory = match group.members[..] {
+                [only] if in_place::is_expected(self) && taken + whole.size <= IN_PLACE_MAX => {
+                    taken += whole.size;
+                    ReadMemory::Room(in_place::room(self, handles[only], ctx))
+                }
+                _ => ReadMemory::Buffer(scratch::take(whole.size as usize)),
+            };
+            GroupRead { memory, ..group }
         };
         groups.into_iter().map(with_memory).collect()
     }
@@ -410,10 +432,33 @@ impl Source {
 /// One read of the file, for adjacent blocks.
 struct GroupRead {
     start: u64,
-    /// The buffer. Its length is the size of the blocks with their trailers.
-    bytes: Vec<u8>,
+    memory: ReadMemory,
     /// The blocks of this read, as indexes of handles.
     members: Vec<usize>,
-    /// True if `bytes` were read without waiting.
+    /// True if the bytes were read without waiting.
     ready: bool,
+}
+
+/// The memory that a read fills: the blocks with their trailers.
+enum ReadMemory {
+    /// A buffer from which the blocks are decoded.
+    Buffer(Vec<u8>),
+    /// The memory of the only block of the read: see `in_place`.
+    Room(BlockRoom),
+}
+
+impl ReadMemory {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            ReadMemory::Buffer(bytes) => bytes,
+            ReadMemory::Room(room) => room.stored(),
+        }
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        match self {
+            ReadMemory::Buffer(bytes) => bytes,
+            ReadMemory::Room(room) => room.stored_mut(),
+        }
+    }
 }

@@ -157,6 +157,7 @@ fn new_source(
         counts,
         traced: None,
         diagnosed: Default::default(),
+        is_plain: Default::default(),
     }
 }
 

@@ -18,6 +18,10 @@ use crate::options::BlockBasedTableOptions;
 /// Size of the window if the system prefetches the bytes after it.
 const WINDOW: usize = 128 << 10;
 
+/// The smallest block, with its trailer, that is read in place during a read-ahead. For a smaller block, the system call
+/// costs more than a copy from the window.
+const IN_PLACE_MIN: usize = 32 << 10;
+
 /// A part of a file in memory.
 pub(super) trait Window {
     /// Returns the bytes if the window has them or reads them. `None`: the caller must read them.
@@ -28,6 +32,12 @@ pub(super) trait Window {
         len: usize,
         limits: Option<&ReadLimits>,
     ) -> Result<Option<&[u8]>>;
+
+    /// Returns true if the caller should read this block itself, in place. The window then counts the read, and asks the
+    /// system to prefetch the bytes after the block. The default is false.
+    fn leaves_to_caller(&mut self, _source: &Source, _offset: u64, _len: usize) -> bool {
+        false
+    }
 }
 
 /// A part of a file that never changes.
@@ -91,6 +101,10 @@ pub(super) struct ReadAhead {
     /// True if bytes further ahead than [`WINDOW`] are left to the system, if it can prefetch them.
     delegate: bool,
     for_compaction: bool,
+    /// True if the system rejected a prefetch, so large blocks are not read in place.
+    rejected: bool,
+    /// The read-ahead of the next read, if it is known already.
+    planned: Option<usize>,
     /// The end of the range that the system was asked to prefetch.
     delegated: u64,
     start: u64,
@@ -129,6 +143,8 @@ impl ReadAhead {
             announce,
             delegate,
             for_compaction: delegate,
+            rejected: false,
+            planned: None,
             delegated: 0,
             start: 0,
             bytes: Vec::new(),
@@ -236,6 +252,29 @@ impl Drop for ReadAhead {
 }
 
 impl Window for ReadAhead {
+    fn leaves_to_caller(&mut self, source: &Source, offset: u64, len: usize) -> bool {
+        if self.has(offset, len).is_some() {
+            return false;
+        }
+        let amount = self.amount(offset);
+        if amount > 0 && (len < IN_PLACE_MIN || self.rejected) {
+            self.planned = Some(amount);
+            return false;
+        }
+        let (amount, end) = (amount as u64, offset + len as u64);
+        self.last_end = end;
+        // The system prefetches the next half while the scan reads this half.
+        if amount > 0 && end + amount / 2 > self.delegated {
+            let from = self.delegated.clamp(end, end + amount);
+            let stop = end.saturating_add(amount).min(self.limit.min(self.trimmed)).max(from);
+            if stop > from {
+                self.rejected = !source.file.prefetch(from, stop - from);
+            }
+            self.delegated = stop;
+        }
+        true
+    }
+
     fn bytes(
         &mut self,
         source: &Source,
@@ -250,7 +289,7 @@ impl Window for ReadAhead {
                 at
             }
             None => {
-                let amount = self.amount(offset);
+                let amount = self.planned.take().unwrap_or_else(|| self.amount(offset));
                 if amount == 0 {
                     self.last_end = end;
                     return Ok(None);

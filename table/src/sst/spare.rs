@@ -13,7 +13,7 @@ const LARGEST: usize = 80 << 10;
 /// Maximum number of pieces that a thread keeps. With this number, one of them usually has the right length.
 const KEPT: usize = 16;
 /// Maximum number of bytes that a thread keeps.
-const KEPT_BYTES: usize = 128 << 10;
+pub(super) const KEPT_BYTES: usize = 128 << 10;
 /// Lengths of pieces are multiples of this step, less [`OVERHEAD`]. Most allocators round to such lengths
 /// anyway.
 const STEP: usize = 16;

@@ -4,6 +4,7 @@
 
 mod dump_oracle;
 mod external_oracle;
+mod in_place;
 mod memory;
 mod other_tables;
 mod reader_damage;

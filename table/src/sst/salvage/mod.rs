@@ -571,5 +571,6 @@ fn source(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) -> Source
         counts: Counts { statistics: None, level: 0, last_level: false, temperature: 0 },
         traced: None,
         diagnosed: Default::default(),
+        is_plain: Default::default(),
     }
 }
