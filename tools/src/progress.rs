@@ -169,6 +169,14 @@ pub(crate) fn read_bytes(counters: &MeterHook) -> u64 {
     counters.total(Op::Read).bytes
 }
 
+/// Returns the bytes of a file, or of all files of a directory.
+pub(crate) fn path_bytes(env: &Env, path: &Path) -> u64 {
+    match env.fs.is_dir(path) {
+        Ok(true) => directory_bytes(env, path),
+        _ => env.fs.file_size(path).unwrap_or(0),
+    }
+}
+
 /// Returns the bytes of all files of a directory. Includes its subdirectories to a depth of four.
 pub(crate) fn directory_bytes(env: &Env, dir: &Path) -> u64 {
     fn sum(env: &Env, dir: &Path, depth: u32) -> u64 {

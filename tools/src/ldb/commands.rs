@@ -15,11 +15,26 @@ pub(crate) struct Command {
     pub writes: bool,
     /// True if the command runs without `--db`.
     db_optional: bool,
-    /// True if the command shows its progress.
-    pub long: bool,
+    /// The source of the bytes that the command reads, if the command shows its progress.
+    pub progress: Option<Source>,
     /// The options and flags of this command, without the common ones.
     takes: &'static [&'static str],
     pub run: fn(&mut Session, &mut Io<'_>) -> Outcome,
+}
+
+/// The source of the bytes that a long command reads. The progress counts these bytes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// The files of the database.
+    Database,
+    /// The files of the database. The command prints one line for each entry.
+    Printed,
+    /// The directory of `--backup_dir`.
+    Backup,
+    /// The file of the first parameter.
+    File,
+    /// Standard input.
+    Input,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -73,24 +88,22 @@ const REFUSED_OPTIONS: &[(&str, &str)] = &[
 const HEX: &[&str] = &["hex", "key_hex", "value_hex"];
 
 macro_rules! commands {
-    ($($section:ident $access:ident $name:literal $usage:literal [$($takes:literal)*] $run:path;)*) => {
+    ($($section:ident $access:ident $(of $source:ident)? $name:literal $usage:literal [$($takes:literal)*] $run:path;)*) => {
         &[$(Command {
             name: $name,
             usage: $usage,
             section: Section::$section,
             writes: commands!(@writes $access),
             db_optional: commands!(@optional $access),
-            long: commands!(@long $access),
+            progress: commands!(@progress $($source)?),
             takes: &[$($takes),*],
             run: $run,
         }),*]
     };
     (@writes write) => { true };
-    (@writes long_write) => { true };
     (@writes $other:ident) => { false };
-    (@long long_write) => { true };
-    (@long long_read) => { true };
-    (@long $other:ident) => { false };
+    (@progress) => { None };
+    (@progress $source:ident) => { Some(Source::$source) };
     (@optional file) => { true };
     (@optional $other:ident) => { false };
 }
@@ -106,7 +119,7 @@ const COMMANDS: &[Command] = commands! {
     Data read "multi_get_entity" " <key_1> <key_2> <key_3> ... [--read_timestamp=<uint64_ts>] [--json]"
         ["read_timestamp" "json"] data::multi_get_entity;
     Data write "batchput" " <key> <value> [<key> <value>] [..] [--create_if_missing] [--ttl]" ["create_if_missing" "ttl"] data::batch_put;
-    Data read "scan" " [--from] [--to]  [--ttl] [--timestamp] [--max_keys=<N>]  [--start_time=<N>:- is inclusive] [--end_time=<N>:- is exclusive] [--no_value] [--read_timestamp=<uint64_ts>]  [--json]"
+    Data read of Printed "scan" " [--from] [--to]  [--ttl] [--timestamp] [--max_keys=<N>]  [--start_time=<N>:- is inclusive] [--end_time=<N>:- is exclusive] [--no_value] [--read_timestamp=<uint64_ts>]  [--json]"
         ["from" "to" "ttl" "timestamp" "max_keys" "start_time" "end_time" "no_value" "read_timestamp" "json"] scan::scan;
     Data write "delete" " <key>" [] data::delete;
     Data write "singledelete" " <key>" [] data::single_delete;
@@ -114,19 +127,19 @@ const COMMANDS: &[Command] = commands! {
     Data write "query" " [--ttl]\n    Starts a REPL shell.  Type help for list of available commands." ["ttl"] query::query;
     Data read "approxsize" " [--from] [--to]  [--json]" ["from" "to" "json"] admin::approx_size;
     Data read "checkconsistency" "" [] admin::check_consistency;
-    Data long_read "fsck" " [--json] : looks through every file and changes nothing." ["json"] repair::fsck;
+    Data read of Database "fsck" " [--json] : looks through every file and changes nothing." ["json"] repair::fsck;
     Data read "list_file_range_deletes" " [--max_keys=<N>] : print tombstones in SST files." ["max_keys"] files::range_deletes;
     Admin file "dump_wal" " --walfile=<write_ahead_log_file_path_or_directory> [--db=<db_path>] [--header]  [--print_value]  [--only_print_seqno_gaps] (only correct if not using pessimistic transactions) [--write_committed=true|false]"
         ["walfile" "header" "print_value" "only_print_seqno_gaps" "write_committed"] wal::command;
-    Admin long_write "compact" " [--from] [--to] [--ttl] [--json]" ["from" "to" "ttl" "json"] admin::compact;
-    Admin write "reduce_levels" " --new_levels=<New number of levels> [--print_old_levels]"
-        ["new_levels" "print_old_levels"] admin::reduce_levels;
-    Admin write "change_compaction_style" " --old_compaction_style=<Old compaction style: 0 for level compaction, 1 for universal compaction> --new_compaction_style=<New compaction style: 0 for level compaction, 1 for universal compaction>"
-        ["old_compaction_style" "new_compaction_style"] admin::change_style;
-    Admin file "dump" " [--from] [--to]  [--ttl] [--max_keys=<N>] [--timestamp] [--count_only] [--count_delim=<char>] [--stats] [--bucket=<N>] [--start_time=<N>:- is inclusive] [--end_time=<N>:- is exclusive] [--path=<path_to_a_file>] [--decode_blob_index] [--dump_uncompressed_blobs] [--json]"
+    Admin write of Database "compact" " [--from] [--to] [--ttl] [--json]" ["from" "to" "ttl" "json"] admin::compact;
+    Admin write of Database "reduce_levels" " --new_levels=<New number of levels> [--print_old_levels] [--json]"
+        ["new_levels" "print_old_levels" "json"] admin::reduce_levels;
+    Admin write of Database "change_compaction_style" " --old_compaction_style=<Old compaction style: 0 for level compaction, 1 for universal compaction> --new_compaction_style=<New compaction style: 0 for level compaction, 1 for universal compaction> [--json]"
+        ["old_compaction_style" "new_compaction_style" "json"] admin::change_style;
+    Admin file of Printed "dump" " [--from] [--to]  [--ttl] [--max_keys=<N>] [--timestamp] [--count_only] [--count_delim=<char>] [--stats] [--bucket=<N>] [--start_time=<N>:- is inclusive] [--end_time=<N>:- is exclusive] [--path=<path_to_a_file>] [--decode_blob_index] [--dump_uncompressed_blobs] [--json]"
         ["from" "to" "ttl" "max_keys" "timestamp" "count_only" "count_delim" "stats" "bucket" "start_time" "end_time" "path" "decode_blob_index" "dump_uncompressed_blobs" "json"]
         scan::dump;
-    Admin long_write "load" " [--create_if_missing] [--disable_wal] [--bulk_load] [--compact] [--json]"
+    Admin write of Input "load" " [--create_if_missing] [--disable_wal] [--bulk_load] [--compact] [--json]"
         ["from" "to" "create_if_missing" "disable_wal" "bulk_load" "compact" "json"] load::load;
     Admin file "manifest_dump" " [--verbose] [--json] [--path=<path_to_manifest_file>]" ["verbose" "json" "path"] manifest::command;
     Admin file "compaction_progress_dump" " [--path=<path_to_compaction_progress_file>]" ["path"] remote::progress;
@@ -134,7 +147,7 @@ const COMMANDS: &[Command] = commands! {
         manifest::update;
     Admin read "file_checksum_dump" " [--path=<path_to_manifest_file>]" ["path"] manifest::checksums;
     Admin read "get_property" " <property_name>" [] admin::get_property;
-    Admin long_write "repair" " [--verbose] [--json]" ["verbose" "json"] repair::repair;
+    Admin write of Database "repair" " [--verbose] [--json]" ["verbose" "json"] repair::repair;
     Admin read "list_column_families" " [--json]" ["json"] manifest::list_families;
     Admin write "create_column_family" " --db=<db_path> <new_column_family_name>" [] admin::create_family;
     Admin write "drop_column_family" " --db=<db_path> <column_family_name_to_drop>" [] admin::drop_family;
@@ -142,18 +155,18 @@ const COMMANDS: &[Command] = commands! {
         ["decode_blob_index" "dump_uncompressed_blobs"] files::dump_live;
     Admin file "file_dump" " <file> [--annotate] [--decode_blob_index] [--dump_uncompressed_blobs] : any one file of a database; without one as dump_live_files."
         ["annotate" "decode_blob_index" "dump_uncompressed_blobs"] files::dump_file;
-    Admin long_write "backup" " [--backup_dir]  [--num_threads]  [--stderr_log_level=<int (InfoLogLevel)>] [--json]"
+    Admin write of Database "backup" " [--backup_dir]  [--num_threads]  [--stderr_log_level=<int (InfoLogLevel)>] [--json]"
         ["backup_dir" "num_threads" "stderr_log_level" "json"] transfer::backup;
-    Admin long_write "restore" " [--backup_dir]  [--num_threads]  [--stderr_log_level=<int (InfoLogLevel)>] [--json]"
+    Admin write of Backup "restore" " [--backup_dir]  [--num_threads]  [--stderr_log_level=<int (InfoLogLevel)>] [--json]"
         ["backup_dir" "num_threads" "stderr_log_level" "json"] transfer::restore;
-    Admin long_write "checkpoint" " [--checkpoint_dir] [--json]" ["checkpoint_dir" "json"] transfer::checkpoint;
-    Admin write "write_extern_sst" " <output_sst_path>" ["create_if_missing"] transfer::write_external;
-    Admin write "ingest_extern_sst" " <input_sst_path> [--move_files]  [--snapshot_consistency]  [--allow_global_seqno]  [--allow_blocking_flush]  [--ingest_behind]  [--write_global_seqno] "
-        ["create_if_missing" "move_files" "snapshot_consistency" "allow_global_seqno" "allow_blocking_flush" "ingest_behind" "write_global_seqno"]
+    Admin write of Database "checkpoint" " [--checkpoint_dir] [--json]" ["checkpoint_dir" "json"] transfer::checkpoint;
+    Admin write of Input "write_extern_sst" " <output_sst_path> [--json]" ["create_if_missing" "json"] transfer::write_external;
+    Admin write of File "ingest_extern_sst" " <input_sst_path> [--move_files]  [--snapshot_consistency]  [--allow_global_seqno]  [--allow_blocking_flush]  [--ingest_behind]  [--write_global_seqno]  [--json]"
+        ["create_if_missing" "move_files" "snapshot_consistency" "allow_global_seqno" "allow_blocking_flush" "ingest_behind" "write_global_seqno" "json"]
         transfer::ingest_external;
     Admin write "unsafe_remove_sst_file" " <SST file number>      MUST NOT be used on a live DB." [] admin::remove_sst_file;
-    Admin read "idump" " [--from] [--to]  [--input_key_hex] [--max_keys=<N>] [--count_only] [--count_delim=<char>] [--stats] [--decode_blob_index]"
-        ["from" "to" "input_key_hex" "max_keys" "count_only" "count_delim" "stats" "decode_blob_index"] idump::idump;
+    Admin read of Printed "idump" " [--from] [--to]  [--input_key_hex] [--max_keys=<N>] [--count_only] [--count_delim=<char>] [--stats] [--decode_blob_index] [--json]"
+        ["from" "to" "input_key_hex" "max_keys" "count_only" "count_delim" "stats" "decode_blob_index" "json"] idump::idump;
     Admin read "list_live_files_metadata" " [--sort_by_filename] [--json]" ["sort_by_filename" "json"] files::list_live;
     Admin write "remote_compaction_primary" " --db=<db_path> --job_dir=<dir>\n    Compacts a column family. A remote_compaction_worker with the same --db and --job_dir does the work.\n    Writes job_dir/input.bin, and waits for job_dir/result.bin."
         ["job_dir"] remote::primary;

@@ -37,8 +37,10 @@ mod tree;
 mod ttl;
 mod wal;
 
-use std::io;
-use std::os::unix::ffi::OsStringExt;
+use std::ffi::OsStr;
+use std::io::{self, IsTerminal};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
 
 use crate::progress;
 use args::Args;
@@ -52,7 +54,7 @@ pub fn main() -> i32 {
     // The progress thread also writes to standard error, so this thread does not hold its lock.
     let (mut out, mut err) = (io::BufWriter::new(io::stdout().lock()), io::stderr());
     let mut input = io::BufReader::new(io::stdin());
-    let err_is_terminal = io::IsTerminal::is_terminal(&err);
+    let err_is_terminal = err.is_terminal();
     run(&args, &mut Io { input: &mut input, out: &mut out, err: &mut err, err_is_terminal })
 }
 
@@ -80,16 +82,23 @@ pub fn run(args: &[Vec<u8>], io: &mut Io<'_>) -> i32 {
     }
 }
 
-/// Runs a command with its progress on standard error: on a terminal, and as JSON lines with `--json`.
-fn run_long(command: &commands::Command, session: &mut Session, io: &mut Io<'_>) -> Outcome {
+/// Runs a command with its progress on standard error: on a terminal, and as JSON lines with `--json`. If standard output is a
+/// terminal too, a command that prints each entry shows no progress there.
+fn run_long(
+    command: &commands::Command,
+    source: commands::Source,
+    session: &mut Session,
+    io: &mut Io<'_>,
+) -> Outcome {
+    let prints = source == commands::Source::Printed && io::stdout().is_terminal();
     let form = if session.json {
         progress::Form::Lines
-    } else if io.err_is_terminal {
+    } else if io.err_is_terminal && !prints {
         progress::Form::Terminal
     } else {
         return (command.run)(session, io);
     };
-    if command.name == "load" {
+    if source == commands::Source::Input {
         let total = std::fs::metadata("/dev/stdin").ok().filter(std::fs::Metadata::is_file).map(|m| m.len());
         let (mut input, bytes) = progress::CountedInput::new(io.input);
         let done = move || bytes.load(std::sync::atomic::Ordering::Relaxed);
@@ -97,12 +106,16 @@ fn run_long(command: &commands::Command, session: &mut Session, io: &mut Io<'_>)
         let mut io = Io { input: &mut input, out: io.out, err: io.err, err_is_terminal: io.err_is_terminal };
         return (command.run)(session, &mut io).inspect(|()| progress.succeeded());
     }
-    // A restore reads the backup, and the other commands read the database.
-    let dir = match command.name {
-        "restore" => session.args.path("backup_dir"),
-        _ => session.dir().ok(),
+    let path = match source {
+        commands::Source::Backup => session.args.path("backup_dir"),
+        commands::Source::File => {
+            session.args.params.first().map(|path| PathBuf::from(OsStr::from_bytes(path)))
+        }
+        _ => session.args.path("path").or_else(|| session.dir().ok()),
     };
-    let total = dir.map(|dir| progress::directory_bytes(&session.env, &dir));
+    // The command reads an unknown part of the files if the command line limits the keys.
+    let limited = ["from", "to", "max_keys"].iter().any(|name| session.args.has(name));
+    let total = path.filter(|_| !limited).map(|path| progress::path_bytes(&session.env, &path));
     let counters = progress::counted(&mut session.env);
     let done = move || progress::read_bytes(&counters);
     let progress = progress::Progress::start(form, command.name, total, done);
@@ -128,8 +141,10 @@ fn command(args: &[Vec<u8>], io: &mut Io<'_>) -> Outcome {
         _ => Failure(format!("Failed: {text}")),
     };
     let mut session = Session::new(args, command.writes).map_err(failed)?;
-    let outcome =
-        if command.long { run_long(command, &mut session, io) } else { (command.run)(&mut session, io) };
+    let outcome = match command.progress {
+        Some(source) => run_long(command, source, &mut session, io),
+        None => (command.run)(&mut session, io),
+    };
     // The close can fail too, for example if it flushes the WAL.
     let closed = session.close().map_err(Failure::from);
     outcome.and(closed).map_err(failed)

@@ -52,6 +52,8 @@ pub(super) struct Args {
     /// SST files whose properties match are skipped.
     pub exclude_property: Option<Regex>,
     pub recompress: How,
+    /// True if the progress is shown as JSON lines.
+    pub json: bool,
 }
 
 /// Options of RocksDB's tool that this release rejects: the start of the option, and the feature that is not built.
@@ -115,6 +117,7 @@ impl Default for Args {
             require_property: None,
             exclude_property: None,
             recompress: How::default(),
+            json: false,
         }
     }
 }
@@ -176,6 +179,7 @@ impl Args {
             }
             "--compression_level_from=" => partial.levels_from = Some(signed(name, value)?),
             "--compression_level_to=" => partial.levels_to = Some(signed(name, value)?),
+            "--json" => self.json = true,
             "--help" => self.command = Command::Help,
             "--version" => self.command = Command::Version,
             _ if self.recompress.take(name, value)? => {}
@@ -305,6 +309,9 @@ pub(super) const HELP: &str = "sst_dump <db_dirs_OR_sst_files...> [--command=che
 
     --exclude_property_regex=<regex>
       Skips SST files whose properties match the regular expression
+
+    --json
+      Show the progress on standard error as JSON lines: one object in a second
 
     --list_meta_blocks
       Print the list of all meta blocks in the file

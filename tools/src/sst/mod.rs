@@ -12,7 +12,7 @@ mod open;
 mod recompress;
 mod run;
 
-use std::io;
+use std::io::{self, IsTerminal};
 use std::os::unix::ffi::OsStringExt;
 
 pub(crate) use run::{FileDump, dump_file, raw_to};
@@ -22,8 +22,10 @@ use crate::ldb::Io;
 /// Runs the program on the streams of the process. Returns its exit status.
 pub fn main() -> i32 {
     let args: Vec<_> = std::env::args_os().skip(1).map(OsStringExt::into_vec).collect();
-    let (mut out, mut err) = (io::BufWriter::new(io::stdout().lock()), io::stderr().lock());
-    run(&args, &mut Io { input: &mut io::empty(), out: &mut out, err: &mut err, err_is_terminal: false })
+    // The progress thread also writes to standard error, so this thread does not hold its lock.
+    let (mut out, mut err) = (io::BufWriter::new(io::stdout().lock()), io::stderr());
+    let err_is_terminal = err.is_terminal();
+    run(&args, &mut Io { input: &mut io::empty(), out: &mut out, err: &mut err, err_is_terminal })
 }
 
 /// Runs one command line, without the program's name. Returns the exit status: 0 if it found an SST file and every

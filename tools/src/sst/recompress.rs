@@ -87,6 +87,23 @@ impl How {
         Ok(true)
     }
 
+    /// Returns the number of times that [`How::show`] reads a table.
+    pub fn passes(&self) -> u64 {
+        let compressions =
+            self.compressions().iter().filter(|compression| compression.is_supported()).count();
+        let (from, to) = self.level_range();
+        compressions as u64 * u64::try_from(i64::from(to) - i64::from(from) + 1).unwrap_or(0)
+    }
+
+    fn compressions(&self) -> Vec<Compression> {
+        if self.types.is_empty() { compress::supported() } else { self.types.clone() }
+    }
+
+    /// Returns the first and the last compression level.
+    fn level_range(&self) -> (i32, i32) {
+        self.levels.unwrap_or((CompressionOptions::DEFAULT_LEVEL, CompressionOptions::DEFAULT_LEVEL))
+    }
+
     /// Prints a line for each compression and level. The inner error is an error of the table.
     ///
     /// # Errors
@@ -101,10 +118,8 @@ impl How {
         if cfg!(debug_assertions) {
             writeln!(io.out, "WARNING: Assertions are enabled; benchmarks unnecessarily slow")?;
         }
-        let all = if self.types.is_empty() { compress::supported() } else { self.types.clone() };
-        let (from, to) =
-            self.levels.unwrap_or((CompressionOptions::DEFAULT_LEVEL, CompressionOptions::DEFAULT_LEVEL));
-        for compression in all {
+        let (from, to) = self.level_range();
+        for compression in self.compressions() {
             let name = compression.option_name();
             if !compression.is_supported() {
                 writeln!(io.out, "Unsupported compression type: {name}.")?;

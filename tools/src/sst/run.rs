@@ -1,6 +1,6 @@
 //! The commands of `sst_dump`.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,6 +16,7 @@ use table::sst::ReadCtx;
 use super::args::{Args, Command, HELP};
 use super::open::{self, Table};
 use crate::ldb::{Failure, Io, Outcome, show};
+use crate::progress::{self, Progress};
 
 const RULE: &str = "------------------------------";
 
@@ -60,15 +61,48 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<i32, Failure> {
         io.out.write_all(&[b"key=", &text[..], b"\n"].concat())?;
         return Ok(0);
     }
-    let env = Env::posix();
+    let mut env = Env::posix();
     let (files, any_dir) = find(&env, &args.paths)?;
+    let progress = progress_of(args, &mut env, &files, io);
     let mut run = Run { args, env: &env, read: 0, sums: Sums::default(), valid: Vec::new(), bad: false };
     for file in &files {
         if !run.file(file, io)? {
             break;
         }
     }
+    if let Some(progress) = progress {
+        if !run.bad {
+            progress.succeeded();
+        }
+        // The drop writes the last line, which comes before an error of the end.
+        drop(progress);
+    }
     run.finish(any_dir, io)
+}
+
+/// Starts the progress of a command that reads whole SST files: JSON lines with `--json`, a line on a terminal, and nothing
+/// otherwise. If standard output is a terminal too, a command that prints each entry shows no progress there.
+fn progress_of(args: &Args, env: &mut Env, files: &[PathBuf], io: &Io<'_>) -> Option<Progress> {
+    let (what, passes) = match args.command {
+        Command::Check => ("check", 1),
+        Command::Scan => ("scan", 1),
+        Command::Raw => ("raw", 1),
+        Command::Verify => ("verify", 1),
+        Command::Recompress => ("recompress", args.recompress.passes()),
+        Command::Identify | Command::None | Command::Help | Command::Version => return None,
+    };
+    let prints = args.command == Command::Scan && std::io::stdout().is_terminal();
+    let form = match (args.json, io.err_is_terminal && !prints) {
+        (true, _) => progress::Form::Lines,
+        (false, true) => progress::Form::Terminal,
+        (false, false) => return None,
+    };
+    // The command reads an unknown part of the files if the command line limits the keys.
+    let limited = args.from.is_some() || args.to.is_some() || args.read_num.is_some();
+    let sizes = files.iter().map(|file| progress::path_bytes(env, file));
+    let total = (!limited).then(|| sizes.fold(0, u64::saturating_add).saturating_mul(passes));
+    let counters = progress::counted(env);
+    Some(Progress::start(form, what, total, move || progress::read_bytes(&counters)))
 }
 
 /// Returns the SST files of the given paths, and true if one of the paths is a directory.

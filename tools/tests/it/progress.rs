@@ -1,15 +1,15 @@
-//! Long work of `ldb` shows its progress as JSON lines.
+//! Long work of `ldb` and `sst_dump` shows its progress as JSON lines.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 fn run(dir: &Path, args: &[&str], input: Stdio) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_ldb"))
-        .arg(format!("--db={}", dir.display()))
-        .args(args)
-        .stdin(input)
-        .output()
-        .unwrap()
+    let db = format!("--db={}", dir.display());
+    program(env!("CARGO_BIN_EXE_ldb"), &[&[db.as_str()], args].concat(), input)
+}
+
+fn program(name: &str, args: &[&str], input: Stdio) -> Output {
+    Command::new(name).args(args).stdin(input).output().unwrap()
 }
 
 /// Returns the progress lines of a command.
@@ -31,9 +31,17 @@ fn each_long_command_ends_its_json_lines_with_the_whole() {
     std::fs::write(&rows, &text).unwrap();
     let backup_dir = format!("--backup_dir={}", backups.display());
     let copy = format!("--checkpoint_dir={}", dir.path().join("copy").display());
-    let commands: [&[&str]; 7] = [
+    let external = dir.path().join("external.sst").display().to_string();
+    let commands: [&[&str]; 14] = [
         &["load", "--create_if_missing", "--json"],
         &["compact", "--json"],
+        &["write_extern_sst", &external, "--json"],
+        &["ingest_extern_sst", &external, "--json"],
+        &["change_compaction_style", "--old_compaction_style=0", "--new_compaction_style=1", "--json"],
+        &["reduce_levels", "--new_levels=3", "--json"],
+        &["scan", "--json"],
+        &["dump", "--json"],
+        &["idump", "--json"],
         &["fsck", "--json"],
         &["repair", "--json"],
         &["backup", &backup_dir, "--json"],
@@ -42,7 +50,7 @@ fn each_long_command_ends_its_json_lines_with_the_whole() {
     ];
     for args in commands {
         let input = match args[0] {
-            "load" => Stdio::from(std::fs::File::open(&rows).unwrap()),
+            "load" | "write_extern_sst" => Stdio::from(std::fs::File::open(&rows).unwrap()),
             _ => Stdio::null(),
         };
         let lines = lines(&run(&db, args, input));
@@ -53,10 +61,45 @@ fn each_long_command_ends_its_json_lines_with_the_whole() {
         if args[0] != "checkpoint" {
             assert!(last["done_bytes"].as_u64().unwrap() > 0, "{last}");
         }
-        if args[0] == "load" {
+        if matches!(args[0], "load" | "write_extern_sst") {
             assert_eq!(last["done_bytes"].as_u64(), Some(text.len() as u64));
         }
     }
+}
+
+#[test]
+fn each_long_command_of_sst_dump_counts_all_bytes_of_its_passes() {
+    let dir = tempfile::tempdir().unwrap();
+    let rows = dir.path().join("rows");
+    let text: String = (0..20_000).map(|n| format!("key{n:06} ==> {}\n", "v".repeat(100))).collect();
+    std::fs::write(&rows, &text).unwrap();
+    let file = dir.path().join("rows.sst").display().to_string();
+    let rows = Stdio::from(std::fs::File::open(&rows).unwrap());
+    let args = ["write_extern_sst", &file, "--create_if_missing", "--compression_type=no"];
+    assert!(run(&dir.path().join("db"), &args, rows).status.success());
+    let size = std::fs::metadata(&file).unwrap().len();
+    for (command, passes) in [("check", 1), ("scan", 1), ("raw", 1), ("verify", 1), ("recompress", 4)] {
+        let args = [
+            &file,
+            &format!("--command={command}"),
+            "--json",
+            "--compression_types=kNoCompression,kSnappyCompression",
+            "--compression_level_from=1",
+            "--compression_level_to=2",
+        ];
+        let last = lines(&program(env!("CARGO_BIN_EXE_sst_dump"), &args, Stdio::null())).pop();
+        let last = last.unwrap_or_else(|| panic!("{command} shows no progress"));
+        assert_eq!((last["progress"].as_str(), last["share"].as_f64()), (Some(command), Some(1.0)), "{last}");
+        assert_eq!(last["total_bytes"].as_u64(), Some(passes * size), "{last}");
+        // The rate is the bytes that were read. The index of the SST file is read once.
+        let read = last["bytes_per_second"].as_f64().unwrap() * last["seconds"].as_f64().unwrap();
+        assert!(read > 0.9 * (passes * size) as f64, "{last}");
+    }
+    std::fs::write(&file, &std::fs::read(&file).unwrap()[..1000]).unwrap();
+    let failed =
+        program(env!("CARGO_BIN_EXE_sst_dump"), &[&file, "--command=verify", "--json"], Stdio::null());
+    let text = String::from_utf8_lossy(&failed.stderr).into_owned();
+    assert!(!failed.status.success() && text.contains("\"failed\":true"), "{text}");
 }
 
 #[test]
