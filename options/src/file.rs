@@ -70,6 +70,13 @@ pub struct Missing {
     pub object: String,
 }
 
+impl Missing {
+    /// Returns true if the object only receives events. Without such an object, a program reads and writes the same data.
+    pub fn only_observes(&self) -> bool {
+        self.option == text::LISTENERS
+    }
+}
+
 impl OptionsFile {
     /// Returns the options of the column family with this name, or `None` if the file does not have it.
     pub fn family(&self, name: &str) -> Option<&FamilyOptions> {

@@ -22,7 +22,7 @@ pub(super) static TABLE_KNOWN: LazyLock<Known> = LazyLock::new(|| Known::of(OPTI
 
 /// The event listeners of the database. The application passes listeners to the open. An OPTIONS file only holds the
 /// names of the listeners.
-const LISTENERS: &str = "listeners";
+pub const LISTENERS: &str = "listeners";
 
 /// Options of the database in older releases: accepted without effect.
 pub const DB_DEPRECATED: &[&str] = &[

@@ -118,8 +118,7 @@ fn from_file(path: &Path, options: &mut Options) -> Result<()> {
     let env = options.db.env.clone();
     let config = ReadConfig { ignore_unsupported_options: false, ..ReadConfig::default() };
     let file = engine::options::file::load(&env, path, &config)?;
-    // Listeners only observe.
-    if let Some(missing) = file.missing.iter().find(|missing| missing.option != "listeners") {
+    if let Some(missing) = file.missing.iter().find(|missing| !missing.only_observes()) {
         return Err(Error::not_supported(format!(
             "--options_file: option {} names the object {}, which db_bench does not have",
             missing.option, missing.object

@@ -8,7 +8,7 @@ use env::Env;
 use inspect::web::pages::Site;
 use inspect::web::server::Server;
 use ironstone::inspector::{Inspector, InspectorOptions};
-use ironstone::{Db, FamilyDescriptor, Options, ReadConfig, Secondary};
+use ironstone::{Db, FamilyDescriptor, Missing, Options, ReadConfig, Secondary};
 
 /// How the pages get their facts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -113,12 +113,11 @@ pub(super) fn options_of(
         }
         Err(error) => return Err(error.to_string()),
     };
-    let is_needed = |option: &str| match option {
-        "listeners" => false,
+    let is_needed = |missing: &&Missing| match missing.option.as_str() {
         "comparator" => true,
-        _ => writes,
+        _ => writes && !missing.only_observes(),
     };
-    if let Some(missing) = file.missing.iter().find(|missing| is_needed(&missing.option)) {
+    if let Some(missing) = file.missing.iter().find(is_needed) {
         let why = match writes {
             true => "Without it, an open for writing would change what the database holds. Leave out --write",
             false => "Without it, the order of the keys is unknown. Leave out --secondary",
