@@ -23,6 +23,7 @@ pub struct TableFile {
     being_compacted: AtomicBool,
     quarantined: AtomicBool,
     marked_since: AtomicBool,
+    needs_its_sequences: AtomicBool,
     reads_sampled: AtomicU64,
     /// The open file, as the owner of the open files stores it.
     open: OnceLock<Box<dyn Any + Send + Sync>>,
@@ -47,6 +48,7 @@ impl TableFile {
             being_compacted: AtomicBool::new(false),
             quarantined: AtomicBool::new(false),
             marked_since: AtomicBool::new(false),
+            needs_its_sequences: AtomicBool::new(false),
             reads_sampled: AtomicU64::new(0),
             open: OnceLock::new(),
             charge: OnceLock::new(),
@@ -62,6 +64,7 @@ impl TableFile {
             being_compacted: AtomicBool::new(false),
             quarantined: AtomicBool::new(self.is_quarantined()),
             marked_since: AtomicBool::new(self.marked_since.load(Ordering::Relaxed)),
+            needs_its_sequences: AtomicBool::new(self.needs_its_sequences()),
             reads_sampled: AtomicU64::new(self.reads_sampled()),
             open: OnceLock::new(),
             charge: OnceLock::new(),
@@ -110,6 +113,19 @@ impl TableFile {
     /// since.
     pub fn mark(&self) {
         self.marked_since.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns true if a compaction that removes the sequence numbers of bottommost files wrote this file, and had to keep some: see
+    /// [`TableFile::set_needs_its_sequences`]. The state is lost when the database closes.
+    #[inline]
+    pub fn needs_its_sequences(&self) -> bool {
+        self.needs_its_sequences.load(Ordering::Relaxed)
+    }
+
+    /// Records that a compaction of this bottommost file could not remove its sequence numbers, although no reader needs them. Merge
+    /// operands that the merge operator cannot merge are a cause. The same compaction would write the same file again.
+    pub fn set_needs_its_sequences(&self) {
+        self.needs_its_sequences.store(true, Ordering::Relaxed);
     }
 
     /// Returns the estimated number of wasted reads, from samples: reads in which the file returned no entry

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 
 use base::ids::JobId;
 use base::stats::{HistogramKind, Ticker};
-use base::{Error, FileNumber, Kind, Level, Result, Subcode};
+use base::{Error, FileNumber, Kind, Level, Result, SequenceNumber, Subcode};
 use env::executor::Pool;
 use env::thread_status::{Operation, Properties, RunningOperation, Stage, set_stage};
 use lsm::compaction_iter::CompactionIterStats;
@@ -216,6 +216,7 @@ fn merge(t: &CompactionTools<'_>, job: &Job, tracked: Option<&RunningOperation>)
     let start = t.tools.env.clock.now_nanos();
     set_stage(Stage::CompactionPrepare);
     finish::started(t, job);
+    let released_below = t.tools.snapshots.released_below();
     let ranges = subcompactions(t, job).inspect_err(|error| finish::failed(t, job, &[], error, start))?;
     base::invariant!(!ranges.is_empty(), "a compaction has no subcompaction");
     let results: Vec<Mutex<Option<(piece::Done, Result<()>)>>> =
@@ -280,12 +281,23 @@ fn merge(t: &CompactionTools<'_>, job: &Job, tracked: Option<&RunningOperation>)
     finish::pre_commit(t, job, &done, start);
     let outputs_of_job = outputs(&done).map(|file| (file.level, &*file.meta));
     t.output_tables.open_before_commit(&job.parts, outputs_of_job);
+    if job.task.reason == Reason::BottommostFiles {
+        mark_files_that_keep_their_sequences(&done, released_below);
+    }
     outputs(&done).for_each(|file| track_file(t.tools, file));
     let committed =
         commit(t, job, &done).inspect_err(|error| finish::commit_failed(t, job, &done, error, start))?;
     remember_deleted_runs(&job.family, outputs(&done));
     let out = finish::finished(t, job, &done, start);
     Ok(Compacted { committed: Some(committed), ..out })
+}
+
+/// Marks the outputs with sequence numbers that no reader needed at the start of the compaction. Without the mark, the picker would
+/// choose these files again at once, for the same reason.
+fn mark_files_that_keep_their_sequences(done: &[piece::Done], released_below: SequenceNumber) {
+    let kept = outputs(done).filter(|file| !file.meta.largest_seq.is_zero());
+    kept.filter(|file| file.meta.largest_seq < released_below)
+        .for_each(|file| file.meta.set_needs_its_sequences());
 }
 
 /// Returns true if the compaction style lets a compaction to a level after level 0 have subcompactions (RocksDB

@@ -14,7 +14,7 @@ use lsm::compaction_iter::{Compaction, CompactionIter, CompactionIterStats, Conf
 use lsm::cut::{Cutter, Partitioner, PartitionerContext};
 use lsm::filter::{CompactionFilter, CreationReason, FilterContext, supported};
 use lsm::merging::Merging;
-use lsm::pick::BlobGc;
+use lsm::pick::{BlobGc, Reason, Task};
 use lsm::range_del::CompactionTombstones;
 use lsm::seqno_time::SeqnoTimes;
 use lsm::table_file::TableFile;
@@ -96,6 +96,15 @@ pub fn measure(
     ended
 }
 
+/// Checks that a compaction for released snapshots can change an entry. Without a change, the picker would choose the same files again
+/// at once. `earliest` is the oldest sequence number that a reader needs.
+fn check_reason(task: &Task, earliest: SequenceNumber) {
+    base::invariant!(
+        task.reason != Reason::BottommostFiles || task.files().any(|(_, file)| file.largest_seq <= earliest),
+        "readers need all sequence numbers of a compaction for released snapshots above {earliest}"
+    );
+}
+
 fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange, done: &mut Done) -> Result<()> {
     let task = &job.task;
     let order = job.parts.internal_order();
@@ -111,6 +120,7 @@ fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange, done: &mu
     settings.data_times.newest_key = newest_key_time(job, range);
     let ages = Ages::of(t, job, settings.times.as_deref());
     let (stripes, earliest_write_conflict_snapshot) = t.tools.snapshots.stripes_and_conflicts();
+    check_reason(task, stripes.earliest());
     let full_history_ts_low = job.family.state().full_history_ts_low.clone();
     let mut tombstones = CompactionTombstones::new(order.clone(), stripes.clone())
         .with_full_history_ts_low(full_history_ts_low.clone());

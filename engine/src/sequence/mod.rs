@@ -201,11 +201,16 @@ impl Snapshots {
         (oldest < SequenceNumber::NONE).then_some(oldest)
     }
 
-    /// Returns the sequence number below which no entry is kept for a snapshot: the oldest live snapshot at the
-    /// time of the last release, or the visible sequence number if no snapshot was left. 0 before the first
-    /// release: no entry was kept for a snapshot, so a compaction of bottommost SST files would gain nothing.
+    /// Returns the sequence number below which a compaction of bottommost SST files keeps no entry for a reader. This is the oldest
+    /// sequence number that was needed at the time of the last release, or the oldest one that is needed now, if that is older: an
+    /// undecided section that recovery restored. 0 before the first release: no entry was kept for a snapshot, so a compaction of
+    /// bottommost SST files would gain nothing.
     pub fn released_below(&self) -> SequenceNumber {
-        SequenceNumber::new(self.released_below.load(Ordering::Acquire))
+        let released = SequenceNumber::new(self.released_below.load(Ordering::SeqCst));
+        if released.is_zero() {
+            return released;
+        }
+        self.live.lock().oldest_needed(released).min(released)
     }
 
     /// Sets the function to call when a release frees something. The call comes on any thread, without locks held.
@@ -238,6 +243,7 @@ impl Snapshots {
         let past = self.notify_past.load(Ordering::SeqCst);
         if past > 0
             && self.released_below.load(Ordering::SeqCst) >= past
+            && self.released_below().get() >= past
             && self.notify_past.compare_exchange(past, 0, Ordering::SeqCst, Ordering::SeqCst).is_ok()
             && let Some(notify) = self.notify.get()
         {

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use base::order::Comparator;
 use base::{Order, Severity};
+use env::Executor;
 use env::fault::FaultFs;
 use env::logger::{LogLevel, Logger};
 use ironstone::trace::{self, TraceOptions, TraceSink};
@@ -127,6 +128,35 @@ fn a_flush_whose_merge_fails_returns_the_error_and_loses_nothing() {
         assert_eq!(db.get(b"rogue").unwrap().as_deref(), Some(&b"1"[..]), "replayed or read");
         assert_eq!(db.get(b"tame").unwrap().as_deref(), Some(&b"value"[..]));
     }
+}
+
+/// RocksDB compacts such a file without end.
+#[test]
+fn a_bottommost_file_with_operands_that_cannot_be_merged_is_compacted_once() {
+    let machine = testkit::machine::Machine::new(1);
+    let mut options = Options::default();
+    options.update("create_if_missing=true").unwrap();
+    options.db.env = machine.env.clone();
+    options.family.merge_operator = Some(Arc::new(Moody { rogue: AtomicBool::new(true), act: ACTS[1] }));
+    let db = Db::open("/db", options).unwrap();
+    db.delete(b"rogue").unwrap();
+    db.merge(b"rogue", b"1").unwrap();
+    db.put(b"tame", b"value").unwrap();
+    db.flush().unwrap();
+    let number = || db.live_files()[0].number;
+    let flushed = number();
+    db.put(b"z", b"1").unwrap();
+    let mut numbers = vec![flushed];
+    for _ in 0..3 {
+        drop(db.snapshot());
+        let jobs = (0..1000).take_while(|_| machine.executor.help()).count();
+        assert!(jobs < 1000, "the jobs do not end");
+        numbers.push(number());
+    }
+    assert!(numbers[0] < numbers[1], "the release of a snapshot started no compaction");
+    assert_eq!(numbers[1..], [numbers[1]; 3]);
+    refused(db.get(b"rogue"));
+    assert_eq!(db.get(b"tame").unwrap().as_deref(), Some(&b"value"[..]));
 }
 
 #[test]

@@ -341,6 +341,10 @@ impl Scores {
                 if file.being_compacted() || file.largest_seq.is_zero() {
                     continue;
                 }
+                // The last compaction for this reason left the sequence numbers. With `preserve_seconds` the next one may remove them.
+                if file.needs_its_sequences() && options.ages.preserve_seconds == 0 {
+                    continue;
+                }
                 // An entry with a timestamp and a value in a blob file keeps its sequence number, so a compaction would
                 // not end the mark, and would run again forever.
                 if order.timestamp_size() > 0 && file.oldest_blob_file.is_some() {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use env::Executor;
 use ironstone::{
     Db, Kind, RollbackDeletionType, Snapshot, Transaction, TransactionDb, TransactionDbOptions,
     TransactionDbWriteOptimizations, TransactionState, TxnDbWritePolicy, WriteBatch, WriteOptions,
@@ -467,4 +468,42 @@ fn a_rollback_deletes_a_key_without_value_as_the_callback_decides() {
     let committed = TransactionDbOptions { rollback_deletion_type_callback: callback, ..impatient(false) };
     let error = TransactionDb::open("data", ironstone::Options::in_memory(), committed).err().unwrap();
     assert!(error.to_string().contains("rollback_deletion_type_callback"), "{error}");
+}
+
+/// Recovery reads the commit of `first` before the section of `second`. The sequence numbers that `first` released are newer than
+/// the section that recovery restores.
+#[test]
+fn a_section_that_recovery_restores_delays_the_compaction_of_the_last_level_until_its_decision() {
+    let machine = testkit::machine::Machine::new(1);
+    let open = || {
+        let mut options = options();
+        options.db.env = machine.env.clone();
+        let transactions = transactions(TxnDbWritePolicy::WritePrepared);
+        TransactionDb::open("/db", options, transactions).unwrap()
+    };
+    let run_jobs = || {
+        let jobs = (0..1000).take_while(|_| machine.executor.help()).count();
+        assert!(jobs < 1000, "the jobs do not end");
+    };
+    let sequences = |db: &TransactionDb| {
+        run_jobs();
+        let files = db.live_files();
+        let by_key = files.iter().map(|file| (file.smallest_key.clone(), file.largest_sequence.get()));
+        by_key.collect::<BTreeMap<_, _>>()
+    };
+    let db = open();
+    prepared(&db, "first", "a").commit().unwrap();
+    drop(prepared(&db, "second", "b"));
+    db.put(b"c", b"1").unwrap();
+    db.flush().unwrap();
+    db.put(b"z", b"1").unwrap();
+    db.flush().unwrap();
+    let before = sequences(&db);
+    drop(db);
+    let db = open();
+    assert_eq!(sequences(&db), before);
+    db.transaction_by_name(b"second").unwrap().commit().unwrap();
+    let after = sequences(&db);
+    assert_eq!((before[b"a".as_slice()] > 0, after[b"a".as_slice()]), (true, 0), "{before:?} {after:?}");
+    assert_eq!((value(&db, "a").as_deref(), value(&db, "b").as_deref()), (Some("first"), Some("second")));
 }
