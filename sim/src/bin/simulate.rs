@@ -24,8 +24,9 @@ use std::time::{Duration, Instant};
 use ironstone_sim::{calls, crash, every, hang, prepared, random, refusals};
 use parking_lot::Mutex;
 
-/// Seconds after which a run counts as hung. The watcher thread counts its own turns, so a process that the
-/// system stops as a whole does not count as hung.
+/// Seconds after which a run counts as hung. The watcher thread counts its own turns of one second, each by the share of the
+/// processors that this process got in the turn ([`hang::Turns`]). So neither a process that the system stops nor a run on a busy
+/// machine counts as hung.
 const HANG_S: u64 = 60;
 
 /// The seconds between two reports of progress.
@@ -182,7 +183,8 @@ struct Seeds {
     len: usize,
     next: AtomicU64,
     over: AtomicBool,
-    /// For each thread: the seed that it runs (0: none), and the checks of the watcher since the start of the seed.
+    /// For each thread: the seed that it runs (0: none), and one more than the value of the turns of the watcher since the start of the
+    /// seed, or 0 between two seeds.
     at_work: Vec<(AtomicU64, AtomicU64)>,
     sums: Mutex<Sums>,
 }
@@ -316,14 +318,16 @@ impl Seeds {
     }
 
     fn watch(&self) {
+        let mut counted = hang::Turns::default();
         loop {
             std::thread::sleep(Duration::from_secs(1));
+            let value = counted.value();
             for (seed, turns) in &self.at_work {
-                let is_at_work = |turns: u64| (turns > 0).then_some(turns + 1);
+                let is_at_work = |turns: u64| (turns > 0).then_some(turns + value);
                 let taken = turns.fetch_update(Ordering::Relaxed, Ordering::Relaxed, is_at_work).unwrap_or(0);
-                if taken > HANG_S {
+                if taken > HANG_S * hang::FULL_TURN {
                     let seed = seed.load(Ordering::Relaxed);
-                    hang::told(&format!("seed {seed}: hung: no end after {taken} s"), &self.again(seed));
+                    hang::told(&format!("seed {seed}: hung: no end after {HANG_S} s"), &self.again(seed));
                 }
             }
         }
