@@ -16,9 +16,11 @@ use crate::store::Side;
 use crate::transact;
 use crate::watch;
 
-/// An operation without progress for this number of seconds counts as hung. A whole seed can take longer if the disk
-/// syncs small files slowly.
-const HANG_S: u64 = 60;
+/// A worker that says nothing for this time after the line of its watch counts as hung. Only the watch decides that an operation is
+/// late, because it counts the time in which the worker ran. A whole seed can take longer if the disk syncs small files slowly.
+const AFTER_LATE: Duration = Duration::from_secs(15);
+/// A worker that says nothing for this time counts as hung, also without a line of its watch: the watch does not run.
+const SILENT_MAX: Duration = Duration::from_secs(600);
 /// How often a worker reports between two operations that it is alive.
 const BEAT: Duration = Duration::from_secs(5);
 /// The longest part of a turn of the campaign that counts as time. A longer turn means that the system stopped the processes as a
@@ -183,6 +185,8 @@ struct Worker {
     seed: u64,
     /// The time since the last sign of life.
     silent: Duration,
+    /// The value of `silent` at the line of the watch. `None` without such a line since the last sign of life.
+    late_since: Option<Duration>,
     done: bool,
     /// True if the watch of the worker said that a call of RocksDB makes no progress.
     peer_hangs: bool,
@@ -196,6 +200,20 @@ impl Worker {
     /// Counts a turn of the campaign without a sign of life.
     fn pass(&mut self, turn: Duration) {
         self.silent += turn.min(TURN_MAX);
+    }
+
+    /// Returns true if the worker has no progress any more.
+    fn is_hung(&self) -> bool {
+        self.silent >= self.late_since.map_or(SILENT_MAX, |late| late + AFTER_LATE)
+    }
+
+    /// Takes the sign of life of a line. The line of the watch says that an operation does not end: it is no sign of life.
+    fn hear(&mut self, line: &str) {
+        if line.starts_with("H ") {
+            self.late_since = Some(self.silent);
+        } else {
+            (self.silent, self.late_since) = (Duration::ZERO, None);
+        }
     }
 }
 
@@ -242,6 +260,7 @@ fn listen(mut command: Command, seed: u64, share: u64) -> std::io::Result<Worker
         lines,
         seed,
         silent: Duration::ZERO,
+        late_since: None,
         done: false,
         peer_hangs: false,
         peer_crash: None,
@@ -305,16 +324,14 @@ pub fn campaign(settings: &Settings) -> ExitCode {
             worker.pass(took);
             match worker.lines.recv_timeout(Duration::from_millis(20)) {
                 Ok(line) => {
-                    // The line of the watch says that an operation does not end: it is no sign of life.
-                    if !line.starts_with("H ") {
-                        worker.silent = Duration::ZERO;
-                    }
+                    worker.hear(&line);
                     take(&line, worker, &mut counts, &replay);
                     while let Ok(line) = worker.lines.try_recv() {
+                        worker.hear(&line);
                         take(&line, worker, &mut counts, &replay);
                     }
                 }
-                Err(RecvTimeoutError::Timeout) if worker.silent < Duration::from_secs(HANG_S) => {}
+                Err(RecvTimeoutError::Timeout) if !worker.is_hung() => {}
                 Err(why) => {
                     if end(worker, why, &mut counts, &replay) {
                         let more = if settings.seconds > 0 { left() > 0 } else { worker.share > 0 };
@@ -357,7 +374,7 @@ fn end(
     let (verdict, what) = match (hung, &worker.peer_crash) {
         (true, _) if worker.peer_hangs => {
             counts.peer_hangs.push(worker.seed);
-            ("not compared", format!("a call of RocksDB has no end after {HANG_S} s"))
+            ("not compared", format!("a call of RocksDB has no end after {} s", worker.silent.as_secs()))
         }
         (false, Some(thread)) => {
             counts.peer_crashes.push(worker.seed);
@@ -367,16 +384,16 @@ fn end(
             counts.failures += 1;
             counts.failed_seeds.push(worker.seed);
             let ended = || format!("ended with {status:?}");
-            ("FAILED", if hung { format!("no end after {HANG_S} s") } else { ended() })
+            let silent = || format!("no end after {} s", worker.silent.as_secs());
+            ("FAILED", if hung { silent() } else { ended() })
         }
     };
     println!("{verdict} seed {}: {what}\n{}\n", worker.seed, replay(worker.seed));
     true
 }
 
-/// Returns the failure of a campaign in which RocksDB hung or crashed too often.
-fn faults_of_peer(counts: &Counts) -> Option<String> {
-    let Counts { seeds, peer_hangs, peer_crashes, .. } = counts;
+/// Returns the failure of a campaign of `seeds` seeds in which RocksDB hung or crashed too often.
+pub fn faults_of_peer(seeds: u64, peer_hangs: &[u64], peer_crashes: &[u64]) -> Option<String> {
     let too_many = (peer_hangs.len() + peer_crashes.len()) as u64 > PEER_FAULTS_MAX.max(seeds / 20);
     too_many
         .then(|| format!("RocksDB hung or crashed in too many seeds: {peer_hangs:?} and {peer_crashes:?}"))
@@ -384,7 +401,7 @@ fn faults_of_peer(counts: &Counts) -> Option<String> {
 
 /// Prints the report, as words and as JSON.
 fn report(settings: &Settings, counts: Counts, spent: f64) -> ExitCode {
-    let too_many = faults_of_peer(&counts);
+    let too_many = faults_of_peer(counts.seeds, &counts.peer_hangs, &counts.peer_crashes);
     let Counts { seeds, operations, openings, mut failures, failed_seeds, peer_hangs, peer_crashes } = counts;
     if let Some(words) = too_many {
         failures += 1;
