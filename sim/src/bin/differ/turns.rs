@@ -19,11 +19,12 @@ use peer::Library;
 use testkit::chance::Chance;
 use testkit::hex::{decode, upper};
 
-use crate::Settings;
 use crate::store::{Compacting, Item, Move, Position, Side, Spec, Store, Told, Writing};
+use crate::{Settings, work};
 
 const STEPS: usize = 120;
-/// A turn without output for this number of seconds counts as hung.
+/// A turn without output for this number of seconds counts as hung. The parent counts waits of one second, so a stop of all
+/// processes by the system is one wait.
 const HANG_S: u64 = 60;
 /// The number of turns in one directory.
 const TURNS: u64 = 12;
@@ -106,7 +107,10 @@ pub fn live(settings: &Settings, turn: &Turn) -> ExitCode {
         Side::Ours
     } else {
         match Library::load(&settings.peer) {
-            Ok(library) => Side::Theirs(library),
+            Ok(library) => {
+                peer::report_crashes(&settings.peer);
+                Side::Theirs(library)
+            }
             Err(words) => {
                 say(format!("E {words}"));
                 return ExitCode::FAILURE;
@@ -152,6 +156,31 @@ pub fn live(settings: &Settings, turn: &Turn) -> ExitCode {
     }
 }
 
+/// The reason why a directory ends before its last turn.
+#[derive(Debug, PartialEq, Eq)]
+enum Stop {
+    Failed(String),
+    /// A thread of RocksDB crashed. The directory is not compared any more.
+    PeerCrashed(String),
+}
+
+impl Stop {
+    /// Adds the place to the words.
+    fn at(self, place: impl Fn(String) -> String) -> Stop {
+        match self {
+            Stop::Failed(words) => Stop::Failed(place(words)),
+            Stop::PeerCrashed(words) => Stop::PeerCrashed(place(words)),
+        }
+    }
+}
+
+impl From<String> for Stop {
+    fn from(words: String) -> Stop {
+        Stop::Failed(words)
+    }
+}
+
+#[derive(Debug)]
 struct Fate {
     found: World,
     opened: bool,
@@ -159,7 +188,7 @@ struct Fate {
     killed: bool,
 }
 
-fn run(settings: &Settings, turn: &Turn, kill_after: Option<usize>) -> Result<Fate, String> {
+fn run(settings: &Settings, turn: &Turn, kill_after: Option<usize>) -> Result<Fate, Stop> {
     let told = |e: std::io::Error| e.to_string();
     let mut command = Command::new(std::env::current_exe().map_err(told)?);
     command
@@ -172,21 +201,32 @@ fn run(settings: &Settings, turn: &Turn, kill_after: Option<usize>) -> Result<Fa
         command.arg(number.to_string());
     }
     command.arg(if turn.first == First::Flush { "flush" } else { "read" });
+    follow(command, kill_after)
+}
+
+/// Runs the process of a turn until its end, and kills the process after `kill_after` steps.
+fn follow(mut command: Command, kill_after: Option<usize>) -> Result<Fate, Stop> {
+    let told = |e: std::io::Error| e.to_string();
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(told)?;
     let mut fate = Fate { found: World::default(), opened: false, done: 0, killed: false };
-    let mut error = None;
+    let (mut error, mut crashed, mut silent_s) = (None, None, 0);
     if let Some(out) = child.stdout.take() {
         let (send, lines) = channel();
         std::thread::spawn(move || BufReader::new(out).lines().try_for_each(|line| send.send(line)));
         loop {
-            let line = match lines.recv_timeout(Duration::from_secs(HANG_S)) {
+            let line = match lines.recv_timeout(Duration::from_secs(1)) {
                 Ok(line) => line.map_err(told)?,
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {
+                    silent_s += 1;
+                    if silent_s < HANG_S {
+                        continue;
+                    }
                     child.kill().and_then(|()| child.wait()).map_err(told)?;
-                    return Err(format!("no step within {HANG_S} s, after {}", fate.done));
+                    return Err(format!("no step within {HANG_S} s, after {}", fate.done).into());
                 }
             };
+            silent_s = 0;
             let words: Vec<&str> = line.split(' ').collect();
             match words[..] {
                 ["r", family, key, value] => {
@@ -196,6 +236,7 @@ fn run(settings: &Settings, turn: &Turn, kill_after: Option<usize>) -> Result<Fa
                 }
                 ["O"] => fate.opened = true,
                 ["E", ..] => error = Some(line[2..].to_string()),
+                [peer::CRASHED, thread] => crashed = Some(thread.to_string()),
                 _ => fate.done = line.parse().unwrap_or(fate.done),
             }
             if kill_after.is_some_and(|n| fate.done >= n) {
@@ -205,10 +246,13 @@ fn run(settings: &Settings, turn: &Turn, kill_after: Option<usize>) -> Result<Fa
     }
     let status = child.wait().map_err(told)?;
     fate.killed = status.signal() == Some(9);
-    match error {
-        Some(words) => Err(words),
-        None if !fate.killed && !status.success() => Err(format!("ended with {status}")),
-        None => Ok(fate),
+    match (error, crashed) {
+        (Some(words), _) => Err(words.into()),
+        (None, _) if fate.killed || status.success() => Ok(fate),
+        (None, Some(thread)) => {
+            Err(Stop::PeerCrashed(format!("the thread {thread} of RocksDB crashed: {status}")))
+        }
+        (None, None) => Err(format!("ended with {status}").into()),
     }
 }
 
@@ -239,11 +283,24 @@ fn tools(folder: &Path, dir: &Path) -> Result<u64, String> {
 
 #[derive(Default)]
 struct Counts {
+    directories: AtomicU64,
     rounds: AtomicU64,
     kills: AtomicU64,
     steps: AtomicU64,
     tools: AtomicU64,
     failures: Mutex<Vec<String>>,
+    peer_crashes: Mutex<Vec<u64>>,
+}
+
+impl Counts {
+    /// Counts a directory that ended before its last turn.
+    fn stopped(&self, seed: u64, stop: Stop) {
+        let lock_failed = "no thread panics while it holds the lock";
+        match stop {
+            Stop::Failed(words) => self.failures.lock().expect(lock_failed).push(words),
+            Stop::PeerCrashed(_) => self.peer_crashes.lock().expect(lock_failed).push(seed),
+        }
+    }
 }
 
 fn directory(
@@ -252,7 +309,7 @@ fn directory(
     seed: u64,
     counts: &Counts,
     more: &dyn Fn() -> bool,
-) -> Result<(), String> {
+) -> Result<(), Stop> {
     let chance = &mut Chance::new(seed);
     // The acknowledged content, and the steps that were in flight when the writer was killed.
     let (mut world, mut steps, mut durable, mut attempted) = (World::default(), Vec::new(), 0, 0);
@@ -269,9 +326,9 @@ fn directory(
         };
         let kill_after = (!last && chance.percent(50)).then(|| 1 + chance.below(STEPS as u64) as usize);
         let told = |words: String| format!("turn {round}, {turn:?}: {words}");
-        let fate = run(settings, &turn, kill_after).map_err(told)?;
+        let fate = run(settings, &turn, kill_after).map_err(|stop| stop.at(told))?;
         if !fate.opened {
-            return Err(told("ended before it was open".to_string()));
+            return Err(told("ended before it was open".to_string()).into());
         }
         let kept = life::settle(&world, &steps, durable, attempted, &fate.found)
             .map_err(|e| told(format!("rows differ from what the other wrote: {e}")))?;
@@ -316,21 +373,24 @@ pub fn campaign(settings: &Settings) -> ExitCode {
             scope.spawn(move || {
                 let mut seed = settings.seed + lane;
                 loop {
+                    counts.directories.fetch_add(1, Ordering::Relaxed);
                     let dir = tempfile::Builder::new().prefix("turns-").tempdir_in(&settings.scratch);
                     let outcome = match &dir {
                         Ok(dir) => directory(settings, &dir.path().join("db"), seed, counts, more),
-                        Err(error) => Err(error.to_string()),
+                        Err(error) => Err(error.to_string().into()),
                     };
-                    if let Err(words) = outcome {
+                    if let Err(stop) = outcome {
+                        let (verdict, words) = match &stop {
+                            Stop::Failed(words) => ("FAILED", words),
+                            Stop::PeerCrashed(words) => ("not compared", words),
+                        };
                         let left = dir.map(|d| d.keep().display().to_string()).unwrap_or_default();
                         println!(
-                            "FAILED seed {seed}: {words}\nleft in {left}\nrun it again (kills fall elsewhere): differ --peer {} --turns \
+                            "{verdict} seed {seed}: {words}\nleft in {left}\nrun it again (kills fall elsewhere): differ --peer {} --turns \
                              --threads 1 --seconds 5 --seed {seed}\n",
                             settings.peer.display()
                         );
-                        if let Ok(mut failures) = counts.failures.lock() {
-                            failures.push(words);
-                        }
+                        counts.stopped(seed, stop);
                     }
                     seed += settings.threads;
                     if !more() {
@@ -341,18 +401,25 @@ pub fn campaign(settings: &Settings) -> ExitCode {
         }
     });
     let spent = start.elapsed().as_secs_f64();
+    let peer_crashes = counts.peer_crashes.lock().map(|crashes| crashes.clone()).unwrap_or_default();
+    if let Some(words) = work::faults_of_peer(counts.directories.load(Ordering::Relaxed), &[], &peer_crashes)
+    {
+        println!("FAILED: {words}");
+        counts.stopped(settings.seed, Stop::Failed(words));
+    }
     let n = |count: &AtomicU64| count.load(Ordering::Relaxed);
     println!(
         "turns: {} turns of the two engines on one directory ({} killed), {} steps checked, {} answers of RocksDB's tools, {} failures \
-         in {spent:.1} s",
+         and {} crashes of RocksDB in {spent:.1} s",
         n(&counts.rounds),
         n(&counts.kills),
         n(&counts.steps),
         n(&counts.tools),
-        failed()
+        failed(),
+        peer_crashes.len()
     );
     println!(
-        "{{\"test\":\"turns\",\"rounds\":{},\"kills\":{},\"steps\":{},\"tool_answers\":{},\"failures\":{},\"seconds\":{spent:.1},\"first_seed\":{}}}",
+        "{{\"test\":\"turns\",\"rounds\":{},\"kills\":{},\"steps\":{},\"tool_answers\":{},\"failures\":{},\"peer_crashes\":{peer_crashes:?},\"seconds\":{spent:.1},\"first_seed\":{}}}",
         n(&counts.rounds),
         n(&counts.kills),
         n(&counts.steps),
@@ -361,4 +428,40 @@ pub fn campaign(settings: &Settings) -> ExitCode {
         settings.seed
     );
     if failed() == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn turn(script: &str) -> Result<Fate, Stop> {
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(script);
+        follow(command, None)
+    }
+
+    #[test]
+    fn crash_of_a_thread_of_rocksdb_is_named_and_no_failure() {
+        let Err(Stop::PeerCrashed(words)) = turn("echo O; echo 1; echo C rocksdb:low; kill -SEGV $$") else {
+            panic!("the crash has no name");
+        };
+        assert!(words.starts_with("the thread rocksdb:low of RocksDB crashed: signal: 11"), "{words}");
+        let counts = Counts::default();
+        counts.stopped(7, Stop::PeerCrashed(words));
+        assert_eq!(
+            (counts.failures.lock().unwrap().len(), &counts.peer_crashes.lock().unwrap()[..]),
+            (0, &[7][..])
+        );
+    }
+
+    #[test]
+    fn crash_without_a_report_is_a_failure() {
+        assert!(
+            matches!(turn("echo O; kill -SEGV $$"), Err(Stop::Failed(words)) if words.contains("signal: 11"))
+        );
+        assert!(
+            matches!(turn("echo O; echo E refused; exit 1"), Err(Stop::Failed(words)) if words == "refused")
+        );
+        assert!(turn("echo O; echo 1").is_ok_and(|fate| fate.opened && fate.done == 1));
+    }
 }
