@@ -23,60 +23,40 @@ pub enum MemtableFactory {
     HashLinkList(HashLinkListOptions),
 }
 
-/// The options of [`MemtableFactory::HashSkipList`]. They have no effect here: there is no hash table.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HashSkipListOptions {
-    /// The ratio of nodes between two heights of RocksDB's skip lists. Default 4.
-    pub branching_factor: i32,
-    /// The largest height of RocksDB's skip lists. Default 4.
-    pub skiplist_height: i32,
-    /// The number of RocksDB's hash buckets. Default 1,000,000.
-    pub bucket_count: usize,
+base::options! {
+    /// The options of [`MemtableFactory::HashSkipList`]. They have no effect here: there is no hash table.
+    #[derive(Debug, PartialEq, Eq)]
+    HashSkipListOptions;
+
+    /// Has no effect: there is no skip list. RocksDB: the ratio of nodes between two heights of a skip list.
+    fixed branching_factor: i32 = 4;
+    /// Has no effect: there is no skip list. RocksDB: the largest height of a skip list.
+    fixed skiplist_height: i32 = 4;
+    /// Has no effect: there is no hash table. RocksDB: the number of hash buckets.
+    fixed bucket_count: usize = 1_000_000, unit: "buckets";
+    components
 }
 
-impl Default for HashSkipListOptions {
-    fn default() -> Self {
-        HashSkipListOptions { branching_factor: 4, skiplist_height: 4, bucket_count: 1_000_000 }
-    }
+base::options! {
+    /// The options of [`MemtableFactory::HashLinkList`]. They have no effect here: there is no hash table.
+    #[derive(Debug, PartialEq, Eq)]
+    HashLinkListOptions;
+
+    /// Has no effect: there is no hash table. RocksDB: true logs the distribution of entries over buckets at a flush.
+    fixed log_when_flash: bool = true;
+    /// Has no effect: there is no hash table. RocksDB: the number of entries of a bucket above which the bucket is logged.
+    fixed logging_threshold: i32 = 4096, unit: "entries";
+    /// Has no effect: there is no hash table. RocksDB: the size of huge pages for the buckets. 0 uses no huge pages.
+    fixed huge_page_size: usize = 0, unit: "bytes";
+    /// Has no effect: there is no hash table. RocksDB: the number of entries above which a bucket becomes a skip list.
+    fixed threshold: u32 = 256, unit: "entries";
+    /// Has no effect: there is no hash table. RocksDB: the number of hash buckets.
+    fixed bucket_count: usize = 50_000, unit: "buckets";
+    components
 }
 
-/// The options of [`MemtableFactory::HashLinkList`]. They have no effect here: there is no hash table.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HashLinkListOptions {
-    /// Makes RocksDB log the distribution of entries over buckets at a flush. Default true.
-    pub log_when_flash: bool,
-    /// The number of entries of a bucket above which RocksDB logs the bucket. Default 4096.
-    pub logging_threshold: i32,
-    /// The huge page size in bytes for RocksDB's buckets. Default 0: no huge pages.
-    pub huge_page_size: usize,
-    /// The number of entries above which RocksDB's bucket becomes a skip list. Default 256.
-    pub threshold: u32,
-    /// The number of RocksDB's hash buckets. Default 50,000.
-    pub bucket_count: usize,
-}
-
-impl Default for HashLinkListOptions {
-    fn default() -> Self {
-        HashLinkListOptions {
-            log_when_flash: true,
-            logging_threshold: 4096,
-            huge_page_size: 0,
-            threshold: 256,
-            bucket_count: 50_000,
-        }
-    }
-}
-
-base::option_struct!(
-    HashSkipListOptions, parse_map;
-    branching_factor, skiplist_height, bucket_count;
-    ignored
-);
-base::option_struct!(
-    HashLinkListOptions, parse_map;
-    log_when_flash, logging_threshold, huge_page_size, threshold, bucket_count;
-    ignored
-);
+base::nested_options!(HashSkipListOptions, parse_map);
+base::nested_options!(HashLinkListOptions, parse_map);
 
 impl Default for MemtableFactory {
     fn default() -> Self {

@@ -1,5 +1,6 @@
 //! One row per option, and the macro that makes the struct, the defaults and the rows from one list.
 
+use super::range;
 use crate::Result;
 
 /// A release of RocksDB: major and minor version.
@@ -61,7 +62,7 @@ pub struct Row<T: 'static> {
     pub ty: &'static str,
     /// The unit of the value, for example `bytes`. Empty if the value has no unit.
     pub unit: &'static str,
-    /// The accepted values in words or as a range. Empty if each value of the type is accepted.
+    /// The accepted numbers as a range ([`Row::accepts`]), or the accepted words. Empty if each value of the type is accepted.
     pub range: &'static str,
     /// States whether the option can change while the database is open.
     pub mutability: Mutability,
@@ -74,6 +75,8 @@ pub struct Row<T: 'static> {
     pub print: fn(&T) -> String,
     /// Returns the text of the value that a release reads.
     pub print_for: fn(&T, Release) -> String,
+    /// Returns the number, or `None` for a value that is no number.
+    pub number: fn(&T) -> Option<f64>,
     /// Returns true if both values are known to have the same text. If the result is false, the texts may still be
     /// equal.
     pub is_same: fn(&T, &T) -> bool,
@@ -95,6 +98,13 @@ impl<T: Default> Row<T> {
     /// Returns true if the texts of the two values differ.
     pub fn differs(&self, a: &T, b: &T) -> bool {
         !(self.is_same)(a, b) && (self.print)(a) != (self.print)(b)
+    }
+}
+
+impl<T> Row<T> {
+    /// Returns true if the value is in the range of the row. A value that is no number is in the range.
+    pub fn accepts(&self, options: &T) -> bool {
+        (self.number)(options).is_none_or(|number| range::contains(self.range, number))
     }
 }
 
@@ -196,6 +206,7 @@ macro_rules! options {
                     since: [$($crate::option::Release::parse($since),)? $crate::option::Release::OLDEST][0],
                     print: |options| $crate::option::Value::print(&options.$name),
                     print_for: |options, release| $crate::option::Value::print_for(&options.$name, release),
+                    number: |options| $crate::option::Value::number(&options.$name),
                     is_same: |a, b| $crate::option::Value::is_same(&a.$name, &b.$name),
                     set: |options, text| $crate::option::Value::update(&mut options.$name, text),
                 },

@@ -14,12 +14,17 @@ crate::options! {
     other: u8 = 0;
 }
 
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Pair {
-    old: u32,
-    new: u32,
+crate::options! {
+    /// A struct of this test.
+    #[derive(Debug, PartialEq)]
+    Pair;
+    /// The old field.
+    mutable old: u32 = 0, range: "..=7";
+    /// The new field.
+    mutable new: u32 = 0, since: "9.10";
+    components
 }
-crate::option_struct!(Pair, parse_map; old, new since "9.10"; ignored "gone");
+crate::nested_options!(Pair, parse_map, ignored "gone");
 
 #[test]
 fn a_row_has_the_values_of_its_declaration() {
@@ -66,7 +71,33 @@ fn struct_prints_only_the_fields_that_a_release_knows() {
     );
     assert_eq!(pair.print_for(Release(9, 9)), "{old=1;}");
     assert!(Pair::parse("{other=1}").unwrap_err().message().contains("Pair.other"));
-    assert_eq!(Pair::FIELDS, ["old", "new"]);
+    let error = Pair::parse("{old=many}").unwrap_err();
+    assert_eq!((error.activity(), error.message()), (Some("setting field Pair.old"), "not a u32: \"many\""));
+    let check = |text: &str| check_ranges(Pair::ROWS, "Pair", &Pair::parse(text).unwrap());
+    check("{old=7;new=8}").unwrap();
+    assert_eq!(check("{old=8}").unwrap_err().message(), "Pair.old is 8; the range is ..=7");
+    assert!(Pair::COMPONENTS.is_empty());
+}
+
+#[test]
+fn ranges_accept_their_numbers() {
+    for (range, inside, outside) in [
+        ("", &[-1.0, 0.0, f64::INFINITY, f64::NAN][..], &[][..]),
+        ("2..", &[2.0, 2.5, f64::INFINITY], &[1.9, f64::NAN]),
+        ("..=9", &[-1.0, 9.0], &[9.1, f64::NAN]),
+        ("-1, 20..=30", &[-1.0, 20.0, 30.0], &[0.0, 19.0, 31.0, -2.0]),
+        ("0, 1, 2, 4, 8", &[0.0, 8.0], &[3.0, 16.0]),
+        ("above 0", &[1e-9], &[0.0, -1.0, f64::NAN]),
+        ("0, powers of two ..=16", &[0.0, 1.0, 2.0, 16.0], &[3.0, 32.0, 0.5, -2.0]),
+        ("0.0..=0.25", &[0.0, 0.25], &[0.26, -0.1]),
+    ] {
+        for number in inside {
+            assert!(super::range::contains(range, *number), "{number} in {range:?}");
+        }
+        for number in outside {
+            assert!(!super::range::contains(range, *number), "{number} in {range:?}");
+        }
+    }
 }
 
 crate::options! {

@@ -28,6 +28,11 @@ pub trait Value: Sized {
         false
     }
 
+    /// Returns the number, if the value is a number of option text. Ranges of options accept numbers.
+    fn number(&self) -> Option<f64> {
+        None
+    }
+
     /// Changes the value to `text`. A struct changes only the fields that the text names. After an error the value is
     /// unchanged.
     ///
@@ -100,6 +105,10 @@ macro_rules! integer_values {
                 self.to_string()
             }
 
+            fn number(&self) -> Option<f64> {
+                Some(*self as f64)
+            }
+
             fn is_same(&self, other: &Self) -> bool {
                 self == other
             }
@@ -124,6 +133,10 @@ macro_rules! wrapping_values {
                 self.to_string()
             }
 
+            fn number(&self) -> Option<f64> {
+                Some(*self as f64)
+            }
+
             fn is_same(&self, other: &Self) -> bool {
                 self == other
             }
@@ -139,6 +152,10 @@ impl Value for f64 {
 
     fn print(&self) -> String {
         format!("{self:.6}")
+    }
+
+    fn number(&self) -> Option<f64> {
+        Some(*self)
     }
 
     fn is_same(&self, other: &Self) -> bool {
@@ -253,83 +270,6 @@ macro_rules! option_words {
 
             fn is_same(&self, other: &Self) -> bool {
                 self == other
-            }
-        }
-    };
-}
-
-/// Implements [`Value`](crate::option::Value) for a struct: `{name=value;..}` in any order. Fields that the text does not
-/// name keep their values. `expand` splits the text into names and values, and reads older forms of the struct. A field
-/// may say the release that it came with.
-#[macro_export]
-macro_rules! option_struct {
-    ($ty:ident, $expand:path; $($field:ident $(since $since:literal)?),* ; ignored $($ignored:literal),*) => {
-        impl $ty {
-            /// The names of the fields, in the order in which RocksDB writes the fields.
-            pub const FIELDS: &'static [&'static str] = &[$(stringify!($field)),*];
-
-            /// Sets one field from its text.
-            ///
-            /// # Errors
-            /// InvalidArgument if the field does not exist or the text is no value of the field.
-            pub fn set(&mut self, name: &str, text: &str) -> $crate::Result<()> {
-                match name {
-                    $(stringify!($field) => self.$field = $crate::option::Value::parse(text)?,)*
-                    $($ignored => {})*
-                    _ => {
-                        return Err($crate::Error::invalid_argument(format!(
-                            concat!("Could not find option: ", stringify!($ty), ".{}"), name
-                        )));
-                    }
-                }
-                Ok(())
-            }
-
-            /// Returns the text of one field, or `None` if the field does not exist.
-            pub fn get(&self, name: &str) -> Option<String> {
-                match name {
-                    $(stringify!($field) => Some($crate::option::Value::print(&self.$field)),)*
-                    _ => None,
-                }
-            }
-        }
-
-        impl $crate::option::Value for $ty {
-            fn parse(text: &str) -> $crate::Result<Self> {
-                let mut value = <$ty>::default();
-                $crate::option::Value::update(&mut value, text)?;
-                Ok(value)
-            }
-
-            fn update(&mut self, text: &str) -> $crate::Result<()> {
-                let mut changed = self.clone();
-                for (name, value) in $expand(text)? {
-                    changed.set(&name, &value)?;
-                }
-                *self = changed;
-                Ok(())
-            }
-
-            fn print(&self) -> String {
-                $crate::option::Value::print_for(self, $crate::option::Release::NEWEST)
-            }
-
-            fn print_for(&self, release: $crate::option::Release) -> String {
-                let mut out = String::from("{");
-                $(
-                    let since = [$($crate::option::Release::parse($since),)? $crate::option::Release::OLDEST][0];
-                    if since <= release {
-                        out.push_str(concat!(stringify!($field), "="));
-                        out.push_str(&$crate::option::Value::print_for(&self.$field, release));
-                        out.push(';');
-                    }
-                )*
-                out.push('}');
-                out
-            }
-
-            fn is_same(&self, other: &Self) -> bool {
-                true $(&& $crate::option::Value::is_same(&self.$field, &other.$field))*
             }
         }
     };

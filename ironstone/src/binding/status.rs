@@ -157,9 +157,16 @@ fn call(error: &Error) -> String {
         return format!("Extra option not recognized: {name}");
     }
     // The message lacks the name of the option with the wrong value, so take the name from the operation.
-    match error.activity().and_then(|doing| doing.strip_prefix("setting option ")) {
-        Some(option) => wrong_value(option, message),
-        None => option_syntax(message).unwrap_or_else(|| message.to_string()),
+    let activity = error.activity().unwrap_or_default();
+    // A field of a nested option has its name after the name of the struct.
+    let field = activity.strip_prefix("setting field ").and_then(|field| field.split_once('.'));
+    match (activity.strip_prefix("setting option "), field) {
+        (Some(option), _) => match unknown {
+            Some((_, field)) if !option.contains('.') => format!("Unrecognized option: {option}.{field}"),
+            _ => wrong_value(option, message),
+        },
+        (None, Some((_, field))) => wrong_value(field, message),
+        (None, None) => option_syntax(message).unwrap_or_else(|| message.to_string()),
     }
 }
 
@@ -187,7 +194,7 @@ fn wrong_value(option: &str, message: &str) -> String {
         "i32" => format!("Error parsing {option}:stoi"),
         "i64" => format!("Error parsing {option}:stoll"),
         "number" => format!("Error parsing {option}:stod"),
-        "WAL recovery mode" | "log level" => format!("No mapping for enum : {option}"),
+        "WAL recovery mode" | "log level" | "pinning tier" => format!("No mapping for enum : {option}"),
         _ => format!("Error parsing:: {option}"),
     }
 }
@@ -370,6 +377,23 @@ mod tests {
             ("a{b=c", "Unexpected char in key"),
             ("compression_opts={level=1", "Mismatched curly braces for nested options"),
             ("compression_opts={level=1}}", "Unexpected chars after nested options"),
+            ("compression_opts={level=x}", "Error parsing level:stoi"),
+            ("compression_opts={enabled=maybe}", "Error parsing enabled:"),
+            ("compression_opts={nope=1}", "Unrecognized option: compression_opts.nope"),
+            ("compaction_options_universal={stop_style=x}", "Error parsing:: stop_style"),
+            (
+                "compaction_options_fifo={file_temperature_age_thresholds={{age=x;temperature=kWarm}}}",
+                "Error parsing age:stoull",
+            ),
+            (
+                "memtable_factory={id=HashSkipListRepFactory;bucket_count=x}",
+                "Error parsing bucket_count:stoull",
+            ),
+            (
+                "block_based_table_factory={metadata_cache_options={partition_pinning=x}}",
+                "No mapping for enum : partition_pinning",
+            ),
+            ("block_based_table_factory={block_cache={capacity=x}}", "Error parsing capacity:stoull"),
             ("compaction_options_universal=5", "Mismatched key value pair, '=' expected"),
         ] {
             let error = crate::Options::default().update(options).unwrap_err();

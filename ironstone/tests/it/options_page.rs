@@ -6,15 +6,16 @@ use std::path::Path;
 use base::option::{Component, Mutability, Row};
 use engine::options::{
     CompactRangeOptions, CompactionOptions, CompactionOptionsFifo, CompactionOptionsUniversal,
-    CompressionOptions, DbOptions, FIELD_HINTS, FamilyOptions, FlushOptions, FlushWalOptions, HINTS,
-    ImportColumnFamilyOptions, IngestExternalFileOptions, ReadOptions, SizeApproximationOptions, TABLE_HINTS,
-    WaitForCompactOptions, WriteOptions,
+    CompressionOptions, DbOptions, FIELD_HINTS, FamilyOptions, FileTemperatureAge, FlushOptions,
+    FlushWalOptions, HINTS, HashLinkListOptions, HashSkipListOptions, ImportColumnFamilyOptions,
+    IngestExternalFileOptions, ReadOptions, SizeApproximationOptions, TABLE_HINTS, WaitForCompactOptions,
+    WriteOptions,
 };
 use ironstone::{
     OptimisticTransactionDbOptions, OptimisticTransactionOptions, TransactionDbOptions,
     TransactionDbWriteOptimizations, TransactionOptions,
 };
-use table::options::{CUCKOO_OPTIONS, MetadataCacheOptions, OPTIONS, PLAIN_OPTIONS};
+use table::options::{CUCKOO_OPTIONS, LruCacheOptions, MetadataCacheOptions, OPTIONS, PLAIN_OPTIONS};
 
 const HEAD: &str = "# Options
 
@@ -27,6 +28,8 @@ const HEAD: &str = "# Options
 - *since* of an option of a call: the first release of RocksDB that has the option, as the release notes say. If the notes do not name
   the option, the release is the first of 5.18, 6.1, 6.2, 6.7, 6.11, 6.17, 6.20, 6.28, 7.4, 7.9, 8.1, 8.10, 9.9, 10.4 and 11.8 that has
   the option in its headers.
+- *range*: the accepted numbers. Values out of the range of a nested option are accepted, and the info log names them. For other
+  options, the open fails or corrects the value, as in RocksDB.
 - A size may have the suffix K, M, G or T, for powers of 1024.
 ";
 
@@ -160,15 +163,31 @@ fn text() -> String {
         CompactionOptionsUniversal::ROWS,
     );
     rows(&mut out, "### FIFO compaction: `compaction_options_fifo`", CompactionOptionsFifo::ROWS);
+    rows(
+        &mut out,
+        "### Temperatures: the elements of `compaction_options_fifo.file_temperature_age_thresholds`",
+        FileTemperatureAge::ROWS,
+    );
+    rows(
+        &mut out,
+        "### Memtables: `memtable_factory={id=HashSkipListRepFactory;...}`",
+        HashSkipListOptions::ROWS,
+    );
+    rows(
+        &mut out,
+        "### Memtables: `memtable_factory={id=HashLinkListRepFactory;...}`",
+        HashLinkListOptions::ROWS,
+    );
     rows(&mut out, "### Pinned metadata: `metadata_cache_options`", MetadataCacheOptions::ROWS);
+    rows(&mut out, "### Block cache: `block_cache`", LruCacheOptions::ROWS);
     out.push_str(
         "\n## Calls\n\nThe program passes these options with a call. OPTIONS files do not hold them.\n",
     );
     all_calls!(call_table, &mut out);
     out.push_str(
         "\n## Options without effect\n\nThese options are accepted and have no effect. They change speed or housekeeping in \
-         RocksDB, and never results. The\nopen names those that are not at their defaults in one line of the info \
-         log.\n\n| option | reason |\n|---|---|\n",
+         RocksDB, and never results. One\nline of the info log names the options of this table that are not at their \
+         defaults.\n\n| option | reason |\n|---|---|\n",
     );
     hints(&mut out, DbOptions::ROWS, HINTS);
     hints(&mut out, FamilyOptions::ROWS, HINTS);
@@ -181,6 +200,32 @@ fn text() -> String {
     out.push_str("\nFields of the options of calls:\n\n| field | reason |\n|---|---|\n");
     all_calls!(call_hints, out);
     out
+}
+
+/// Checks that the default of each option is in the range of the row, and that each range of numbers can be read.
+#[test]
+fn the_default_of_each_option_is_in_its_range() {
+    fn check<T: Default>(rows: &[Row<T>]) {
+        for row in rows {
+            assert!(row.accepts(&T::default()), "{} in {:?}", row.name, row.range);
+        }
+    }
+    macro_rules! check_call {
+        ($out:expr, $title:literal, $options:ident) => {
+            check($options::ROWS)
+        };
+    }
+    check(DbOptions::ROWS);
+    check(FamilyOptions::ROWS);
+    check(OPTIONS);
+    check(PLAIN_OPTIONS);
+    check(CUCKOO_OPTIONS);
+    check(CompressionOptions::ROWS);
+    check(CompactionOptionsUniversal::ROWS);
+    check(CompactionOptionsFifo::ROWS);
+    check(MetadataCacheOptions::ROWS);
+    check(LruCacheOptions::ROWS);
+    all_calls!(check_call, &mut ());
 }
 
 /// If the environment variable `IRONSTONE_WRITE_OPTIONS` is set, the test writes the file.

@@ -1,9 +1,13 @@
 //! Checks for contradictions in the options of a column family, and between these options and those of the database.
 
+use base::option::{Row, out_of_range};
 use base::{Error, Result};
 use table::options::Validation;
 
-use crate::{AGE_AUTO, CompactionStyle, CompressionType, DbOptions, FamilyOptions, TableFactory};
+use crate::{
+    AGE_AUTO, CompactionOptionsFifo, CompactionOptionsUniversal, CompactionStyle, CompressionOptions,
+    CompressionType, DbOptions, FamilyOptions, TableFactory,
+};
 
 impl FamilyOptions {
     /// Rejects options that contradict each other or the options of the database. As in RocksDB, the options of the table
@@ -237,6 +241,9 @@ impl FamilyOptions {
         }
         let ages = &self.compaction_options_fifo.file_temperature_age_thresholds;
         let amp = self.compaction_options_universal.max_read_amp;
+        let amp_is_in_range =
+            out_of_range(CompactionOptionsUniversal::ROWS, &self.compaction_options_universal)
+                .all(|row| row.name != "max_read_amp");
         let universal = self.compaction_style == CompactionStyle::Universal;
         first(&[
             (
@@ -260,7 +267,10 @@ impl FamilyOptions {
                 "Option file_temperature_age_thresholds requires elements to be sorted in increasing order with \
                  respect to `age` field.",
             ),
-            (universal && amp < -1, "CompactionOptionsUniversal::max_read_amp should be at least -1."),
+            (
+                universal && !amp_is_in_range,
+                "CompactionOptionsUniversal::max_read_amp should be at least -1.",
+            ),
             (
                 universal && amp > 0 && amp < self.level0_file_num_compaction_trigger,
                 "CompactionOptionsUniversal::max_read_amp limits the number of sorted runs but is smaller than the \
@@ -276,4 +286,26 @@ fn first(refusals: &[(bool, &str)]) -> Result<()> {
         Some((_, message)) => Err(Error::not_supported(*message)),
         None => Ok(()),
     }
+}
+
+/// Adds a line for each field of a nested option whose value is out of the range of its row. RocksDB accepts such a value
+/// too: the code that uses the field takes the nearest value, or the value that the row names.
+pub(super) fn warn_of_ranges(options: &FamilyOptions, warnings: &mut Vec<String>) {
+    fn add<T>(option: &str, rows: &[Row<T>], value: &T, warnings: &mut Vec<String>) {
+        warnings.extend(out_of_range(rows, value).map(|row| {
+            let (field, found, range) = (row.name, (row.print)(value), row.range);
+            format!("{option}.{field} is {found}, which is out of its range {range}")
+        }));
+    }
+    for (option, value) in [
+        ("compression_opts", &options.compression_opts),
+        ("bottommost_compression_opts", &options.bottommost_compression_opts),
+        ("blob_compression_opts", &options.blob_compression_opts),
+    ] {
+        add(option, CompressionOptions::ROWS, value, warnings);
+    }
+    let universal = &options.compaction_options_universal;
+    add("compaction_options_universal", CompactionOptionsUniversal::ROWS, universal, warnings);
+    let fifo = &options.compaction_options_fifo;
+    add("compaction_options_fifo", CompactionOptionsFifo::ROWS, fifo, warnings);
 }

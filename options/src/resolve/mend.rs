@@ -1,5 +1,6 @@
 //! Corrects options of a column family that RocksDB corrects too.
 
+use super::family::warn_of_ranges;
 use crate::{
     AGE_AUTO, CompactionStyle, CompressionType, DbOptions, FamilyOptions, MemtableFactory, TableFactory,
     Temperature,
@@ -54,6 +55,7 @@ impl FamilyOptions {
             ));
         }
         self.blob_direct_write_partitions = self.blob_direct_write_partitions.max(1);
+        warn_of_ranges(self, warnings);
     }
 
     fn sanitize_memtable(&mut self, db: &DbOptions, warnings: &mut Vec<String>) {

@@ -387,11 +387,18 @@ fn every_table_option_is_read_or_a_hint() {
 }
 
 /// The code that acts on the fields of a nested option: a field of another struct with the same name does not count.
-const NESTED: [(&[&str], &[&str]); 3] = [
-    (CompactionOptionsUniversal::FIELDS, &["lsm/src/pick/universal.rs"]),
-    (CompactionOptionsFifo::FIELDS, &["lsm/src/pick/fifo.rs", "engine/src/compaction/copy.rs"]),
-    (CompressionOptions::FIELDS, &["compress/src", "table/src/sst/writer", "engine/src/family/resolve.rs"]),
+const NESTED: [(fn() -> Vec<&'static str>, &[&str]); 3] = [
+    (|| names(CompactionOptionsUniversal::ROWS), &["lsm/src/pick/universal.rs"]),
+    (|| names(CompactionOptionsFifo::ROWS), &["lsm/src/pick/fifo.rs", "engine/src/compaction/copy.rs"]),
+    (
+        || names(CompressionOptions::ROWS),
+        &["compress/src", "table/src/sst/writer", "engine/src/family/resolve.rs"],
+    ),
 ];
+
+fn names<T>(rows: &[Row<T>]) -> Vec<&'static str> {
+    rows.iter().map(|row| row.name).collect()
+}
 
 /// The code reads each field of the option structs, or the table of hints has the field.
 #[test]
@@ -405,8 +412,8 @@ fn every_field_of_a_struct_is_read_or_a_hint() {
                 false => code.push_str(&without_comments(&std::fs::read_to_string(place).unwrap())),
             }
         }
-        for field in fields {
-            let is_hint = crate::FIELD_HINTS.iter().any(|hint| hint.1 == *field);
+        for field in fields() {
+            let is_hint = crate::FIELD_HINTS.iter().any(|hint| hint.1 == field);
             assert_ne!(
                 is_read(&code, field),
                 is_hint,
@@ -451,6 +458,78 @@ fn rows_of_nested_options_name_the_releases_of_their_texts() {
     check(crate::CompressionOptions::ROWS);
     check(crate::CompactionOptionsUniversal::ROWS);
     check(crate::CompactionOptionsFifo::ROWS);
+    check(crate::FileTemperatureAge::ROWS);
+    check(table::options::MetadataCacheOptions::ROWS);
+    check(table::options::LruCacheOptions::ROWS);
+}
+
+/// A field out of its range is accepted, as in RocksDB, and the info log names it.
+#[test]
+fn fields_out_of_their_ranges_are_named() {
+    let family = "compression_opts={window_bits=30;level=3};bottommost_compression_opts={max_compressed_bytes_per_kb=0};\
+        compaction_options_universal={min_merge_width=1};compaction_options_fifo={trivial_copy_buffer_size=1}";
+    let warnings = check("", family).unwrap();
+    let named: Vec<&str> = warnings
+        .iter()
+        .filter_map(|line| line.split_once(", which is out of its range"))
+        .map(|(at, _)| at)
+        .collect();
+    assert_eq!(
+        named,
+        [
+            "compression_opts.window_bits is 30",
+            "bottommost_compression_opts.max_compressed_bytes_per_kb is 0",
+            "compaction_options_universal.min_merge_width is 1",
+            "compaction_options_fifo.trivial_copy_buffer_size is 1",
+        ]
+    );
+    assert!(
+        !check("", "compression_opts={window_bits=-9}").unwrap().iter().any(|line| line.contains("range"))
+    );
+}
+
+/// The ranges of tables reject a value and name the option.
+#[test]
+fn options_of_tables_out_of_their_ranges_are_refused() {
+    for (table, said) in [
+        (
+            "PlainTable;hash_table_ratio=-1",
+            "PlainTableOptions.hash_table_ratio is -1.000000; the range is 0..",
+        ),
+        ("PlainTable;hash_table_ratio=nan", "PlainTableOptions.hash_table_ratio is NaN; the range is 0.."),
+        ("PlainTable;bloom_bits_per_key=-7", "PlainTableOptions.bloom_bits_per_key is -7; the range is 0.."),
+        (
+            "CuckooTable;hash_table_ratio=0",
+            "CuckooTableOptions.hash_table_ratio is 0.000000; the range is above 0",
+        ),
+    ] {
+        let error = check("", &format!("table_factory={{id={table}}}")).unwrap_err();
+        assert_eq!(error.message(), said);
+    }
+}
+
+/// Names and text of a field are wrong: the error names the field.
+#[test]
+fn wrong_values_of_fields_name_the_field() {
+    for (text, doing) in [
+        ("compression_opts={level=x}", "setting field CompressionOptions.level"),
+        (
+            "compaction_options_fifo={file_temperature_age_thresholds={{age=q}}}",
+            "setting field FileTemperatureAge.age",
+        ),
+        (
+            "memtable_factory={id=HashSkipListRepFactory;bucket_count=q}",
+            "setting field HashSkipListOptions.bucket_count",
+        ),
+        (
+            "block_based_table_factory={metadata_cache_options={partition_pinning=q}}",
+            "setting field MetadataCacheOptions.partition_pinning",
+        ),
+        ("block_based_table_factory={block_cache={capacity=q}}", "setting field LruCacheOptions.capacity"),
+    ] {
+        let error = FamilyOptions::default().update(text).unwrap_err();
+        assert_eq!(error.activity(), Some(doing), "{text}: {error}");
+    }
 }
 
 /// Files with structs of options that are passed to calls, or that configure a component in code.

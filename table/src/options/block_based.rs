@@ -30,7 +30,7 @@ base::options! {
     mutable super_block_alignment_space_overhead_ratio: usize = 128, range: "0, 4..", since: "10.10";
     /// Data blocks do not cross multiples of this size where little padding avoids the crossing. 0 aligns nothing.
     mutable super_block_alignment_size: usize =
-        0, unit: "bytes", range: "0 or a power of two up to 4294967295", since: "10.10";
+        0, unit: "bytes", range: "0, powers of two ..=4294967295", since: "10.10";
     /// Decompresses each new block and compares the result with the block.
     mutable verify_compression: bool = false;
     /// Stores the keys and the values of a data block apart. Only releases from 11.0 read such blocks.

@@ -1,7 +1,7 @@
 //! The option text of `block_cache`: the settings of an LRU cache, as RocksDB makes from text
 //! (`Cache::CreateFromString`). Without text, the default cache.
 
-use base::option::Value;
+use base::option::{Value, parse_map};
 use base::{Error, Result};
 use mem::cache::{CacheOptions, Kind};
 use std::sync::Arc;
@@ -32,6 +32,43 @@ impl PartialEq for SharedPersistentCache {
     }
 }
 
+base::options! {
+    /// The settings of an LRU cache, as the text of `block_cache` gives them. The rows are in the order of the text.
+    #[derive(Debug, PartialEq)]
+    LruCacheOptions;
+
+    /// The capacity of the cache.
+    fixed capacity: usize = 0, unit: "bytes";
+    /// The base-2 logarithm of the number of shards. A negative value chooses by capacity: at least 512 KiB for each shard, and at
+    /// most 64 shards.
+    fixed num_shard_bits: i32 = -1, unit: "bits", range: "..=19";
+    /// An insertion fails if the cache is full of entries in use. If false, the cache then exceeds its capacity.
+    fixed strict_capacity_limit: bool = false;
+    /// The share of the capacity for entries with high priority or with a hit. Both shares together are at most 1.
+    fixed high_pri_pool_ratio: f64 = 0.5, unit: "share of the capacity", range: "0.0..=1.0";
+    /// The share of the capacity for entries with low priority. Both shares together are at most 1.
+    fixed low_pri_pool_ratio: f64 = 0.0, unit: "share of the capacity", range: "0.0..=1.0", since: "7.6";
+    components
+}
+
+base::nested_options!(LruCacheOptions, parse_map);
+
+impl LruCacheOptions {
+    /// Returns the options of the cache. All other options have their defaults.
+    fn options(&self) -> CacheOptions {
+        CacheOptions {
+            capacity: self.capacity,
+            num_shard_bits: self.num_shard_bits,
+            strict_capacity_limit: self.strict_capacity_limit,
+            kind: Kind::Lru {
+                high_pri_pool_ratio: self.high_pri_pool_ratio,
+                low_pri_pool_ratio: self.low_pri_pool_ratio,
+            },
+            ..CacheOptions::lru(self.capacity)
+        }
+    }
+}
+
 impl Value for CacheText {
     /// Parses a size (`8M`) or `{capacity=8M;num_shard_bits=4;...}`. `nullptr` means the default.
     fn parse(text: &str) -> Result<Self> {
@@ -46,33 +83,21 @@ impl Value for CacheText {
         if !inner.contains('=') {
             return usize::parse(inner).map(|capacity| CacheText { options: CacheOptions::lru(capacity) });
         }
-        let mut options = CacheOptions::lru(0);
-        let (mut high, mut low) = (0.5, 0.0);
-        for field in inner.split(';').map(str::trim).filter(|field| !field.is_empty()) {
-            let (name, value) = field.split_once('=').unwrap_or((field, ""));
-            let value = value.trim();
-            match name.trim() {
-                "capacity" => options.capacity = usize::parse(value)?,
-                "num_shard_bits" => options.num_shard_bits = i32::parse(value)?,
-                "strict_capacity_limit" => options.strict_capacity_limit = bool::parse(value)?,
-                "high_pri_pool_ratio" => high = f64::parse(value)?,
-                "low_pri_pool_ratio" => low = f64::parse(value)?,
-                _ => return Err(Error::invalid_argument(format!("no such option in block_cache: {name:?}"))),
-            }
-        }
-        options.kind = Kind::Lru { high_pri_pool_ratio: high, low_pri_pool_ratio: low };
-        Ok(CacheText { options })
+        Ok(CacheText { options: LruCacheOptions::parse(inner)?.options() })
     }
 
     fn print(&self) -> String {
         let o = &self.options;
         match o.kind {
             Kind::HyperClock { .. } => "nullptr".to_string(),
-            Kind::Lru { high_pri_pool_ratio: high, low_pri_pool_ratio: low } => format!(
-                "{{capacity={};num_shard_bits={};strict_capacity_limit={};high_pri_pool_ratio={high:.6};\
-                 low_pri_pool_ratio={low:.6};}}",
-                o.capacity, o.num_shard_bits, o.strict_capacity_limit
-            ),
+            Kind::Lru { high_pri_pool_ratio, low_pri_pool_ratio } => LruCacheOptions {
+                capacity: o.capacity,
+                num_shard_bits: o.num_shard_bits,
+                strict_capacity_limit: o.strict_capacity_limit,
+                high_pri_pool_ratio,
+                low_pri_pool_ratio,
+            }
+            .print(),
         }
     }
 

@@ -15,7 +15,7 @@ mod rows;
 mod tests;
 
 pub use block_based::{BlockBasedTableOptions, OPTIONS};
-pub use cache::{CacheText, SharedPersistentCache};
+pub use cache::{CacheText, LruCacheOptions, SharedPersistentCache};
 pub use filter_policy::{COMPATIBILITY_NAME, FilterChoice, FilterLevel, FilterPolicy, PolicyKind};
 pub use other::{
     CUCKOO_OPTIONS, CuckooTableOptions, EncodingType, OtherTables, PLAIN_OPTIONS, PlainTableOptions,
@@ -113,12 +113,12 @@ base::options! {
     #[derive(Copy, Debug, PartialEq, Eq)]
     MetadataCacheOptions;
 
-    /// The pinning of the top levels of partitioned indexes and filters.
-    mutable top_level_index_pinning: PinningTier = PinningTier::Fallback, since: "6.15";
-    /// The pinning of the partitions.
-    mutable partition_pinning: PinningTier = PinningTier::Fallback, since: "6.15";
     /// The pinning of indexes and filters without partitions.
     mutable unpartitioned_pinning: PinningTier = PinningTier::Fallback, since: "6.15";
+    /// The pinning of the partitions.
+    mutable partition_pinning: PinningTier = PinningTier::Fallback, since: "6.15";
+    /// The pinning of the top levels of partitioned indexes and filters.
+    mutable top_level_index_pinning: PinningTier = PinningTier::Fallback, since: "6.15";
     components
 }
 

@@ -3,7 +3,7 @@
 //! [`OtherTables`] holds the options of both kinds. The magic number of an SST file decides the kind of its table, and a
 //! database with block-based tables can have older plain tables.
 
-use base::option::Row;
+use base::option::{Row, check_ranges};
 use base::{Error, Result};
 
 base::option_words! {
@@ -30,7 +30,7 @@ base::options! {
     fixed huge_page_tlb_size: usize = 0, unit: "bytes";
     /// Prefixes for each bucket of the hash index. 0 builds one bucket: lookups are binary searches. Another value needs
     /// a prefix extractor.
-    fixed hash_table_ratio: f64 = 0.75, unit: "prefixes per bucket", range: "0 or more";
+    fixed hash_table_ratio: f64 = 0.75, unit: "prefixes per bucket", range: "0..";
     /// Reads an SST file from the start to the end only. Gets and seeks fail, and no index is built.
     fixed full_scan_mode: bool = false;
     /// The Bloom filter bits of each prefix, or of each key without a prefix extractor. 0 builds no Bloom filter.
@@ -106,18 +106,12 @@ impl PlainTableOptions {
         set(PLAIN_OPTIONS, self, name, text)
     }
 
-    /// Checks the ranges of `hash_table_ratio` and `bloom_bits_per_key`: 0 or more.
+    /// Checks the ranges of the rows.
     ///
     /// # Errors
     /// InvalidArgument for values on which RocksDB fails an assertion.
     pub fn validate(&self) -> Result<()> {
-        if self.hash_table_ratio.is_nan() || self.hash_table_ratio < 0.0 {
-            return Err(Error::invalid_argument("hash_table_ratio of a plain table must be 0 or more"));
-        }
-        if self.bloom_bits_per_key < 0 {
-            return Err(Error::invalid_argument("bloom_bits_per_key of a plain table must be 0 or more"));
-        }
-        Ok(())
+        check_ranges(PLAIN_OPTIONS, "PlainTableOptions", self)
     }
 }
 
@@ -130,15 +124,12 @@ impl CuckooTableOptions {
         set(CUCKOO_OPTIONS, self, name, text)
     }
 
-    /// Checks the range of `hash_table_ratio`: above 0.
+    /// Checks the ranges of the rows.
     ///
     /// # Errors
     /// InvalidArgument for values with which RocksDB's writer divides by zero or never ends.
     pub fn validate(&self) -> Result<()> {
-        if self.hash_table_ratio > 0.0 {
-            return Ok(());
-        }
-        Err(Error::invalid_argument("hash_table_ratio of a cuckoo table must be above 0"))
+        check_ranges(CUCKOO_OPTIONS, "CuckooTableOptions", self)
     }
 }
 

@@ -1,12 +1,12 @@
 //! The options of block-based tables: their text, corrections, checks, and limits by release.
 
-use base::option::Value;
+use base::option::{Value, parse_map};
 use base::{Error, Result};
 use format::checksum::ChecksumType;
 
 use super::{
-    BlockBasedTableOptions, DataBlockIndexType, IndexType, MetadataCacheOptions, PinningTier,
-    PrepopulateBlockCache, no_charge,
+    BlockBasedTableOptions, DataBlockIndexType, IndexType, MetadataCacheOptions, PrepopulateBlockCache,
+    no_charge,
 };
 
 /// The option `flush_block_policy_factory`.
@@ -55,42 +55,7 @@ impl Value for UserDefinedIndex {
     }
 }
 
-impl Value for MetadataCacheOptions {
-    /// Parses `{unpartitioned_pinning=kAll;...}` in any order. Fields that are not named keep their default.
-    fn parse(text: &str) -> Result<Self> {
-        let text = text.trim();
-        let text = text.strip_prefix('{').and_then(|t| t.strip_suffix('}')).unwrap_or(text);
-        let mut options = MetadataCacheOptions::default();
-        for field in text.split(';').map(str::trim).filter(|field| !field.is_empty()) {
-            let (name, tier) = field.split_once('=').unwrap_or((field, ""));
-            let tier = PinningTier::parse(tier.trim())?;
-            match name.trim() {
-                "top_level_index_pinning" => options.top_level_index_pinning = tier,
-                "partition_pinning" => options.partition_pinning = tier,
-                "unpartitioned_pinning" => options.unpartitioned_pinning = tier,
-                _ => {
-                    return Err(Error::invalid_argument(format!(
-                        "no such option in metadata_cache_options: {name:?}"
-                    )));
-                }
-            }
-        }
-        Ok(options)
-    }
-
-    fn print(&self) -> String {
-        format!(
-            "{{unpartitioned_pinning={};partition_pinning={};top_level_index_pinning={};}}",
-            self.unpartitioned_pinning.name(),
-            self.partition_pinning.name(),
-            self.top_level_index_pinning.name()
-        )
-    }
-
-    fn is_same(&self, other: &Self) -> bool {
-        self == other
-    }
-}
+base::nested_options!(MetadataCacheOptions, parse_map);
 
 /// Options of older releases. They are accepted in option text and have no effect.
 pub const DEPRECATED: &[&str] = &[
@@ -135,15 +100,7 @@ impl BlockBasedTableOptions {
             return (row.set)(self, text).map_err(|error| error.doing(format!("setting option {name}")));
         }
         if let Some(field) = name.strip_prefix("metadata_cache_options.") {
-            let tier = PinningTier::parse(text)?;
-            let all = &mut self.metadata_cache_options;
-            match field {
-                "top_level_index_pinning" => all.top_level_index_pinning = tier,
-                "partition_pinning" => all.partition_pinning = tier,
-                "unpartitioned_pinning" => all.unpartitioned_pinning = tier,
-                _ => return Err(Error::invalid_argument(format!("no such table option: {name:?}"))),
-            }
-            return Ok(());
+            return self.metadata_cache_options.set(field, text);
         }
         if DEPRECATED.contains(&name) {
             return Ok(());
