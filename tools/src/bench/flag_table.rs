@@ -1,5 +1,11 @@
-//! Every flag of RocksDB's db_bench (`tools/db_bench_tool.cc`) with its type and default, and whether this db_bench
-//! supports the flag. A flag that is not supported is rejected, unless its value is the default.
+//! Every flag of RocksDB's db_bench (`tools/db_bench_tool.cc`), and whether this db_bench supports the flag. A flag that is
+//! not supported is rejected, unless its value is the default.
+//!
+//! A flag that sets one option names the row of the option. The row gives the type, the default, the range and the doc. The table
+//! says what differs from the row: the name of the flag, or RocksDB's default of the flag.
+
+use base::option;
+use ironstone::{BlockBasedTableOptions, DbOptions, FamilyOptions};
 
 /// A flag's type, named as in gflags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,25 +16,131 @@ pub enum Type {
     Text,
 }
 
+/// The option that a flag sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// An option of the database.
+    Db(&'static str),
+    /// An option of the column families.
+    Family(&'static str),
+    /// An option of block-based tables.
+    Table(&'static str),
+}
+
+/// What the row of an option says.
+struct Facts {
+    kind: Type,
+    default: String,
+    help: String,
+}
+
+impl Facts {
+    fn of<T: Default>(row: &option::Row<T>) -> Facts {
+        let (kind, default) = match row.ty {
+            "bool" => (Type::Bool, row.default_text()),
+            "String" => (Type::Text, row.default_text()),
+            // OPTIONS files have six digits after the point.
+            "f64" => {
+                let number = (row.number)(&T::default()).unwrap_or_default();
+                (Type::Double, number.to_string())
+            }
+            _ => (Type::Int, row.default_text()),
+        };
+        let range = if row.range.is_empty() { String::new() } else { format!("range {}", row.range) };
+        let facts = [row.unit.to_string(), range].into_iter().filter(|fact| !fact.is_empty());
+        let facts = facts.collect::<Vec<_>>().join(", ");
+        let doc = row.doc.trim();
+        let help = if facts.is_empty() { doc.to_string() } else { format!("{doc} ({facts})") };
+        Facts { kind, default, help }
+    }
+}
+
+impl Target {
+    /// Returns the name of the option.
+    const fn option(self) -> &'static str {
+        match self {
+            Target::Db(name) | Target::Family(name) | Target::Table(name) => name,
+        }
+    }
+
+    /// Returns the facts of the row, or `None` if there is no row of the name. A test checks that each flag has its row.
+    fn facts(self) -> Option<Facts> {
+        match self {
+            Target::Db(name) => DbOptions::row(name).map(Facts::of),
+            Target::Family(name) => FamilyOptions::row(name).map(Facts::of),
+            Target::Table(name) => {
+                BlockBasedTableOptions::ROWS.iter().find(|row| row.name == name).map(Facts::of)
+            }
+        }
+    }
+}
+
 /// One row of the table.
 pub struct Row {
     pub name: &'static str,
-    pub kind: Type,
-    pub default: &'static str,
+    /// The type and the default. For a flag that sets an option: `None`, or the default that differs from the row's.
+    own: (Option<Type>, Option<&'static str>),
+    /// The option that the flag sets under its name and in its text form.
+    pub option: Option<Target>,
     /// True if a value other than the default has an effect.
     pub acted_on: bool,
 }
 
+impl Row {
+    /// Returns the type of the flag.
+    pub fn kind(&self) -> Type {
+        let of_row = || self.option.and_then(Target::facts).map(|facts| facts.kind);
+        self.own.0.or_else(of_row).unwrap_or(Type::Text)
+    }
+
+    /// Returns the text of the default.
+    pub fn default(&self) -> String {
+        match self.own.1 {
+            Some(text) => text.to_string(),
+            None => self.option.and_then(Target::facts).map(|facts| facts.default).unwrap_or_default(),
+        }
+    }
+
+    /// Returns the doc of the option with its unit and range. Empty for a flag that sets no option.
+    pub fn help(&self) -> String {
+        self.option.and_then(Target::facts).map(|facts| facts.help).unwrap_or_default()
+    }
+
+    /// Gives a flag that sets an option a name of its own.
+    const fn named(mut self, name: &'static str) -> Row {
+        self.name = name;
+        self
+    }
+
+    /// Gives a flag that sets an option RocksDB's default of the flag.
+    const fn with_default(mut self, default: &'static str) -> Row {
+        self.own.1 = Some(default);
+        self
+    }
+
+    /// Rejects all values but the default.
+    const fn rejected(mut self) -> Row {
+        self.acted_on = false;
+        self
+    }
+}
+
 /// Returns a flag that has an effect.
 const fn flag(name: &'static str, kind: Type, default: &'static str) -> Row {
-    Row { name, kind, default, acted_on: true }
+    Row { name, own: (Some(kind), Some(default)), option: None, acted_on: true }
 }
 
 /// Returns a flag whose values are rejected, except for the default.
 const fn rejected(name: &'static str, kind: Type, default: &'static str) -> Row {
-    Row { name, kind, default, acted_on: false }
+    flag(name, kind, default).rejected()
 }
 
+/// Returns a flag that sets an option. The flag has the name and the default of the option.
+const fn option(target: Target) -> Row {
+    Row { name: target.option(), own: (None, None), option: Some(target), acted_on: true }
+}
+
+use Target::{Db, Family, Table};
 use Type::{Bool, Double, Int, Text};
 
 /// All flags. The help prints the flags with an effect in this order.
@@ -44,7 +156,7 @@ pub const FLAGS: &[Row] = &[
     flag("column_family_distribution", Text, ""),
     flag("reads", Int, "-1"),
     flag("deletes", Int, "-1"),
-    flag("bloom_locality", Int, "0"),
+    option(Family("bloom_locality")),
     flag("seed", Int, "0"),
     flag("threads", Int, "1"),
     flag("duration", Int, "0"),
@@ -76,23 +188,23 @@ pub const FLAGS: &[Row] = &[
     flag("histogram", Bool, "false"),
     flag("confidence_interval_only", Bool, "false"),
     rejected("enable_numa", Bool, "false"),
-    flag("db_write_buffer_size", Int, "0"),
-    flag("max_manifest_file_size", Int, "1073741824"),
-    flag("max_manifest_space_amp_pct", Int, "500"),
-    flag("verify_manifest_content_on_close", Bool, "false"),
+    option(Db("db_write_buffer_size")),
+    option(Db("max_manifest_file_size")),
+    option(Db("max_manifest_space_amp_pct")),
+    option(Db("verify_manifest_content_on_close")),
     flag("cost_write_buffer_to_cache", Bool, "false"),
-    rejected("arena_block_size", Int, "0"),
-    flag("write_buffer_size", Int, "67108864"),
-    flag("max_write_buffer_number", Int, "2"),
-    flag("min_write_buffer_number_to_merge", Int, "1"),
-    flag("max_write_buffer_size_to_maintain", Int, "0"),
-    flag("max_background_jobs", Int, "2"),
+    option(Family("arena_block_size")).rejected(),
+    option(Family("write_buffer_size")),
+    option(Family("max_write_buffer_number")),
+    option(Family("min_write_buffer_number_to_merge")),
+    option(Family("max_write_buffer_size_to_maintain")),
+    option(Db("max_background_jobs")),
     flag("num_bottom_pri_threads", Int, "0"),
     flag("num_high_pri_threads", Int, "0"),
     flag("num_low_pri_threads", Int, "0"),
-    flag("max_background_compactions", Int, "-1"),
-    flag("subcompactions", Int, "1"),
-    flag("max_background_flushes", Int, "-1"),
+    option(Db("max_background_compactions")),
+    option(Db("max_subcompactions")).named("subcompactions"),
+    option(Db("max_background_flushes")),
     flag("compaction_style", Int, "0"),
     flag("compaction_pri", Int, "3"),
     flag("universal_size_ratio", Int, "0"),
@@ -120,49 +232,49 @@ pub const FLAGS: &[Row] = &[
     rejected("use_tiered_cache", Bool, "false"),
     rejected("tiered_adm_policy", Text, "auto"),
     rejected("simcache_size", Int, "-1"),
-    flag("cache_index_and_filter_blocks", Bool, "false"),
+    option(Table("cache_index_and_filter_blocks")),
     rejected("use_cache_jemalloc_no_dump_allocator", Bool, "false"),
     rejected("use_cache_memkind_kmem_allocator", Bool, "false"),
-    flag("decouple_partitioned_filters", Bool, "true"),
+    option(Table("decouple_partitioned_filters")),
     flag("partition_index_and_filters", Bool, "false"),
     flag("partition_index", Bool, "false"),
     flag("index_with_first_key", Bool, "false"),
     rejected("use_trie_index", Bool, "false"),
-    flag("optimize_filters_for_memory", Bool, "true"),
+    option(Table("optimize_filters_for_memory")),
     flag("index_shortening_mode", Int, "2"),
-    flag("metadata_block_size", Int, "4096"),
+    option(Table("metadata_block_size")),
     flag("ops_between_duration_checks", Int, "1000"),
-    flag("pin_l0_filter_and_index_blocks_in_cache", Bool, "false"),
-    flag("pin_top_level_index_and_filter", Bool, "false"),
-    flag("block_size", Int, "4096"),
-    flag("format_version", Int, "7"),
-    flag("block_restart_interval", Int, "16"),
-    flag("index_block_restart_interval", Int, "1"),
-    flag("read_amp_bytes_per_bit", Int, "0"),
-    flag("enable_index_compression", Bool, "true"),
-    flag("block_align", Bool, "false"),
-    flag("super_block_alignment_size", Int, "0"),
-    flag("super_block_alignment_space_overhead_ratio", Int, "128"),
-    flag("separate_key_value_in_data_block", Bool, "false"),
+    option(Table("pin_l0_filter_and_index_blocks_in_cache")),
+    option(Table("pin_top_level_index_and_filter")).with_default("false"),
+    option(Table("block_size")),
+    option(Table("format_version")),
+    option(Table("block_restart_interval")),
+    option(Table("index_block_restart_interval")),
+    option(Table("read_amp_bytes_per_bit")),
+    option(Table("enable_index_compression")),
+    option(Table("block_align")),
+    option(Table("super_block_alignment_size")),
+    option(Table("super_block_alignment_space_overhead_ratio")),
+    option(Table("separate_key_value_in_data_block")),
     flag("prepopulate_block_cache", Int, "0"),
-    flag("uncache_aggressiveness", Int, "0"),
+    option(Family("uncache_aggressiveness")),
     flag("use_data_block_hash_index", Bool, "false"),
-    flag("data_block_hash_table_util_ratio", Double, "0.75"),
-    flag("uniform_cv_threshold", Double, "-1"),
+    option(Table("data_block_hash_table_util_ratio")),
+    option(Table("uniform_cv_threshold")),
     rejected("compressed_cache_size", Int, "-1"),
     flag("row_cache_size", Int, "0"),
-    flag("open_files", Int, "-1"),
-    flag("file_opening_threads", Int, "16"),
-    flag("compaction_readahead_size", Int, "2097152"),
+    option(Db("max_open_files")).named("open_files"),
+    option(Db("max_file_opening_threads")).named("file_opening_threads"),
+    option(Db("compaction_readahead_size")),
     rejected("log_readahead_size", Int, "0"),
-    flag("writable_file_max_buffer_size", Int, "1048576"),
+    option(Db("writable_file_max_buffer_size")),
     flag("bloom_bits", Int, "-1"),
     flag("use_ribbon_filter", Bool, "false"),
-    flag("memtable_bloom_size_ratio", Double, "0"),
-    flag("memtable_whole_key_filtering", Bool, "false"),
+    option(Family("memtable_prefix_bloom_size_ratio")).named("memtable_bloom_size_ratio"),
+    option(Family("memtable_whole_key_filtering")),
     rejected("memtable_use_huge_page", Bool, "false"),
     rejected("memtable_batch_lookup_optimization", Bool, "false"),
-    flag("whole_key_filtering", Bool, "true"),
+    option(Table("whole_key_filtering")),
     flag("use_existing_db", Bool, "false"),
     flag("use_existing_keys", Bool, "false"),
     flag("show_table_properties", Bool, "false"),
@@ -181,30 +293,30 @@ pub const FLAGS: &[Row] = &[
     flag("writes", Int, "-1"),
     flag("finish_after_writes", Bool, "false"),
     flag("sync", Bool, "false"),
-    flag("use_fsync", Bool, "false"),
+    option(Db("use_fsync")),
     flag("disable_wal", Bool, "false"),
-    flag("manual_wal_flush", Bool, "false"),
+    option(Db("manual_wal_flush")),
     flag("wal_compression", Text, "none"),
-    flag("wal_dir", Text, ""),
+    option(Db("wal_dir")),
     flag("truth_db", Text, "/dev/shm/truth_db/dbbench"),
-    flag("num_levels", Int, "7"),
-    flag("target_file_size_base", Int, "67108864"),
-    flag("target_file_size_multiplier", Int, "1"),
-    flag("max_bytes_for_level_base", Int, "268435456"),
-    flag("level_compaction_dynamic_level_bytes", Bool, "false"),
-    flag("max_bytes_for_level_multiplier", Double, "10"),
+    option(Family("num_levels")),
+    option(Family("target_file_size_base")),
+    option(Family("target_file_size_multiplier")),
+    option(Family("max_bytes_for_level_base")),
+    option(Family("level_compaction_dynamic_level_bytes")).with_default("false"),
+    option(Family("max_bytes_for_level_multiplier")),
     flag("max_bytes_for_level_multiplier_additional", Text, ""),
-    flag("level0_stop_writes_trigger", Int, "36"),
-    flag("level0_slowdown_writes_trigger", Int, "20"),
-    flag("level0_file_num_compaction_trigger", Int, "4"),
-    flag("periodic_compaction_seconds", Int, "18446744073709551614"),
-    flag("ttl_seconds", Int, "18446744073709551614"),
+    option(Family("level0_stop_writes_trigger")),
+    option(Family("level0_slowdown_writes_trigger")),
+    option(Family("level0_file_num_compaction_trigger")),
+    option(Family("periodic_compaction_seconds")),
+    option(Family("ttl")).named("ttl_seconds"),
     flag("readwritepercent", Int, "90"),
     flag("mergereadpercent", Int, "70"),
     flag("deletepercent", Int, "2"),
-    flag("optimize_filters_for_hits", Bool, "false"),
-    flag("paranoid_checks", Bool, "true"),
-    rejected("force_consistency_checks", Bool, "true"),
+    option(Family("optimize_filters_for_hits")),
+    option(Db("paranoid_checks")),
+    option(Family("force_consistency_checks")).rejected(),
     flag("delete_obsolete_files_period_micros", Int, "0"),
     flag("writes_before_delete_range", Int, "0"),
     flag("writes_per_range_tombstone", Int, "0"),
@@ -230,18 +342,18 @@ pub const FLAGS: &[Row] = &[
     rejected("blob_db_max_ttl_range", Int, "0"),
     rejected("blob_db_ttl_range_secs", Int, "3600"),
     rejected("blob_db_file_size", Int, "268435456"),
-    flag("enable_blob_files", Bool, "false"),
-    flag("enable_blob_direct_write", Bool, "false"),
-    flag("blob_direct_write_partitions", Int, "1"),
-    flag("min_blob_size", Int, "0"),
-    flag("blob_file_size", Int, "268435456"),
+    option(Family("enable_blob_files")),
+    option(Family("enable_blob_direct_write")),
+    option(Family("blob_direct_write_partitions")),
+    option(Family("min_blob_size")),
+    option(Family("blob_file_size")),
     flag("blob_compression_type", Text, "none"),
-    flag("enable_blob_garbage_collection", Bool, "false"),
-    flag("blob_garbage_collection_age_cutoff", Double, "0.25"),
-    flag("blob_garbage_collection_force_threshold", Double, "1"),
-    flag("blob_compaction_readahead_size", Int, "0"),
-    flag("read_triggered_compaction_threshold", Double, "0"),
-    flag("blob_file_starting_level", Int, "0"),
+    option(Family("enable_blob_garbage_collection")),
+    option(Family("blob_garbage_collection_age_cutoff")),
+    option(Family("blob_garbage_collection_force_threshold")),
+    option(Family("blob_compaction_readahead_size")),
+    option(Family("read_triggered_compaction_threshold")),
+    option(Family("blob_file_starting_level")),
     flag("use_blob_cache", Bool, "false"),
     flag("use_shared_block_and_blob_cache", Bool, "true"),
     flag("blob_cache_size", Int, "8388608"),
@@ -255,7 +367,7 @@ pub const FLAGS: &[Row] = &[
     flag("secondary_update_interval", Int, "5"),
     flag("open_as_follower", Bool, "false"),
     flag("leader_path", Text, ""),
-    flag("report_bg_io_stats", Bool, "false"),
+    option(Family("report_bg_io_stats")),
     flag("use_stderr_info_logger", Bool, "false"),
     flag("trace_file", Text, ""),
     flag("trace_replay_fast_forward", Double, "1"),
@@ -285,20 +397,20 @@ pub const FLAGS: &[Row] = &[
     rejected("ingest_external_file_use_file_info", Bool, "false"),
     flag("ingest_external_file_fill_cache", Bool, "true"),
     flag("ingest_external_file_prefetch_lmax_index_and_filter_blocks", Bool, "true"),
-    flag("initial_auto_readahead_size", Int, "8192"),
-    flag("max_auto_readahead_size", Int, "262144"),
-    flag("num_file_reads_for_auto_readahead", Int, "2"),
+    option(Table("initial_auto_readahead_size")),
+    option(Table("max_auto_readahead_size")),
+    option(Table("num_file_reads_for_auto_readahead")),
     flag("auto_readahead_size", Bool, "false"),
-    flag("paranoid_memory_checks", Bool, "false"),
-    flag("memtable_verify_per_key_checksum_on_seek", Bool, "false"),
+    option(Family("paranoid_memory_checks")),
+    option(Family("memtable_verify_per_key_checksum_on_seek")),
     flag("auto_refresh_iterator_with_snapshot", Bool, "false"),
     flag("explicit_snapshot", Bool, "false"),
-    flag("memtable_op_scan_flush_trigger", Int, "0"),
-    flag("min_tombstones_for_range_conversion", Int, "0"),
-    flag("verify_compression", Bool, "false"),
+    option(Family("memtable_op_scan_flush_trigger")),
+    option(Family("min_tombstones_for_range_conversion")),
+    option(Table("verify_compression")),
     rejected("tolerate_io_errors_for_remote_dbs", Bool, "false"),
     flag("compression_type", Text, "snappy"),
-    flag("sample_for_compression", Int, "0"),
+    option(Family("sample_for_compression")),
     flag("compression_level", Int, "32767"),
     flag("compression_max_dict_bytes", Int, "0"),
     flag("compression_zstd_max_train_bytes", Int, "0"),
@@ -306,15 +418,15 @@ pub const FLAGS: &[Row] = &[
     flag("compression_parallel_threads", Int, "1"),
     flag("compression_max_dict_buffer_bytes", Int, "0"),
     flag("compression_use_zstd_dict_trainer", Bool, "true"),
-    rejected("table_cache_numshardbits", Int, "4"),
+    option(Db("table_cache_numshardbits")).with_default("4").rejected(),
     rejected("env_uri", Text, ""),
     rejected("fs_uri", Text, ""),
     rejected("simulate_hybrid_fs_file", Text, ""),
     rejected("simulate_hybrid_hdd_multipliers", Int, "1"),
     rejected("simulate_hdd", Bool, "false"),
     rejected("fault_injection_read_after_reads", Int, "0"),
-    flag("preclude_last_level_data_seconds", Int, "0"),
-    flag("preserve_internal_time_seconds", Int, "0"),
+    option(Family("preclude_last_level_data_seconds")),
+    option(Family("preserve_internal_time_seconds")),
     flag("stats_interval", Int, "0"),
     flag("stats_interval_seconds", Int, "0"),
     flag("stats_per_interval", Int, "0"),
@@ -323,18 +435,18 @@ pub const FLAGS: &[Row] = &[
     flag("report_file", Text, "report.csv"),
     flag("thread_status_per_interval", Int, "0"),
     flag("perf_level", Int, "1"),
-    flag("soft_pending_compaction_bytes_limit", Int, "68719476736"),
-    flag("hard_pending_compaction_bytes_limit", Int, "137438953472"),
-    flag("delayed_write_rate", Int, "8388608"),
-    flag("enable_pipelined_write", Bool, "true"),
-    flag("unordered_write", Bool, "false"),
-    flag("allow_concurrent_memtable_write", Bool, "true"),
+    option(Family("soft_pending_compaction_bytes_limit")),
+    option(Family("hard_pending_compaction_bytes_limit")).with_default("137438953472"),
+    option(Db("delayed_write_rate")).with_default("8388608"),
+    option(Db("enable_pipelined_write")).with_default("true"),
+    option(Db("unordered_write")),
+    option(Db("allow_concurrent_memtable_write")),
     rejected("experimental_mempurge_threshold", Double, "0"),
-    flag("inplace_update_support", Bool, "false"),
-    flag("inplace_update_num_locks", Int, "10000"),
-    flag("enable_write_thread_adaptive_yield", Bool, "true"),
-    flag("write_thread_max_yield_usec", Int, "100"),
-    flag("write_thread_slow_yield_usec", Int, "3"),
+    option(Family("inplace_update_support")),
+    option(Family("inplace_update_num_locks")),
+    option(Db("enable_write_thread_adaptive_yield")),
+    option(Db("write_thread_max_yield_usec")),
+    option(Db("write_thread_slow_yield_usec")),
     flag("rate_limiter_bytes_per_sec", Int, "0"),
     flag("rate_limiter_refill_period_us", Int, "100000"),
     flag("rate_limiter_auto_tuned", Bool, "false"),
@@ -371,33 +483,33 @@ pub const FLAGS: &[Row] = &[
     // RocksDB defines this flag and never reads it: `reads` sets the number of accesses.
     flag("mix_accesses", Int, "-1"),
     flag("benchmark_read_rate_limit", Int, "0"),
-    flag("max_compaction_bytes", Int, "0"),
+    option(Family("max_compaction_bytes")),
     flag("readonly", Bool, "false"),
     rejected("print_malloc_stats", Bool, "false"),
-    flag("disable_auto_compactions", Bool, "false"),
-    flag("open_files_async", Bool, "false"),
-    flag("skip_stats_update_on_db_open", Bool, "false"),
-    flag("wal_ttl_seconds", Int, "0"),
-    flag("wal_size_limit_MB", Int, "0"),
-    flag("max_total_wal_size", Int, "0"),
-    flag("mmap_read", Bool, "false"),
+    option(Family("disable_auto_compactions")),
+    option(Db("open_files_async")),
+    option(Db("skip_stats_update_on_db_open")),
+    option(Db("WAL_ttl_seconds")).named("wal_ttl_seconds"),
+    option(Db("WAL_size_limit_MB")).named("wal_size_limit_MB"),
+    option(Db("max_total_wal_size")),
+    option(Db("allow_mmap_reads")).named("mmap_read"),
     rejected("mmap_write", Bool, "false"),
-    flag("use_direct_reads", Bool, "false"),
-    flag("use_direct_io_for_compaction_reads", Bool, "false"),
-    flag("use_direct_io_for_flush_and_compaction", Bool, "false"),
-    flag("advise_random_on_open", Bool, "true"),
+    option(Db("use_direct_reads")),
+    option(Db("use_direct_io_for_compaction_reads")),
+    option(Db("use_direct_io_for_flush_and_compaction")),
+    option(Db("advise_random_on_open")),
     flag("use_tailing_iterator", Bool, "false"),
     rejected("use_adaptive_mutex", Bool, "false"),
-    flag("bytes_per_sync", Int, "0"),
-    flag("wal_bytes_per_sync", Int, "0"),
+    option(Db("bytes_per_sync")),
+    option(Db("wal_bytes_per_sync")),
     flag("use_single_deletes", Bool, "true"),
     flag("stddev", Double, "2000"),
     flag("key_id_range", Int, "100000"),
     flag("expire_style", Text, "none"),
     flag("time_range", Int, "100000"),
     flag("num_deletion_threads", Int, "1"),
-    flag("max_successive_merges", Int, "0"),
-    flag("strict_max_successive_merges", Bool, "false"),
+    option(Family("max_successive_merges")),
+    option(Family("strict_max_successive_merges")),
     flag("prefix_size", Int, "0"),
     flag("keys_per_prefix", Int, "0"),
     flag("total_order_seek", Bool, "false"),
@@ -408,13 +520,13 @@ pub const FLAGS: &[Row] = &[
     flag("enable_cpu_prio", Bool, "false"),
     flag("identity_as_first_hash", Bool, "false"),
     rejected("dump_malloc_stats", Bool, "true"),
-    flag("stats_dump_period_sec", Int, "600"),
-    flag("max_compaction_trigger_wakeup_seconds", Int, "43200"),
-    flag("stats_persist_period_sec", Int, "600"),
-    flag("persist_stats_to_disk", Bool, "false"),
-    flag("stats_history_buffer_size", Int, "1048576"),
-    flag("avoid_flush_during_recovery", Bool, "false"),
-    flag("avoid_flush_during_shutdown", Bool, "false"),
+    option(Db("stats_dump_period_sec")),
+    option(Db("max_compaction_trigger_wakeup_seconds")),
+    option(Db("stats_persist_period_sec")),
+    option(Db("persist_stats_to_disk")),
+    option(Db("stats_history_buffer_size")),
+    option(Db("avoid_flush_during_recovery")),
+    option(Db("avoid_flush_during_shutdown")),
     flag("multiread_stride", Int, "0"),
     flag("multiread_batched", Bool, "false"),
     rejected("coro_jobs_per_thread", Int, "1"),
@@ -434,13 +546,13 @@ pub const FLAGS: &[Row] = &[
     rejected("cache_uri", Text, ""),
     rejected("secondary_cache_uri", Text, ""),
     rejected("disable_seek_compaction", Int, "0"),
-    flag("allow_data_in_errors", Bool, "false"),
+    option(Db("allow_data_in_errors")),
     flag("write_batch_protection_bytes_per_key", Int, "0"),
-    flag("memtable_protection_bytes_per_key", Int, "0"),
-    flag("block_protection_bytes_per_key", Int, "0"),
+    option(Family("memtable_protection_bytes_per_key")),
+    option(Family("block_protection_bytes_per_key")),
     rejected("build_info", Bool, "false"),
-    flag("track_and_verify_wals_in_manifest", Bool, "false"),
-    flag("track_and_verify_wals", Bool, "false"),
+    option(Db("track_and_verify_wals_in_manifest")),
+    option(Db("track_and_verify_wals")),
     rejected("async_wal_precreate", Bool, "false"),
     flag("same_value_percentage", Int, "0"),
     flag("universal_reduce_file_locking", Bool, "true"),
@@ -454,3 +566,30 @@ pub const FLAGS: &[Row] = &[
     rejected("openandcompact_cancel_after_millseconds", Int, "1"),
     rejected("fatal_shutdown_watchdog_seconds", Int, "180"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_flag_that_sets_an_option_has_its_row() {
+        let set = FLAGS.iter().filter_map(|flag| flag.option);
+        assert_eq!(set.clone().count(), 120);
+        for target in set {
+            assert!(target.facts().is_some(), "{target:?} has no row");
+        }
+    }
+
+    #[test]
+    fn type_default_and_help_come_from_the_row() {
+        let find = |name: &str| FLAGS.iter().find(|flag| flag.name == name).unwrap();
+        let facts = |name| (find(name).kind(), find(name).default());
+        assert_eq!(facts("open_files"), (Int, "-1".to_string()));
+        assert_eq!(facts("paranoid_checks"), (Bool, "true".to_string()));
+        assert_eq!(facts("blob_garbage_collection_age_cutoff"), (Double, "0.25".to_string()));
+        assert_eq!(facts("wal_dir"), (Text, String::new()));
+        assert_eq!(facts("delayed_write_rate"), (Int, "8388608".to_string()));
+        assert!(find("write_buffer_size").help().ends_with("(bytes, range 65536..=8589934592)"));
+        assert_eq!(find("num").help(), "");
+    }
+}

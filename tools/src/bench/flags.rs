@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use super::flag_table::{FLAGS, Row, Type};
+use super::flag_table::{FLAGS, Row, Target, Type};
 
 /// The parsed value of a flag.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,18 +91,18 @@ impl Flags {
         let (row, text) = match find(name) {
             Some(row) => (row, text.map(String::from)),
             None => match negated.and_then(find) {
-                Some(row) if row.kind == Type::Bool && text.is_none() => (row, Some("false".to_string())),
+                Some(row) if row.kind() == Type::Bool && text.is_none() => (row, Some("false".to_string())),
                 _ if ignored => return Ok(()),
                 _ => return Err(format!("ERROR: unknown command line flag '{name}'\n{}", listing())),
             },
         };
-        let text = match (text, row.kind) {
+        let text = match (text, row.kind()) {
             (Some(text), _) => text,
             (None, Type::Bool) => "true".to_string(),
             (None, _) => args.next().ok_or_else(|| format!("ERROR: flag '{name}' is missing its value"))?,
         };
         let value = read(row, &text)?;
-        let default = read(row, row.default)?;
+        let default = read(row, &row.default())?;
         if !row.acted_on && value != default {
             if ignored {
                 return Ok(());
@@ -110,7 +110,8 @@ impl Flags {
             return Err(format!(
                 "ERROR: flag '{}' is known from RocksDB, but what it asks for is not built; only its default \
                  ({}) is accepted",
-                row.name, row.default
+                row.name,
+                row.default()
             ));
         }
         self.values.insert(row.name, value);
@@ -120,7 +121,7 @@ impl Flags {
     fn defaults() -> Result<Flags, String> {
         let mut values = HashMap::with_capacity(FLAGS.len());
         for row in FLAGS {
-            values.insert(row.name, read(row, row.default)?);
+            values.insert(row.name, read(row, &row.default())?);
         }
         Ok(Flags { values })
     }
@@ -172,6 +173,11 @@ impl Flags {
                 ""
             }
         }
+    }
+
+    /// Returns the options that flags set one by one, with the texts of the values.
+    pub fn options(&self) -> impl Iterator<Item = (Target, String)> + '_ {
+        FLAGS.iter().filter_map(|row| Some((row.option?, self.printed(row.name))))
     }
 
     /// Returns a flag's value in the form of an option string.
@@ -242,7 +248,7 @@ fn find(name: &str) -> Option<&'static Row> {
 
 fn read(row: &Row, text: &str) -> Result<Value, String> {
     let wrong = || format!("ERROR: illegal value '{text}' specified for flag '{}'", row.name);
-    match row.kind {
+    match row.kind() {
         Type::Bool => match text.to_ascii_lowercase().as_str() {
             "true" | "t" | "1" | "yes" | "y" => Ok(Value::Bool(true)),
             "false" | "f" | "0" | "no" | "n" => Ok(Value::Bool(false)),
@@ -269,7 +275,7 @@ fn integer(text: &str) -> Option<i128> {
     }
 }
 
-/// Lists the benchmarks, then the flags with their defaults.
+/// Lists the benchmarks, then the flags with their defaults. A flag that sets an option has the doc of the option.
 pub fn listing() -> String {
     let mut out = String::from("benchmarks:\n");
     for (name, what) in super::BENCHMARKS {
@@ -281,7 +287,10 @@ pub fn listing() -> String {
     }
     out.push_str("flags:\n");
     for row in FLAGS.iter().filter(|row| row.acted_on) {
-        out.push_str(&format!("  --{}={}\n", row.name, row.default));
+        out.push_str(&format!("  --{}={}\n", row.name, row.default()));
+        if row.option.is_some() {
+            out.push_str(&format!("      {}\n", row.help()));
+        }
     }
     out
 }

@@ -1,7 +1,6 @@
 //! The options of the database, from the flags, as RocksDB's db_bench sets them.
 //!
-//! Most flags set an option of equal name. Lists of names have these flags, and the flags whose
-//! option has another name. The other flags need code of their own.
+//! Most flags set one option. The table of flags names these options. The other flags need code of their own.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,6 +14,7 @@ use ironstone::{
     WriteBufferManager,
 };
 
+use super::flag_table::Target;
 use super::flags::Flags;
 
 mod caches;
@@ -24,60 +24,6 @@ mod tables;
 
 pub use caches::{blob_cache, cache};
 pub use compression::{compression, compressor, picky_compressor};
-
-/// Database options that have the name of their flag.
-const DB: &[&str] = &[
-    "wal_dir",
-    "stats_dump_period_sec",
-    "avoid_flush_during_recovery",
-    "avoid_flush_during_shutdown",
-    "max_manifest_file_size",
-    "max_background_jobs",
-    "max_background_compactions",
-    "max_background_flushes",
-    "use_direct_reads",
-    "use_direct_io_for_flush_and_compaction",
-    "manual_wal_flush",
-    "compaction_readahead_size",
-    "writable_file_max_buffer_size",
-    "use_fsync",
-    "max_total_wal_size",
-    "delayed_write_rate",
-    "allow_concurrent_memtable_write",
-    "enable_pipelined_write",
-    "unordered_write",
-    "enable_write_thread_adaptive_yield",
-    "write_thread_max_yield_usec",
-    "write_thread_slow_yield_usec",
-    "table_cache_numshardbits",
-    "skip_stats_update_on_db_open",
-    "paranoid_checks",
-    "advise_random_on_open",
-    "bytes_per_sync",
-    "wal_bytes_per_sync",
-    "track_and_verify_wals_in_manifest",
-    "track_and_verify_wals",
-    "db_write_buffer_size",
-    "stats_persist_period_sec",
-    "persist_stats_to_disk",
-    "stats_history_buffer_size",
-    "max_manifest_space_amp_pct",
-    "verify_manifest_content_on_close",
-    "max_compaction_trigger_wakeup_seconds",
-    "use_direct_io_for_compaction_reads",
-    "open_files_async",
-    "allow_data_in_errors",
-];
-
-/// Database options with another name: flag, option.
-const DB_RENAMED: &[(&str, &str)] = &[
-    ("open_files", "max_open_files"),
-    ("file_opening_threads", "max_file_opening_threads"),
-    ("subcompactions", "max_subcompactions"),
-    ("wal_ttl_seconds", "WAL_ttl_seconds"),
-    ("wal_size_limit_MB", "WAL_size_limit_MB"),
-    ("mmap_read", "allow_mmap_reads"),
-];
 
 /// Returns the options that the flags ask for.
 ///
@@ -191,11 +137,10 @@ pub fn test_directory() -> Result<PathBuf> {
 
 /// Sets the options of the database.
 fn database(flags: &Flags, db: &mut DbOptions, cache: Option<&Arc<BlockCache>>) -> Result<()> {
-    for name in DB {
-        db.set(name, &flags.printed(name))?;
-    }
-    for (flag, option) in DB_RENAMED {
-        db.set(option, &flags.printed(flag))?;
+    for (target, text) in flags.options() {
+        if let Target::Db(name) = target {
+            db.set(name, &text)?;
+        }
     }
     db.set("wal_compression", compression(flags, "wal_compression")?.option_name())?;
     let period = flags.count("delete_obsolete_files_period_micros");

@@ -5,71 +5,15 @@ use compress::Compression;
 use ironstone::FamilyOptions;
 
 use super::{by_number, compression, tables};
+use crate::bench::flag_table::Target;
 use crate::bench::flags::Flags;
-
-/// Column family options that have the name of their flag.
-const FAMILY: &[&str] = &[
-    "arena_block_size",
-    "write_buffer_size",
-    "max_write_buffer_number",
-    "min_write_buffer_number_to_merge",
-    "num_levels",
-    "target_file_size_base",
-    "target_file_size_multiplier",
-    "max_bytes_for_level_base",
-    "level_compaction_dynamic_level_bytes",
-    "max_bytes_for_level_multiplier",
-    "memtable_whole_key_filtering",
-    "level0_stop_writes_trigger",
-    "level0_slowdown_writes_trigger",
-    "level0_file_num_compaction_trigger",
-    "soft_pending_compaction_bytes_limit",
-    "hard_pending_compaction_bytes_limit",
-    "max_compaction_bytes",
-    "disable_auto_compactions",
-    "optimize_filters_for_hits",
-    "force_consistency_checks",
-    "periodic_compaction_seconds",
-    "preclude_last_level_data_seconds",
-    "preserve_internal_time_seconds",
-    "max_successive_merges",
-    "strict_max_successive_merges",
-    "memtable_protection_bytes_per_key",
-    "inplace_update_support",
-    "inplace_update_num_locks",
-    "max_write_buffer_size_to_maintain",
-    "read_triggered_compaction_threshold",
-    "paranoid_memory_checks",
-    "memtable_verify_per_key_checksum_on_seek",
-    "min_tombstones_for_range_conversion",
-    "block_protection_bytes_per_key",
-    "bloom_locality",
-    "uncache_aggressiveness",
-    "report_bg_io_stats",
-    "memtable_op_scan_flush_trigger",
-    "sample_for_compression",
-    "enable_blob_files",
-    "enable_blob_direct_write",
-    "blob_direct_write_partitions",
-    "min_blob_size",
-    "blob_file_size",
-    "enable_blob_garbage_collection",
-    "blob_garbage_collection_age_cutoff",
-    "blob_garbage_collection_force_threshold",
-    "blob_compaction_readahead_size",
-    "blob_file_starting_level",
-];
-
-const FAMILY_RENAMED: &[(&str, &str)] =
-    &[("ttl_seconds", "ttl"), ("memtable_bloom_size_ratio", "memtable_prefix_bloom_size_ratio")];
 
 /// Sets the options of a column family.
 pub(super) fn family(flags: &Flags, family: &mut FamilyOptions) -> Result<()> {
-    for name in FAMILY {
-        family.set(name, &flags.printed(name))?;
-    }
-    for (flag, option) in FAMILY_RENAMED {
-        family.set(option, &flags.printed(flag))?;
+    for (target, text) in flags.options() {
+        if let Target::Family(name) = target {
+            family.set(name, &text)?;
+        }
     }
     memtable(flags, family)?;
     if flags.bool("memtable_use_huge_page") {

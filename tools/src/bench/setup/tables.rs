@@ -4,34 +4,8 @@ use base::{Error, Result};
 use ironstone::{Charged, CuckooTableOptions, PlainTableOptions, TableFactory};
 
 use super::by_number;
+use crate::bench::flag_table::Target;
 use crate::bench::flags::Flags;
-
-/// Options of block-based tables that have the name of their flag.
-const TABLE: &[&str] = &[
-    "decouple_partitioned_filters",
-    "metadata_block_size",
-    "optimize_filters_for_memory",
-    "cache_index_and_filter_blocks",
-    "pin_l0_filter_and_index_blocks_in_cache",
-    "pin_top_level_index_and_filter",
-    "block_size",
-    "block_restart_interval",
-    "index_block_restart_interval",
-    "format_version",
-    "enable_index_compression",
-    "block_align",
-    "super_block_alignment_size",
-    "super_block_alignment_space_overhead_ratio",
-    "separate_key_value_in_data_block",
-    "whole_key_filtering",
-    "max_auto_readahead_size",
-    "initial_auto_readahead_size",
-    "num_file_reads_for_auto_readahead",
-    "data_block_hash_table_util_ratio",
-    "uniform_cv_threshold",
-    "read_amp_bytes_per_bit",
-    "verify_compression",
-];
 
 /// Sets the options of the table format.
 pub(super) fn table(flags: &Flags, family: &mut ironstone::FamilyOptions) -> Result<()> {
@@ -42,8 +16,10 @@ pub(super) fn table(flags: &Flags, family: &mut ironstone::FamilyOptions) -> Res
     let Some(table) = family.table_factory.block_based_mut() else {
         return Err(Error::not_supported("db_bench needs block-based tables"));
     };
-    for name in TABLE {
-        table.set(name, &flags.printed(name))?;
+    for (target, text) in flags.options() {
+        if let Target::Table(name) = target {
+            table.set(name, &text)?;
+        }
     }
     table.set(
         "checksum",
