@@ -13,7 +13,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use base::invariant::takes_slow_path;
+use base::invariant::{FastPath, takes_slow_path};
 use base::key::{self, InternalOrder, user_key};
 use base::order::head;
 use base::{Arrange, Level};
@@ -110,7 +110,7 @@ impl Cutter {
             && self.old.is_empty()
             && self.partitioner.is_none()
             && self.split_at.is_none()
-            && !takes_slow_path(user_key(key));
+            && !takes_slow_path(FastPath::QuietCut, user_key(key));
         if quiet && file_size < self.max_file_size {
             return false;
         }
@@ -259,8 +259,8 @@ impl Cutter {
     }
 }
 
-/// Returns the files of the output level that are older than half of the ttl and not small. Output files end
-/// at their edges, so that new data does not mix with them.
+/// Returns the files of the output level that are older than half of the ttl and not small. An output file ends before the first
+/// key and after the last key of such a file. New data is then not merged into the range of an old file.
 fn old_files(task: &Task, options: &Options, now: u64) -> Vec<Arc<TableFile>> {
     let wanted = options.style == Style::Level
         && options.priority == Priority::MinOverlappingRatio

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
-use base::invariant::takes_slow_path;
+use base::invariant::{FastPath, takes_slow_path};
 use base::key::{InternalOrder, SequenceNumber, TYPE_FOR_SEEK, append_with_trailer, pack, trailer, user_key};
 use base::stats::{HistogramKind, OperationKind, PerfCounter, PerfTimer, blocks_read, perf_add};
 use base::{Error, Level, Order, Pinned, Result};
@@ -154,7 +154,7 @@ impl Reads {
         let (seq, visibility) = self.read_view(options);
         let mut finish = Finish::new(self.stats.statistics().map(|statistics| &**statistics), options);
         let results = match keys {
-            [key] if !takes_slow_path(key) => {
+            [key] if !takes_slow_path(FastPath::OneKey, key) => {
                 let view = (seq, visibility);
                 let (found, operands) =
                     self.find_one(family, &super_version, (key, options), view, &mut finish);
@@ -612,7 +612,9 @@ impl Asked<'_, '_> {
 
 /// Returns the indexes of the keys in the caller's list, in the order of the keys. Equal keys keep their order.
 fn sorted(order: &Order, keys: &[&[u8]]) -> Vec<usize> {
-    if !matches!(order, Order::Bytewise) || keys.first().is_some_and(|key| takes_slow_path(key)) {
+    if !matches!(order, Order::Bytewise)
+        || keys.first().is_some_and(|key| takes_slow_path(FastPath::KeyOrder, key))
+    {
         let mut places: Vec<usize> = (0..keys.len()).collect();
         places.sort_by(|&a, &b| order.compare_stripped(keys[a], keys[b]));
         return places;

@@ -36,7 +36,7 @@ pub use unlocked::{alone_unlocked, try_switch_for_flush};
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use base::invariant::takes_slow_path;
+use base::invariant::{FastPath, takes_slow_path};
 use base::stats::{Cause, HistogramKind, OperationKind, PerfCounter, PerfLevel, PerfTimer, Step};
 use base::{Error, FamilyId, Result, SequenceNumber, WalNumber};
 use env::Env;
@@ -277,7 +277,7 @@ impl Writer {
         if plain
             && !self.switcher.families.any_timestamps()
             && !batch.has_timestamps()
-            && !takes_slow_path(batch.records())
+            && !takes_slow_path(FastPath::PlainBatch, batch.records())
         {
             return Ok(());
         }
@@ -522,9 +522,9 @@ impl Writer {
         switched.inspect_err(|error| self.faults.wal_found_failed(error))
     }
 
-    /// Switches the memtables of these column families at one sequence number, for one flush that takes all of them. Requests
-    /// no flush. Returns false, and switches nothing, if `lock_wal` has locked writes, also if a leader waits for the end of the
-    /// lock.
+    /// Switches the memtables of these column families at one sequence number. The caller flushes all switched memtables in one
+    /// job: this function requests no flush. If `lock_wal` has locked writes, the function switches nothing and returns false,
+    /// even if a leader waits for the end of the lock.
     pub fn switch_together(&self, families: &[Arc<Family>]) -> Result<bool> {
         self.alone_ahead(|leader_state| {
             if self.controller.is_locked() {

@@ -8,7 +8,7 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use base::invariant::takes_slow_path;
+use base::invariant::{FastPath, takes_slow_path};
 use base::key::{InternalOrder, SequenceNumber, TRAILER_LEN, pack, trailer, user_key};
 use base::order::compare_bytes;
 use base::{Error, Order, Result};
@@ -416,7 +416,7 @@ impl BlockIter {
     #[inline]
     fn go_before(&mut self, order: &InternalOrder, user: &[u8], trailer: u64) {
         let anchors = &self.shape.anchors;
-        if !anchors.exist() || takes_slow_path(user) {
+        if !anchors.exist() || takes_slow_path(FastPath::BlockAnchors, user) {
             return self.go_to_restart_before(order, user, trailer);
         }
         Anchors::prefetch(&self.block.bytes);

@@ -8,7 +8,7 @@
 use std::cmp::Ordering;
 use std::ops::{ControlFlow, Range};
 
-use base::invariant::takes_slow_path;
+use base::invariant::{FastPath, takes_slow_path};
 use base::key::{InternalOrder, TRAILER_LEN, trailer, user_key};
 use base::{Error, Order, Result};
 
@@ -57,7 +57,8 @@ impl Block {
         };
         let shape = &self.shape();
         // Checksums and rewritten keys need the whole key, so an iterator assembles it.
-        if !rewrite.is_none() || shape.protected || takes_slow_path(user_key(seek_key)) {
+        if !rewrite.is_none() || shape.protected || takes_slow_path(FastPath::BlockPoint, user_key(seek_key))
+        {
             return self.visit_by_iterator(order, rewrite, seek_key, visit);
         }
         let user = user_key(seek_key);

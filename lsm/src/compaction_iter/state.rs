@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering as Atomic};
 
 use base::error::{Error, Kind, Result, Subcode};
-use base::invariant::takes_slow_path;
+use base::invariant::{FastPath, takes_slow_path};
 use base::key::{self, MAX_SEQUENCE, SequenceNumber, TRAILER_LEN, ValueType, pack};
 
 use super::config::{CompactionIterStats, Config};
@@ -66,7 +66,7 @@ impl Rules {
     /// Returns true if two user keys are equal without their timestamps.
     #[inline]
     pub(super) fn same_key(&self, a: &[u8], b: &[u8]) -> bool {
-        if self.bytewise && !takes_slow_path(a) {
+        if self.bytewise && !takes_slow_path(FastPath::SameKey, a) {
             same_bytes(a, b)
         } else {
             self.config.order.user.compare_without_timestamp(a, b).is_eq()

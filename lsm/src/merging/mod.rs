@@ -17,7 +17,7 @@
 //! For backward merges the heads are complemented, so that the same tree finds the largest key.
 
 use base::error::Result;
-use base::invariant::{INVARIANTS, takes_slow_path};
+use base::invariant::{FastPath, INVARIANTS, takes_slow_path};
 use base::iter::{Direction, InternalIterator};
 use base::key::{InternalOrder, user_key};
 use base::order::{Order, head};
@@ -254,7 +254,7 @@ impl<I: InternalIterator> Merging<I> {
     /// The comparisons are not counted.
     #[cold]
     fn check_run(&mut self, w: u32) {
-        if takes_slow_path(user_key(self.sources[w as usize].key())) {
+        if takes_slow_path(FastPath::MergeRun, user_key(self.sources[w as usize].key())) {
             let stats = self.stats;
             self.replay(w);
             self.stats = stats;

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use base::invariant::{INVARIANTS, takes_slow_path};
+use base::invariant::{FastPath, INVARIANTS, takes_slow_path};
 use base::key::{self, InternalOrder};
 use base::map::HashSet;
 use base::order::head;
@@ -123,7 +123,7 @@ impl LevelFiles {
         user_key: &[u8],
     ) -> bool {
         base::invariant!(head_of_key == head(user_key), "the head belongs to another key");
-        if order.user.is_bytewise() && !takes_slow_path(user_key) {
+        if order.user.is_bytewise() && !takes_slow_path(FastPath::LevelHead, user_key) {
             let smallest = self.smallest_heads[index];
             if head_of_key != smallest {
                 return head_of_key < smallest;
@@ -142,7 +142,7 @@ impl LevelFiles {
         user_key: &[u8],
     ) -> bool {
         base::invariant!(head_of_key == head(user_key), "the head belongs to another key");
-        if order.user.is_bytewise() && !takes_slow_path(user_key) {
+        if order.user.is_bytewise() && !takes_slow_path(FastPath::LevelHead, user_key) {
             let largest = self.largest_heads[index];
             if head_of_key != largest {
                 return head_of_key > largest;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use base::Pinned;
 use base::error::Result;
-use base::invariant::takes_slow_path;
+use base::invariant::{FastPath, takes_slow_path};
 use base::key::{MAX_SEQUENCE, SequenceNumber, TYPE_FOR_SEEK, ValueType, pack, sequence_of};
 use base::stats::{PerfCounter, perf_add};
 
@@ -92,7 +92,8 @@ impl MemTable {
         mut visit: impl FnMut(usize, FoundEntry<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
         base::invariant!(seq <= MAX_SEQUENCE, "the sequence number {seq} has more than 56 bits");
-        let alone = self.checks().are_on() || user_keys.first().is_some_and(|key| takes_slow_path(key));
+        let alone = self.checks().are_on()
+            || user_keys.first().is_some_and(|key| takes_slow_path(FastPath::KeyList, key));
         let Some(tree) = self.rep.tree().filter(|_| !alone) else {
             return user_keys.iter().enumerate().try_for_each(|(i, key)| self.get(key, seq, |v| visit(i, v)));
         };

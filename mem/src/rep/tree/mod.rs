@@ -32,7 +32,7 @@ mod tests;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use base::Result;
-use base::invariant::takes_slow_path;
+use base::invariant::{FastPath, takes_slow_path};
 use parking_lot::Mutex;
 
 use crate::arena::Ref;
@@ -122,7 +122,9 @@ impl Tree {
         // SAFETY: the caller promises that `store` returned the place on this thread, so the entry was written before this call.
         let target = unsafe { entries.target_of(place) };
         let mut path = [0; MAX_LEVELS];
-        let start = match self.hinted(entries, *hint, &target) && !takes_slow_path(target.user_key) {
+        let start = match self.hinted(entries, *hint, &target)
+            && !takes_slow_path(FastPath::TreeHint, target.user_key)
+        {
             true => *hint,
             false => self.descend(entries, &target, 0, &mut path),
         };
