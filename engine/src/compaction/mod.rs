@@ -178,10 +178,10 @@ fn move_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
     let moved_files: Vec<_> = edit.added.iter().map(|(level, f)| finish::job_file(job, *level, f)).collect();
     let bytes = edit.added.iter().map(|(_, f)| f.size).sum();
     let moved = LevelNumbers { bytes_moved: bytes, ..LevelNumbers::default() };
-    job.family.stats.lock().add(task.output.level, Pool::Low as usize, &moved);
     finish::started_without_rewrite(t, job);
     let (committed, report) = finish::without_rewrite(t, job, (&moved_files, (0, 0)), || {
         let committed = t.committer.commit_one(Change::of_compaction(job.family.clone(), edit))?;
+        count(job, &moved);
         t.tools.events.emit(&Event::TrivialMove {
             job: job.id,
             family: named(&job.family),
@@ -191,7 +191,6 @@ fn move_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
         });
         Ok(committed)
     })?;
-    job.family.stats.lock().add_compaction(task.reason.word(), &moved);
     Ok(Compacted { committed: Some(committed), outputs, report: Some(report), ..Compacted::default() })
 }
 

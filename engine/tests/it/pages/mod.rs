@@ -26,7 +26,7 @@
 //! > tree | wals | manifest | files [SUFFIX-OR-START] | calls [OP ..] | events | log TEXT
 //! > flip FILE OFFSET BIT | cut FILE LENGTH | zero FILE FROM TO | copy FROM TO | remove FILE | write FILE TEXT
 //! > fail OP FILE COUNT OUTCOME | no-faults
-//! > property NAME | ticker NAME | error | set NAME=VALUE .. | set-db NAME=VALUE ..
+//! > property NAME [PART] | ticker NAME | error | set NAME=VALUE .. | set-db NAME=VALUE ..
 //! ```
 //! A negative offset or length counts from the end of the file. `%` in a value is an empty text.
 

@@ -269,6 +269,10 @@ impl World {
             ["property", name] => {
                 return Ok(db.properties().text(&self.current(db)?, name).unwrap_or("none".to_string()));
             }
+            ["property", name, part] => {
+                let parts = db.properties().map(&self.current(db)?, name).expect("a property with parts");
+                return Ok(parts.get(*part).map_or("none".to_string(), |text| text.to_string()));
+            }
             ["ticker", name] => {
                 let ticker = Ticker::by_name(name).expect("a ticker");
                 return Ok(self.statistics.ticker(ticker).to_string());
