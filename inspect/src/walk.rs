@@ -255,12 +255,12 @@ fn batch_text(bytes: &[u8]) -> String {
 fn marks_text(marks: &Marks) -> String {
     let durable = |name: String, mark: &Mark| format!("{name} is durable up to byte {}", mark.bytes);
     let wals =
-        marks.durable.iter().map(|mark| durable(names::wal(WalNumber::of_file(mark.wal_number)), mark));
-    let manifest = marks.manifest.iter().map(|mark| durable(names::manifest(mark.wal_number), mark));
+        marks.durable.iter().map(|mark| durable(names::wal(WalNumber::of_file(mark.file_number)), mark));
+    let manifest = marks.manifest.iter().map(|mark| durable(names::manifest(mark.file_number), mark));
     let written = marks
         .written
         .iter()
-        .map(|mark| format!("{} has {} bytes", names::wal(WalNumber::of_file(mark.wal_number)), mark.bytes));
+        .map(|mark| format!("{} has {} bytes", names::wal(WalNumber::of_file(mark.file_number)), mark.bytes));
     let parts: Vec<String> = wals.chain(manifest).chain(written).collect();
     match parts.is_empty() {
         true => "an earlier mark again".to_string(),

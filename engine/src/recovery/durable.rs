@@ -137,7 +137,7 @@ impl<'a> Durable<'a> {
             };
         }
         for mark in marks {
-            if mark.wal_number != FileNumber::default() {
+            if mark.file_number != FileNumber::default() {
                 self.of_other(mark)?;
             } else if mark.bytes <= offset {
                 // Bytes that were not synced at the time of the mark may be a hole that a crash left.
@@ -166,7 +166,7 @@ impl<'a> Durable<'a> {
 
     /// Checks the mark for a closed WAL in a later WAL: the read must have reached the durable size.
     fn of_other(&mut self, mark: &Mark) -> Result<()> {
-        let wal = WalNumber::of_file(mark.wal_number);
+        let wal = WalNumber::of_file(mark.file_number);
         if wal < self.min_wal || mark.bytes == 0 {
             return Ok(());
         }
@@ -293,7 +293,7 @@ impl<'a> Durable<'a> {
                 Item::Record { bytes, .. } => {
                     let Some(marks) = marks_of(bytes) else { continue };
                     let of =
-                        marks.durable.iter().filter(|m| m.wal_number == wal.file()).map(|m| m.bytes).max();
+                        marks.durable.iter().filter(|m| m.file_number == wal.file()).map(|m| m.bytes).max();
                     return Ok(of.unwrap_or(0));
                 }
                 Item::TimestampSizes { .. } | Item::Predecessor { .. } => {}
@@ -316,7 +316,7 @@ impl<'a> Durable<'a> {
                     out.records += 1;
                     let own = marks_of(bytes).unwrap_or_default().durable.into_iter();
                     let own = own
-                        .filter(|m| m.wal_number == FileNumber::default() && m.bytes <= offset)
+                        .filter(|m| m.file_number == FileNumber::default() && m.bytes <= offset)
                         .map(|m| m.bytes);
                     out.durable = own.fold(out.durable, u64::max);
                 }

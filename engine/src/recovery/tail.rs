@@ -135,8 +135,8 @@ impl Tail {
                 Item::Record { bytes, .. } => {
                     let expected = is_first.then_some(*visible + 1);
                     let short = marks_of(bytes).unwrap_or_default().written.into_iter().any(|mark| {
-                        WalNumber::of_file(mark.wal_number) >= self.min_wal
-                            && self.read.get(&WalNumber::of_file(mark.wal_number))
+                        WalNumber::of_file(mark.file_number) >= self.min_wal
+                            && self.read.get(&WalNumber::of_file(mark.file_number))
                                 != Some(&(mark.bytes, mark.digest))
                     });
                     let is_complete = matches!(self.timestamps.converted(bytes, families), Ok(None));

@@ -82,7 +82,7 @@ pub struct Replay<'a> {
     sections: Sections,
     /// True after replay has stopped: it drops batches until a batch shows that no record is missing.
     dropping: bool,
-    /// The WAL where replay was cut off, until a later WAL proves that it continues from this point.
+    /// The WAL at which the replay stopped. `None` again after a batch of a later WAL continues the replayed records.
     cut_off: Option<WalNumber>,
     /// The previous WAL, the size of its file, and the end of its last valid record.
     previous: Option<(Predecessor, u64)>,
@@ -373,7 +373,7 @@ impl<'a> Replay<'a> {
     /// Keeps the durable size of the MANIFEST from a mark, if it is the largest so far and is for the MANIFEST that
     /// was read.
     fn note_manifest(&mut self, mark: Option<Mark>) {
-        let Some(mark) = mark.filter(|mark| mark.wal_number == self.settings.manifest) else { return };
+        let Some(mark) = mark.filter(|mark| mark.file_number == self.settings.manifest) else { return };
         if self.done.manifest.is_none_or(|known| known.bytes < mark.bytes) {
             self.done.manifest = Some(mark);
         }

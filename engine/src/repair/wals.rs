@@ -171,12 +171,12 @@ impl Survey {
         let salvaged = salvage_wal(&mut FileSource(file), &options, &mut |record, offset, end| {
             last_end = end;
             let claimed = marks_of(record).unwrap_or_default();
-            if let Some(of) = claimed.manifest.filter(|of| of.wal_number == manifest) {
+            if let Some(of) = claimed.manifest.filter(|of| of.file_number == manifest) {
                 manifest_bytes = of.bytes.max(manifest_bytes);
             }
             repeats |= claimed.repeats;
             for mark in claimed.durable {
-                let claimed = Some(mark.wal_number).filter(|of| *of != FileNumber::ZERO);
+                let claimed = Some(mark.file_number).filter(|of| *of != FileNumber::ZERO);
                 let of = claimed.map_or(number, WalNumber::of_file);
                 let claim = marks.entry(of).or_insert(0);
                 *claim = mark.bytes.max(*claim);

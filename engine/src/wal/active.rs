@@ -156,11 +156,11 @@ impl Active {
 }
 
 /// Returns the mark of an extent; `None` if its digest is not known.
-pub(super) fn mark(wal_number: FileNumber, of: &Extent) -> Option<Mark> {
+pub(super) fn mark(file_number: FileNumber, of: &Extent) -> Option<Mark> {
     base::invariant!(
-        wal_number == FileNumber::ZERO || wal_number == of.number,
-        "a mark of file {wal_number} has the size of file {}",
+        file_number == FileNumber::ZERO || file_number == of.number,
+        "a mark of file {file_number} has the size of file {}",
         of.number
     );
-    Some(Mark { wal_number, bytes: of.bytes, digest: of.digest? })
+    Some(Mark { file_number, bytes: of.bytes, digest: of.digest? })
 }

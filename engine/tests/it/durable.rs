@@ -274,7 +274,7 @@ fn only_the_first_batch_after_a_sync_has_a_mark() {
                 .unwrap_or_default()
                 .durable
                 .iter()
-                .all(|m| m.wal_number == FileNumber::default() && m.bytes == offset)
+                .all(|m| m.file_number == FileNumber::default() && m.bytes == offset)
         );
     }
     // The first batch of an open has a mark about the MANIFEST of this open.
@@ -302,7 +302,7 @@ fn a_mark_states_the_offset_at_the_start_of_its_sync() {
         format::batch::set_count(&mut batch, 1);
         writer.append(&mut wal, &batch).unwrap();
         mark.get_or_insert(Mark {
-            wal_number: FileNumber::default(),
+            file_number: FileNumber::default(),
             bytes: writer.offset(),
             digest: writer.digest().unwrap(),
         });

@@ -99,7 +99,7 @@ fn log_data_that_looks_like_a_mark_belongs_to_the_user() {
     put_marks(
         &mut record,
         &Marks {
-            durable: vec![Mark { wal_number: FileNumber::new(9999), bytes: 100, digest: 1 }],
+            durable: vec![Mark { file_number: FileNumber::new(9999), bytes: 100, digest: 1 }],
             ..Marks::default()
         },
     );
@@ -114,7 +114,7 @@ fn log_data_that_looks_like_a_mark_belongs_to_the_user() {
     // The open reads the mark of the WAL, which is after the log data of the user.
     let own: Vec<_> =
         batches(&world).iter().filter_map(|batch| marks_of(batch)).flat_map(|marks| marks.durable).collect();
-    assert!(own.len() == 1 && own[0].wal_number == FileNumber::ZERO, "{own:?}");
+    assert!(own.len() == 1 && own[0].file_number == FileNumber::ZERO, "{own:?}");
     world.crash_with(db, Survivors::Everything);
     assert_eq!(get(&world.open().unwrap(), "a").as_deref(), Some("1"));
 }

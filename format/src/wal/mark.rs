@@ -53,26 +53,26 @@ impl Digest {
     }
 }
 
-/// A mark: a WAL is durable up to `bytes`, and its records up to there have this digest.
+/// A mark: a WAL or a MANIFEST is durable up to `bytes`, and its records up to there have this digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// The number of the WAL; 0 is the WAL that contains the mark.
-    pub wal_number: FileNumber,
-    /// The number of bytes from the start of the WAL.
+    /// The number of the WAL or of the MANIFEST. 0 is the WAL that contains the mark.
+    pub file_number: FileNumber,
+    /// The number of bytes from the start of the file.
     pub bytes: u64,
     /// The digest of all whole physical records in these bytes.
     pub digest: u32,
 }
 
 /// The entry before marks of WALs that were written, durable or not.
-const WRITTEN: Mark = Mark { wal_number: FileNumber::ZERO, bytes: 0, digest: 0 };
+const WRITTEN: Mark = Mark { file_number: FileNumber::ZERO, bytes: 0, digest: 0 };
 
 /// The entry before the mark of the MANIFEST.
-const MANIFEST: Mark = Mark { wal_number: FileNumber::ZERO, bytes: 0, digest: 1 };
+const MANIFEST: Mark = Mark { file_number: FileNumber::ZERO, bytes: 0, digest: 1 };
 
 /// The mark of a WAL that repeats the prepared sections of older WALs. A resume writes such a WAL before the MANIFEST says
 /// that no older WAL is needed. If an older WAL is needed, the sections of this WAL do not count.
-pub const REPEATS: Mark = Mark { wal_number: FileNumber::ZERO, bytes: 0, digest: 2 };
+pub const REPEATS: Mark = Mark { file_number: FileNumber::ZERO, bytes: 0, digest: 2 };
 
 /// Appends a record of log data with these marks to the records of a batch.
 pub fn put_marks(out: &mut Vec<u8>, marks: &Marks) {
@@ -87,7 +87,7 @@ pub fn put_marks(out: &mut Vec<u8>, marks: &Marks) {
         .chain(between)
         .chain(written.iter().copied())
     {
-        put_varint64(&mut blob, mark.wal_number.get());
+        put_varint64(&mut blob, mark.file_number.get());
         put_varint64(&mut blob, mark.bytes);
         put_u32(&mut blob, mark.digest);
     }
@@ -132,7 +132,7 @@ pub fn parse_marks(blob: &[u8]) -> Option<Marks> {
     let (mut marks, mut behind) = (Marks::default(), None);
     while !c.is_empty() {
         let mark =
-            Mark { wal_number: FileNumber::new(c.varint64()?), bytes: c.varint64()?, digest: c.u32()? };
+            Mark { file_number: FileNumber::new(c.varint64()?), bytes: c.varint64()?, digest: c.u32()? };
         match behind {
             _ if mark == REPEATS => marks.repeats = true,
             _ if mark == WRITTEN || mark == MANIFEST => behind = Some(mark),

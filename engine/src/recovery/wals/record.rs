@@ -75,7 +75,7 @@ impl Replay<'_> {
             return;
         }
         let Some(short) = short.filter(|_| !self.dropping) else { return };
-        let (older, bytes) = (WalNumber::of_file(short.wal_number), short.bytes);
+        let (older, bytes) = (WalNumber::of_file(short.file_number), short.bytes);
         if self.is_point_in_time() {
             self.tools.events.warn(format_args!(
                 "WAL {:06} follows WAL {older:06}: {bytes} bytes were written to WAL {older:06}, and some of them are missing: dropped",
@@ -216,7 +216,7 @@ impl Replay<'_> {
     /// record may only have been missing at the time of the read. The replayed state is then an earlier
     /// state of the database, and the caller decides whether to read again.
     fn is_short(&self, mark: &Mark) -> bool {
-        let wal = WalNumber::of_file(mark.wal_number);
+        let wal = WalNumber::of_file(mark.file_number);
         let read = self.replayed.get(&wal);
         wal >= self.settings.min_wal
             && !self.waived.contains(&wal)

@@ -37,7 +37,7 @@ fn batch(bytes: &[u8]) -> String {
     });
     let mut parts: Vec<String> = records.collect();
     let marks = marks_of(bytes).unwrap_or_default();
-    let mark = |word: &str, mark: &Mark| match mark.wal_number {
+    let mark = |word: &str, mark: &Mark| match mark.file_number {
         base::FileNumber::ZERO => format!("{word} {}", mark.bytes),
         number => format!("{word} {number:06}:{}", mark.bytes),
     };
