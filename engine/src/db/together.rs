@@ -61,7 +61,7 @@ impl Together<'_> {
         let one_family = keys.windows(2).all(|pair| Arc::ptr_eq(pair[0].0, pair[1].0));
         let is_ours = options.snapshot.is_none();
         // The read of one column family fixes its sequence number itself.
-        let options = if one_family { options.clone() } else { self.fixed(options) };
+        let options = if one_family { options.clone() } else { fixed(options, || self.db.snapshot()) };
         let mut found: Vec<Option<Result<Option<T>>>> = keys.iter().map(|_| None).collect();
         let mut order: Vec<usize> = (0..keys.len()).collect();
         order.sort_by_key(|&at| keys[at].0.id());
@@ -74,7 +74,7 @@ impl Together<'_> {
             bytes = 0;
             let family = keys[own[0]].0;
             let own_keys: Vec<&[u8]> = own.iter().map(|&at| keys[at].1).collect();
-            let own_options = if is_ours { at_snapshot(family, &options) } else { options.clone() };
+            let own_options = for_family(family, &options, is_ours);
             for (&at, answer) in own.iter().zip(read(family, &own_keys, &own_options)) {
                 bytes += answer.as_ref().ok().and_then(Option::as_ref).map_or(0, &size) as u64;
                 found[at] = Some(answer);
@@ -88,12 +88,10 @@ impl Together<'_> {
     /// # Errors
     /// The errors of [`Db::iter`], for the first column family whose iterator cannot be made.
     pub fn iterators(&self, families: &[Arc<Family>], options: &ReadOptions) -> Result<Vec<DbIterator>> {
-        let own = || (!options.tailing).then(|| uncounted_snapshot(self.db));
-        let fixed = ReadOptions { snapshot: options.snapshot.clone().or_else(own), ..options.clone() };
+        let is_ours = options.snapshot.is_none();
+        let options = fixed(options, || uncounted_snapshot(self.db));
         let make = |family: &Arc<Family>| {
-            let is_ours = options.snapshot.is_none();
-            let own_options = if is_ours { at_snapshot(family, &fixed) } else { fixed.clone() };
-            let mut iter = self.db.iter(family, own_options)?;
+            let mut iter = self.db.iter(family, for_family(family, &options, is_ours))?;
             if is_ours {
                 // The pinned super version keeps the entries; compaction needs no snapshot for them.
                 iter.release_snapshot();
@@ -102,18 +100,19 @@ impl Together<'_> {
         };
         families.iter().map(make).collect()
     }
-
-    /// Returns the options with a snapshot: the caller's snapshot, or a new snapshot. Tailing iterators have none.
-    fn fixed(&self, options: &ReadOptions) -> ReadOptions {
-        let own = || (!options.tailing).then(|| self.db.snapshot());
-        ReadOptions { snapshot: options.snapshot.clone().or_else(own), ..options.clone() }
-    }
 }
 
-/// Returns the options for one column family: without the snapshot if the column family cannot be read at a snapshot.
-fn at_snapshot(family: &Family, options: &ReadOptions) -> ReadOptions {
-    let readable = family.check_snapshot().is_ok();
-    ReadOptions { snapshot: options.snapshot.clone().filter(|_| readable), ..options.clone() }
+/// Returns the options with a snapshot: the caller's snapshot, or the snapshot that `take` returns. Tailing iterators have none.
+fn fixed(options: &ReadOptions, take: impl FnOnce() -> Arc<Snapshot>) -> ReadOptions {
+    let own = || (!options.tailing).then(take);
+    ReadOptions { snapshot: options.snapshot.clone().or_else(own), ..options.clone() }
+}
+
+/// Returns the options for one column family. `is_ours` is true if the program gave no snapshot: then a column family that cannot be
+/// read at a snapshot is read without one.
+fn for_family(family: &Family, options: &ReadOptions, is_ours: bool) -> ReadOptions {
+    let kept = !is_ours || family.check_snapshot().is_ok();
+    ReadOptions { snapshot: options.snapshot.clone().filter(|_| kept), ..options.clone() }
 }
 
 /// Returns a snapshot that compactions respect, and that the properties do not count: iterators with a share of the memory budget keep
