@@ -16,5 +16,6 @@ mod salvage;
 mod support;
 mod writer_golden;
 mod writer_round_trip;
+mod writer_support;
 mod writer_vectors;
 mod writer_watchers;

@@ -6,22 +6,19 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use base::Level;
 use base::iter::InternalIterator;
-use base::key::InternalOrder;
-use base::order::{BuiltinPrefix, Order, PrefixExtractor};
-use base::{FamilyId, FileNumber, Level};
+use base::order::Order;
 use compress::{Compression, CompressionOptions};
 use env::{Env, ReadHints};
 use format::footer::Footer;
 use format::metaindex::{self, Metaindex};
 use format::properties::{Properties, names};
 use ironstone_table::options::{BlockBasedTableOptions, FilterLevel};
-use ironstone_table::sst::{
-    BlockCompression, DataTimes, EmbeddedIter, Identity, OpenOptions, ReadCtx, Reader, TablePlace,
-    WriterOptions,
-};
+use ironstone_table::sst::{BlockCompression, EmbeddedIter, OpenOptions, ReadCtx, Reader, WriterOptions};
 
 use crate::support::write;
+use crate::writer_support::{recorded, text};
 
 fn files(extension: &str, dir: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(dir).unwrap() {
@@ -57,27 +54,15 @@ fn compression(text: &str) -> (Compression, CompressionOptions) {
     let mut options = CompressionOptions::default();
     let mut kind = Compression::None;
     for (name, value) in text.split("; ").filter_map(|field| field.split_once('=')) {
-        let number: i64 = value.parse().unwrap();
         match name {
-            "level" => options.level = number as i32,
-            "max_dict_bytes" => options.max_dict_bytes = number as u32,
-            "zstd_max_train_bytes" => options.zstd_max_train_bytes = number as u32,
-            "enabled" => options.enabled = number != 0,
-            "max_dict_buffer_bytes" => options.max_dict_buffer_bytes = number as u64,
-            "use_zstd_dict_trainer" => options.use_zstd_dict_trainer = number != 0,
-            "max_compressed_bytes_per_kb" => options.max_compressed_bytes_per_kb = number as i32,
-            "checksum" => options.checksum = number != 0,
-            "window_bits" => options.window_bits = number as i32,
-            "strategy" => options.strategy = number as i32,
-            "_type" => kind = Compression::from_u8(number as u8).unwrap(),
-            _ => {}
+            "_type" => kind = Compression::from_u8(value.parse().unwrap()).unwrap(),
+            _ => options.set(name, value).unwrap(),
         }
     }
     (kind, options)
 }
 
 fn options(dir: &Path, footer: &Footer, p: &Properties) -> Option<WriterOptions> {
-    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     // An external table has no column family. The table with embedded blobs has the options of the default column family; a
     // database changed some of the other external tables.
     let embeds = p.user(names::EMBEDDED_BLOB_STATS).is_some();
@@ -86,7 +71,6 @@ fn options(dir: &Path, footer: &Footer, p: &Properties) -> Option<WriterOptions>
     table.format_version = footer.format_version;
     table.checksum = footer.checksum;
     let (compression, compression_options) = compression(&text(&p.compression_options));
-    let prefix = BuiltinPrefix::parse(&text(&p.prefix_extractor_name));
     Some(WriterOptions {
         table: Arc::new(table),
         block_compression: BlockCompression {
@@ -94,33 +78,10 @@ fn options(dir: &Path, footer: &Footer, p: &Properties) -> Option<WriterOptions>
             options: compression_options,
             ..BlockCompression::default()
         },
-        place: TablePlace {
-            family: FamilyId::new(p.column_family_id as u32),
-            family_name: text(&p.column_family_name),
-            ..TablePlace::default()
-        },
-        times: DataTimes {
-            oldest_ancestor: p.creation_time,
-            oldest_key: p.oldest_key_time,
-            newest_key: p.newest_key_time,
-        },
-        identity: Identity {
-            db_id: text(&p.db_id),
-            db_session_id: text(&p.db_session_id),
-            db_host_id: text(&p.db_host_id),
-        },
-        order: InternalOrder::new(Order::by_name(&text(&p.comparator_name))?),
-        prefix_extractor: prefix.map(|prefix| Arc::new(prefix) as Arc<dyn PrefixExtractor>),
-        persist_timestamps: p.user_defined_timestamps_persisted != 0,
         merge_operator_name: (p.merge_operator_name != b"nullptr").then(|| text(&p.merge_operator_name)),
-        file_creation_time: p.file_creation_time,
-        seqno_to_time: p.seqno_to_time_mapping.clone(),
-        file_number: FileNumber::new(p.original_file_number),
-        context_seed: footer.base_context_checksum,
-        external: p.user(names::EXTERNAL_VERSION).is_some(),
         // The golden table with embedded blobs was written with this size.
         embedded_blob_min_size: embeds.then_some(500),
-        ..WriterOptions::default()
+        ..recorded(footer, p)?
     })
 }
 

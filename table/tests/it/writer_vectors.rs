@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use base::key::InternalOrder;
-use base::order::{BuiltinPrefix, Order, PrefixExtractor};
-use base::{FamilyId, FileNumber, Level};
+use base::Level;
 use compress::{Compression, CompressionOptions};
 use format::footer::Footer;
 use format::metaindex::{Metaindex, names};
@@ -12,10 +10,11 @@ use format::properties::Properties;
 use ironstone_table::options::{
     BlockBasedTableOptions, DataBlockIndexType, FilterLevel, FilterPolicy, IndexType,
 };
-use ironstone_table::sst::{BlockCompression, DataTimes, Identity, TablePlace, WriterOptions};
+use ironstone_table::sst::{BlockCompression, TablePlace, WriterOptions};
 use serde_json::Value;
 
 use crate::support::{hex, pairs, vectors, write};
+use crate::writer_support::{recorded, text};
 
 fn read_properties(file: &[u8]) -> (Footer, Properties) {
     let footer = Footer::decode(file, file.len() as u64).unwrap();
@@ -26,7 +25,6 @@ fn read_properties(file: &[u8]) -> (Footer, Properties) {
 
 /// Returns the options of a test vector: identity and times from its properties, the rest from its name.
 fn options(name: &str, footer: &Footer, p: &Properties) -> WriterOptions {
-    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     let mut table = BlockBasedTableOptions {
         format_version: footer.format_version,
         checksum: footer.checksum,
@@ -66,10 +64,9 @@ fn options(name: &str, footer: &Footer, p: &Properties) -> WriterOptions {
         }
         _ => {}
     }
-    let prefix = text(&p.prefix_extractor_name);
-    let prefix = BuiltinPrefix::parse(&prefix).map(|prefix| Arc::new(prefix) as Arc<dyn PrefixExtractor>);
     let kind = text(&p.compression_options);
     let kind = kind.split("_type=").nth(1).and_then(|t| t.split(';').next()).unwrap().parse().unwrap();
+    let recorded = recorded(footer, p).unwrap();
     WriterOptions {
         table: Arc::new(table),
         block_compression: BlockCompression {
@@ -77,31 +74,8 @@ fn options(name: &str, footer: &Footer, p: &Properties) -> WriterOptions {
             options: compression_options,
             ..BlockCompression::default()
         },
-        place: TablePlace {
-            family: FamilyId::new(p.column_family_id as u32),
-            family_name: text(&p.column_family_name),
-            filter_level,
-            ..TablePlace::default()
-        },
-        times: DataTimes {
-            oldest_ancestor: p.creation_time,
-            oldest_key: p.oldest_key_time,
-            newest_key: p.newest_key_time,
-        },
-        identity: Identity {
-            db_id: text(&p.db_id),
-            db_session_id: text(&p.db_session_id),
-            db_host_id: text(&p.db_host_id),
-        },
-        order: InternalOrder::new(Order::by_name(&text(&p.comparator_name)).unwrap()),
-        prefix_extractor: prefix,
-        persist_timestamps: p.user_defined_timestamps_persisted != 0,
-        file_creation_time: p.file_creation_time,
-        seqno_to_time: p.seqno_to_time_mapping.clone(),
-        file_number: FileNumber::new(p.original_file_number),
-        context_seed: footer.base_context_checksum,
-        external: p.user(format::properties::names::EXTERNAL_VERSION).is_some(),
-        ..WriterOptions::default()
+        place: TablePlace { filter_level, ..recorded.place.clone() },
+        ..recorded
     }
 }
 
