@@ -25,7 +25,7 @@ use crate::write::Writer;
 
 const FORMAT_VERSION_KEY: &[u8] = b"__persistent_stats_format_version__";
 const COMPATIBLE_VERSION_KEY: &[u8] = b"__persistent_stats_compatible_version__";
-/// The format version that this module writes, and the oldest format version that can read this format.
+/// The format version of the samples, and the oldest format version whose readers can read the samples. Both are 1.
 const VERSION: u64 = 1;
 
 /// One sample: ticker name, and how much the ticker rose since the sample before.

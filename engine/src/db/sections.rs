@@ -39,7 +39,8 @@ pub struct SectionOwner<'a> {
     pub decision: &'a Arc<Decision>,
 }
 
-/// Marks the entries of a section as undecided before they are in a memtable, so that other readers do not see them.
+/// The write of one section. The entries of the section are marked as undecided before they are in a memtable. Readers skip
+/// undecided entries.
 struct Write<'a> {
     prepared: &'a PreparedSections,
     snapshots: &'a Arc<Snapshots>,

@@ -5,9 +5,9 @@
 //!  sync of a WAL: blob files and their names first, then the WAL               BeforeWalSync
 //!  flush of the memtable: footer, sync ─► MANIFEST adds the file               seal, committed
 //! ```
-//! Each memtable has its own blob files: the files of its **generation**. So the flush of a memtable adds whole files. Before the
-//! commit of the flush, no version has the files, and readers of the memtable find them here. After the commit, readers of an
-//! older super version may still need them: a generation stays until its memtable is freed.
+//! Each memtable has its own blob files: the files of its **generation**. The flush of a memtable therefore adds whole files. Before
+//! the commit of the flush, no version has the files, and readers of the memtable find the files in this module. After the commit,
+//! readers of an older super version may still read the files: a generation stays until its memtable is freed.
 //!
 //! Invariant: if a WAL record is durable, the values that the record refers to are durable too. A failed append or sync ends the
 //! use of the file: no thread appends to the file or syncs the file again, the WALs take no more records, and a flush copies the
@@ -344,8 +344,8 @@ impl DirectBlobs {
         generations.retain(is_needed);
     }
 
-    /// Returns the files that no version has, and the bytes of their records so far. The records of all WALs up to a moment refer
-    /// to these bytes, if the caller has read the ends of the WALs before this call, and no commit runs.
+    /// Returns the files that no version has, and the size of each file. A caller that copies the database reads the ends of the
+    /// WALs first. If no commit runs meanwhile, the files then hold each value of the WAL records before these ends.
     pub fn in_no_version(&self) -> Vec<(Arc<DirectFile>, u64)> {
         let generations = self.generations.lock();
         let open = generations.iter().filter(|generation| !generation.done);

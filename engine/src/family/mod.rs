@@ -75,7 +75,7 @@ pub struct Family {
     unlogged: AtomicBool,
     /// The memtable ids of flushes whose memtables are in SST files, and whose listeners were not all called yet.
     unannounced: Mutex<Vec<RangeInclusive<u64>>>,
-    /// Bytes of the active memtable that the write-buffer manager knows of.
+    /// Bytes of the active memtable that were reported to the write buffer manager.
     charged: AtomicUsize,
     /// The write buffer manager that received the reservation of `charged`, after the first entry.
     buffers: OnceLock<Arc<WriteBufferManager>>,
@@ -84,9 +84,9 @@ pub struct Family {
     empty_ranges: Arc<EmptyRanges>,
     conversions: Conversions,
     flush_pace: FlushPace,
-    /// Where a job looks for such key ranges.
+    /// The places where a job looks for key ranges without keys.
     deleted_places: DeletedPlaces,
-    /// The statistics of its jobs.
+    /// The statistics of the jobs of the column family.
     pub stats: FamilyStats,
     /// The last version of a dropped column family is released with the last handle, after the last super version.
     _notify: NotifyOnDrop,

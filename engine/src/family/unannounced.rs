@@ -2,8 +2,9 @@
 //!
 //! A commit removes the flushed memtables, and a caller that waits for the flush would return. RocksDB wakes such a caller at the
 //! end of the job, after `OnFlushCompleted` and after the check of the space limit (`DBImpl::BackgroundCallFlush`). So the commit
-//! records the ids of the flushed memtables here, under the lock of the MANIFEST and before the memtables leave. Invariant: a
-//! thread that sees a memtable gone sees its id here, until the job drops its [`Unannounced`].
+//! records the ids of the flushed memtables here, under the lock of the MANIFEST and before the super version loses the memtables.
+//! Invariant: if a thread finds a flushed memtable no longer in the super version, the thread finds the id of the memtable here,
+//! until the job drops its [`Unannounced`].
 //!
 //! A caller waits only for the flushes of memtables that it covers. A listener can join a thread that flushes: the memtables of
 //! this thread are newer than the memtables of the flush that calls the listener.

@@ -90,8 +90,8 @@ impl<I: InternalIterator> Walk<I> {
         self.search.empty.skipper = skipper;
     }
 
-    /// Returns true if the iterator counts or converts hidden entries. Such an iterator must visit each hidden
-    /// entry, so it must not skip a range.
+    /// Returns true if the iterator counts or converts hidden entries. The iterator then visits each hidden entry and skips no
+    /// range of deleted keys.
     pub fn follows_hidden(&self) -> bool {
         self.search.watch.is_some() || self.search.convert.is_some()
     }

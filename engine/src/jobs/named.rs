@@ -215,8 +215,8 @@ impl ManualCompactions {
         outcome
     }
 
-    /// Marks the SST files that overlap the user keys in `[begin, end]`, so that a compaction picks them soon. SST files
-    /// on the last level that holds files are not marked. The keys carry no timestamps.
+    /// Marks the SST files that overlap the user keys in `[begin, end]`. The compaction picker prefers marked files. SST files on
+    /// the last level that holds files are not marked. The keys carry no timestamps.
     pub fn suggest_compact_range(&self, family: &Arc<Family>, begin: Option<&[u8]>, end: Option<&[u8]>) {
         let version = family.pin().version.clone();
         let (begin, end) = family.with_timestamps(begin, end);

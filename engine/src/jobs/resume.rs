@@ -200,8 +200,8 @@ impl Resumes {
                 newest.is_some_and(|id| !f.is_dropped() && f.state().has_immutable_up_to(id))
             })
         };
-        // A job that was queued before may take some of these memtables at any time. Wait for the flushes of this job
-        // first. If one of them fails, this flush fails too.
+        // A flush job that was queued earlier may take some of these memtables at any time. Wait until that job has
+        // flushed its memtables. If its flush fails, this flush fails too.
         while left() {
             self.schedule
                 .pool()

@@ -92,6 +92,13 @@ struct Found<'a> {
 impl Found<'_> {
     fn read(&mut self, env: &Env, wals: &WalSet, wal: &ClosedWal) -> Result<()> {
         let file = FileSource(env.fs.open_random(&wals.path(wal.number), &ReadHints::default())?);
+        base::invariant!(
+            wal.unwritten.len() as u64 <= wal.size,
+            "WAL {} has {} bytes, and {} of them are not in the file",
+            wal.number,
+            wal.size,
+            wal.unwritten.len()
+        );
         let written = wal.size.saturating_sub(wal.unwritten.len() as u64);
         let whole = Whole { file, written, unwritten: wal.unwritten.clone() };
         let mut reader = Reader::new(whole, options(wal.number));

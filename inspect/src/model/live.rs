@@ -88,8 +88,8 @@ pub struct KeptVersion {
     /// The numbers of the files that only older versions need, and their bytes.
     pub files: Vec<u64>,
     pub bytes: u64,
-    /// The iterators and the compactions that read the version: their number, and the time since which there is one
-    /// without a break, in seconds since 1970.
+    /// The iterators and the compactions that read the version. The first value is their number. The second value is a time in
+    /// seconds since 1970: from this time on, at least one of them has read the version.
     pub iterators: Option<(u64, u64)>,
     pub compactions: Option<(u64, u64)>,
 }

@@ -14,7 +14,8 @@ use super::{Options, Style, View, YoungAfter};
 use crate::table_file::TableFile;
 use crate::version::{LevelFiles, Version};
 
-/// A factor that puts levels above their target size before levels that only reach it.
+/// The factor for the score of a level that is larger than its target size. With the factor, this level is compacted before a
+/// level that has just its target size.
 const SCALE: f64 = 10.0;
 
 /// The scores and marks of a version. They follow from the version and are cheap to compute again.

@@ -505,6 +505,7 @@ impl Universal<'_> {
             }
             sum = sum.saturating_add(path.target_size);
         }
+        // Without paths, the files are in the directory of the database, which is path 0.
         paths.len().saturating_sub(1) as u32
     }
 

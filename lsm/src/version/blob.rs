@@ -17,8 +17,8 @@ use super::LevelFiles;
 /// Size of the header and the footer of a blob file in bytes.
 const FRAME_BYTES: u64 = 30 + 32;
 
-/// A shared marker of a blob file. Each version that has the blob file holds a reference, so a second
-/// reference shows that some version needs the file.
+/// A shared marker of a blob file. Each version that has the blob file holds a reference to the marker. If there is a reference
+/// besides the caller's, a version needs the file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct InUse(());
 

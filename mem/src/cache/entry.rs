@@ -378,7 +378,7 @@ pub(super) enum Tick {
     /// The entry is empty or invisible.
     Nothing,
     Pinned,
-    /// The entry lost one count of its clock, or another thread has just used it.
+    /// The clock of the entry was lowered by one, or another thread has just used the entry.
     Aged,
     /// The entry is evicted, and the caller owns it.
     Owned,

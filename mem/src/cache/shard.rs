@@ -6,8 +6,8 @@
 //! or reservations of this cache.
 //!
 //! Handles may outlive the cache. `live` counts the entries that hold a value. The drop of the cache sets the
-//! bit `CLOSED` in `live`. The thread that removes the last entry after that, and so leaves only this bit,
-//! frees the shard.
+//! bit `CLOSED` in `live`. Afterwards, the thread that removes the last entry finds no other bit than `CLOSED`, and frees the
+//! shard.
 
 use std::ptr::NonNull;
 

@@ -28,7 +28,7 @@ pub struct MemIter {
     checked: bool,
     /// With in-place updates: a copy of the value, from the time when the iterator moved to the entry.
     copy: Vec<u8>,
-    /// The last field, so that it is dropped after the fields that point into the memtable.
+    /// The memtable. This field is the last field: Rust drops it after the fields that point into the memtable.
     table: Arc<MemTable>,
 }
 

@@ -13,7 +13,8 @@ use parking_lot::RwLock;
 
 use crate::range_del::{FragmentedTombstones, Tombstone};
 
-/// The number of range tombstones that are searched one by one before all are fragmented again.
+/// The largest number of new range tombstones that a look-up searches one by one. One more range tombstone makes the next look-up
+/// fragment all range tombstones again.
 const TAIL: usize = 32;
 
 pub(super) struct Tombstones {

@@ -145,14 +145,14 @@ impl Forms {
         for family in &self.families {
             let (mut found, mut listed) = (BTreeMap::new(), BTreeMap::new());
             for share in family.disk() {
-                let sum: &mut (u64, u64) = found.entry(share.level).or_default();
-                *sum = (sum.0 + share.files, sum.1 + share.bytes);
+                let (files, bytes): &mut (u64, u64) = found.entry(share.level).or_default();
+                (*files, *bytes) = (*files + share.files, *bytes + share.bytes);
             }
             for file in family.live_files() {
-                let bytes =
+                let size =
                     self.options.db.env.fs.file_size(&file.path).map_err(told("size of a live file"))?;
-                let sum: &mut (u64, u64) = listed.entry(file.level).or_default();
-                *sum = (sum.0 + 1, sum.1 + bytes);
+                let (files, bytes): &mut (u64, u64) = listed.entry(file.level).or_default();
+                (*files, *bytes) = (*files + 1, *bytes + size);
             }
             same("files on disk by level", &found, &listed)?;
         }

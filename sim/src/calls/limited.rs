@@ -256,7 +256,7 @@ impl Limited {
             rows.reverse();
         }
         let mut seen = 0;
-        for row in &rows {
+        for (key, value) in &rows {
             if !iter.valid() {
                 break;
             }
@@ -264,7 +264,7 @@ impl Limited {
             if is_unprepared {
                 same("prepare_value", &iter.prepare_value(), &true)?;
             }
-            same("a row", &(iter.key(), iter.value()), &(&row.0[..], &row.1[..]))?;
+            same("a row", &(iter.key(), iter.value()), &(&key[..], &value[..]))?;
             if forward { iter.next() } else { iter.prev() }
         }
         match iter.status() {

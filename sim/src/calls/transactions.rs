@@ -298,7 +298,7 @@ impl Transactions {
 
     fn write(&mut self, at: usize, chance: &mut Chance) -> Result<(), String> {
         let key = Key::draw(chance);
-        // A recovered transaction takes no locks, so it must not write keys that others use.
+        // A recovered transaction takes no locks. It must not write keys that other transactions use.
         if self.is_undecided(&key) || self.running[at].own.is_recovered {
             return Ok(());
         }

@@ -16,8 +16,8 @@ pub struct ReadLimits {
     pub clock: Arc<dyn Clock>,
     /// Microseconds since 1970 after which no access starts; 0 means no deadline.
     pub deadline_micros: u64,
-    /// Maximum duration of an access in microseconds; 0 means no limit. A longer access fails. An access that
-    /// blocks in the system cannot be cancelled, so it fails when it returns.
+    /// Maximum duration of an access in microseconds; 0 means no limit. A longer access fails. A system
+    /// call cannot be cancelled: if the call takes too long, the access fails after the call returns.
     pub timeout_micros: u64,
     /// The rate limiter that is charged before bytes are read, and the priority. `None`: no rate limit.
     pub charge: Option<(Arc<RateLimiter>, IoPriority)>,

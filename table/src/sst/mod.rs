@@ -57,9 +57,8 @@ pub use writer::{
     BlockCompression, DataTimes, FinishedTable, Identity, Resources, TablePlace, Writer, WriterOptions,
 };
 
-/// Frees the buffers, blocks and codecs that this thread keeps for later use, and the large ones that all threads share.
-/// For a thread that may not read
-/// or write tables again for a long time.
+/// Frees the buffers, blocks and codecs that this thread keeps for later use, and the large buffers that all threads share. Call
+/// this function on a thread that may not read or write tables again for a long time.
 pub fn forget_spares() {
     compress::forget_spares();
     scratch::forget();

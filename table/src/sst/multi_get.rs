@@ -7,8 +7,8 @@
 //! same block, the block is fetched once.
 //!
 //! A look-up has two halves. [`Reader::begin_multi_get`] starts all reads of the table, and
-//! [`Reader::finish_multi_get`] waits for them. A caller with several tables starts all of them first, so
-//! that the device has the reads of all tables at once.
+//! [`Reader::finish_multi_get`] waits for the reads. A caller with several tables first starts the reads of all tables. The device
+//! then works on all reads at the same time.
 
 use std::ops::ControlFlow;
 
@@ -105,7 +105,7 @@ impl Reader {
         let mut reads = Vec::new();
         if !ctx.cache_only && found.iter().any(Option::is_none) {
             reads = self.source.coalesce(&handles, &found, ctx);
-            // A read with limits must wait for its rate limiter first, so it is not started here.
+            // A read with limits is not started here: the read must first wait for its rate limiter.
             if announces && ctx.limits.is_none() {
                 reads.iter_mut().for_each(|read| {
                     read.ready = self.source.file.read_ready(read.start, read.memory.bytes_mut());

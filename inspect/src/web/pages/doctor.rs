@@ -77,7 +77,7 @@ fn one(view: &View<'_>, group: &Group<'_>) -> Markup {
     }
 }
 
-/// Returns option text with one option on each line, as one text that can be copied.
+/// Returns a text of options as one block of the page, which the user can copy. Each line has one option.
 fn options(text: &str) -> Markup {
     html! { pre tabindex="0" { (text) } }
 }

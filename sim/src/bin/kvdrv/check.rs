@@ -21,8 +21,8 @@ pub fn run(settings: &Settings) -> u8 {
             let _ = writeln!(out, "DONE");
             if failed { FAILED } else { 0 }
         }
-        Err(stage) => {
-            let _ = writeln!(out, "E {} {}", stage.0, stage.1.replace('\n', " "));
+        Err(Stage(stage, text)) => {
+            let _ = writeln!(out, "E {stage} {}", text.replace('\n', " "));
             FAILED
         }
     };

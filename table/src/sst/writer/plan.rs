@@ -62,7 +62,7 @@ pub(super) fn has_delta_values(options: &WriterOptions) -> bool {
     table.format_version >= 4 && !table.block_align && options.embedded_blob_min_size.is_none()
 }
 
-/// Returns the filter builder that the policy chooses for this table, if there is one.
+/// Returns the filter builder of the filter policy for this table. Returns `None` if the table gets no filter.
 pub(super) fn filter_builder(options: &WriterOptions) -> Option<FilterBuilder> {
     let table = &*options.table;
     let policy = table.filter_policy.as_ref().filter(|_| !options.place.skip_filter)?;
