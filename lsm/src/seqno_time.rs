@@ -1,6 +1,6 @@
 //! Times of sequence numbers: a list of samples that tells when data was written.
 //!
-//! A sample `(seqno, time)` says that the sequence number `seqno` was reached at or before `time`, in seconds since 1970. So every entry
+//! A sample `(seq, time)` says that the sequence number `seq` was reached at or before `time`, in seconds since 1970. So every entry
 //! with a larger sequence number was written at `time` or later.
 //!
 //! ```text
@@ -25,11 +25,11 @@ pub const SAMPLES_PER_TABLE_MAX: usize = 100;
 /// The largest number of samples of a database.
 pub const SAMPLES_MAX: usize = 10 * SAMPLES_PER_TABLE_MAX;
 
-/// The sequence number `seqno` was reached at or before `time`.
+/// The sequence number `seq` was reached at or before `time`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Sample {
     /// The sequence number; never 0.
-    pub seqno: SequenceNumber,
+    pub seq: SequenceNumber,
     /// In seconds since 1970.
     pub time: u64,
 }
@@ -40,10 +40,10 @@ pub struct SeqnoTimes {
     samples: VecDeque<Sample>,
 }
 
-/// Returns the time of the first sample at `seqno - 1` or later. `None` if all samples are older. If the sample is at `seqno - 1`, an
-/// entry with `seqno` was written at this time or later. If the sample is newer, the entry was written at this time or before.
-pub fn written_by(samples: impl IntoIterator<Item = Sample>, seqno: SequenceNumber) -> Option<u64> {
-    samples.into_iter().find(|sample| sample.seqno >= seqno.previous()).map(|sample| sample.time)
+/// Returns the time of the first sample at `seq - 1` or later. `None` if all samples are older. If the sample is at `seq - 1`, an
+/// entry with `seq` was written at this time or later. If the sample is newer, the entry was written at this time or before.
+pub fn written_by(samples: impl IntoIterator<Item = Sample>, seq: SequenceNumber) -> Option<u64> {
+    samples.into_iter().find(|sample| sample.seq >= seq.previous()).map(|sample| sample.time)
 }
 
 /// The sequence numbers above which a column family keeps write times, and keeps entries out of the last level.
@@ -62,10 +62,10 @@ impl SeqnoTimes {
             last > SequenceNumber::FIRST && from <= to,
             "samples from {from} to {to} for {last} sequence numbers"
         );
-        let at = |seqno: u64| from + (to - from) * (seqno - 1) / (last - SequenceNumber::FIRST);
+        let at = |seq: u64| from + (to - from) * (seq - 1) / (last - SequenceNumber::FIRST);
         let mut times = SeqnoTimes::default();
-        for seqno in 1..=last.get() {
-            times.merge(Sample { seqno: SequenceNumber::new(seqno), time: at(seqno) });
+        for seq in 1..=last.get() {
+            times.merge(Sample { seq: SequenceNumber::new(seq), time: at(seq) });
         }
         times
     }
@@ -82,8 +82,7 @@ impl SeqnoTimes {
 
     /// Adds a sample that is newer than all samples. Ignores a sample of the sequence number 0, and a sample that goes back.
     pub fn append(&mut self, sample: Sample) {
-        if sample.seqno > SequenceNumber::ZERO
-            && self.samples.back().is_none_or(|last| last.seqno <= sample.seqno)
+        if sample.seq > SequenceNumber::ZERO && self.samples.back().is_none_or(|last| last.seq <= sample.seq)
         {
             self.merge(sample);
         }
@@ -93,7 +92,7 @@ impl SeqnoTimes {
     /// two samples with one time, the larger sequence number. If the clock went back, the later sample replaces the earlier samples.
     fn merge(&mut self, mut sample: Sample) {
         while let Some(last) = self.samples.back() {
-            if last.seqno == sample.seqno {
+            if last.seq == sample.seq {
                 sample.time = sample.time.min(last.time);
             } else if last.time < sample.time {
                 break;
@@ -106,7 +105,7 @@ impl SeqnoTimes {
     /// Adds the samples of other lists.
     pub fn add(&mut self, others: impl IntoIterator<Item = Sample>) {
         let mut all: Vec<Sample> =
-            self.samples.drain(..).chain(others).filter(|s| s.seqno > SequenceNumber::ZERO).collect();
+            self.samples.drain(..).chain(others).filter(|s| s.seq > SequenceNumber::ZERO).collect();
         all.arrange();
         all.into_iter().for_each(|sample| self.merge(sample));
     }
@@ -154,7 +153,7 @@ impl SeqnoTimes {
     pub fn seqno_at(&self, time: u64) -> SequenceNumber {
         match self.samples.partition_point(|sample| sample.time <= time) {
             0 => SequenceNumber::ZERO,
-            at => self.samples[at - 1].seqno,
+            at => self.samples[at - 1].seq,
         }
     }
 
@@ -174,8 +173,8 @@ impl SeqnoTimes {
     #[must_use]
     pub fn of_range(&self, smallest: SequenceNumber, largest: SequenceNumber) -> Self {
         // The sample before `smallest` tells its time, if there is such a sample.
-        let from = self.samples.partition_point(|sample| sample.seqno < smallest).saturating_sub(1);
-        let to = self.samples.partition_point(|sample| sample.seqno <= largest);
+        let from = self.samples.partition_point(|sample| sample.seq < smallest).saturating_sub(1);
+        let to = self.samples.partition_point(|sample| sample.seq <= largest);
         SeqnoTimes { samples: self.samples.range(from..to.max(from)).copied().collect() }
     }
 
@@ -187,9 +186,9 @@ impl SeqnoTimes {
             return out;
         }
         put_varint64(&mut out, self.samples.len() as u64);
-        let mut last = Sample { seqno: SequenceNumber::ZERO, time: 0 };
+        let mut last = Sample { seq: SequenceNumber::ZERO, time: 0 };
         for sample in &self.samples {
-            put_varint64(&mut out, sample.seqno - last.seqno);
+            put_varint64(&mut out, sample.seq - last.seq);
             put_varint64(&mut out, sample.time - last.time);
             last = *sample;
         }
@@ -212,15 +211,12 @@ impl SeqnoTimes {
             rest = &rest[len..];
             Ok(number)
         };
-        let mut last = Sample { seqno: SequenceNumber::ZERO, time: 0 };
+        let mut last = Sample { seq: SequenceNumber::ZERO, time: 0 };
         for _ in 0..number()? {
-            let seqno = last
-                .seqno
-                .checked_add(number()?)
-                .filter(|seqno| *seqno <= MAX_SEQUENCE)
-                .ok_or_else(broken)?;
+            let seq =
+                last.seq.checked_add(number()?).filter(|seq| *seq <= MAX_SEQUENCE).ok_or_else(broken)?;
             let time = last.time.checked_add(number()?).ok_or_else(broken)?;
-            last = Sample { seqno, time };
+            last = Sample { seq, time };
             samples.push(last);
         }
         if rest.is_empty() { Ok(samples) } else { Err(broken()) }
@@ -233,12 +229,12 @@ mod tests {
 
     fn times(list: &[(u64, u64)]) -> SeqnoTimes {
         let mut times = SeqnoTimes::default();
-        times.add(list.iter().map(|&(seqno, time)| Sample { seqno: SequenceNumber::new(seqno), time }));
+        times.add(list.iter().map(|&(seq, time)| Sample { seq: SequenceNumber::new(seq), time }));
         times
     }
 
     fn shown(times: &SeqnoTimes) -> Vec<(u64, u64)> {
-        times.samples().map(|sample| (sample.seqno.get(), sample.time)).collect()
+        times.samples().map(|sample| (sample.seq.get(), sample.time)).collect()
     }
 
     #[test]
@@ -255,8 +251,8 @@ mod tests {
         assert_eq!(shown(&times(&[(10, 500), (12, 500)])), [(12, 500)], "the larger sequence number");
         assert_eq!(shown(&times(&[(10, 500), (12, 300)])), [(12, 300)], "the clock went back");
         let mut appended = times(&[(10, 500)]);
-        appended.append(Sample { seqno: SequenceNumber::new(9), time: 700 });
-        appended.append(Sample { seqno: SequenceNumber::ZERO, time: 800 });
+        appended.append(Sample { seq: SequenceNumber::new(9), time: 700 });
+        appended.append(Sample { seq: SequenceNumber::ZERO, time: 800 });
         assert_eq!(shown(&appended), [(10, 500)]);
     }
 
@@ -325,7 +321,7 @@ mod tests {
     fn spread_samples_end_at_both_ends() {
         let list = SeqnoTimes::spread(SequenceNumber::new(100), 1000, 2000);
         let samples: Vec<Sample> = list.samples().collect();
-        let ends = [samples[0], samples[samples.len() - 1]].map(|sample| (sample.seqno.get(), sample.time));
+        let ends = [samples[0], samples[samples.len() - 1]].map(|sample| (sample.seq.get(), sample.time));
         assert_eq!((ends, samples.len()), ([(1, 1000), (100, 2000)], 100));
     }
 }

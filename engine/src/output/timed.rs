@@ -61,10 +61,10 @@ mod tests {
         let mut times = SeqnoTimes::default();
         times.add(
             [(10, 100), (20, 200), (60, 300)]
-                .map(|(seqno, time)| Sample { seqno: SequenceNumber::new(seqno), time }),
+                .map(|(seq, time)| Sample { seq: SequenceNumber::new(seq), time }),
         );
         let timed_put = ValueType::ValuePreferredSeqno as u8;
-        let with = |seqno: u64| [&b"v"[..], &seqno.to_le_bytes()].concat();
+        let with = |seq: u64| [&b"v"[..], &seq.to_le_bytes()].concat();
         assert_eq!(timed(250, Some(&times)), (timed_put, with(20)));
         assert_eq!(timed(50, Some(&times)), (timed_put, with(0)), "older than all samples");
         let put = (ValueType::Value as u8, b"v".to_vec());

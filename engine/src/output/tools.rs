@@ -118,8 +118,8 @@ impl JobTools {
     /// Records the time of the visible sequence number, if a column family keeps write times.
     pub fn record_time(&self) {
         // The exact clock is read after the sequence number: the sequence number is surely as old as the time.
-        let seqno = self.sequence.visible();
-        self.times.record(seqno, self.env.clock.now_micros() / 1_000_000);
+        let seq = self.sequence.visible();
+        self.times.record(seq, self.env.clock.now_micros() / 1_000_000);
     }
 
     /// Returns the sequence numbers after which entries stay out of the last level: [`lsm::pick::View::young_after`].

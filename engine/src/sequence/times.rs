@@ -60,12 +60,12 @@ impl WriteTimes {
         (shortest > 0).then(|| shortest.div_ceil(SAMPLES_PER_TABLE_MAX as u64))
     }
 
-    /// Adds a sample: `seqno` was the visible sequence number before the clock showed `now`. Does nothing if no column family keeps
+    /// Adds a sample: `seq` was the visible sequence number before the clock showed `now`. Does nothing if no column family keeps
     /// write times.
-    pub fn record(&self, seqno: SequenceNumber, now: u64) {
+    pub fn record(&self, seq: SequenceNumber, now: u64) {
         let mut recorded = self.recorded.lock();
         if recorded.longest_s > 0 {
-            recorded.times.append(Sample { seqno: seqno.max(SequenceNumber::FIRST), time: now });
+            recorded.times.append(Sample { seq: seq.max(SequenceNumber::FIRST), time: now });
             recorded.limit(now);
         }
     }

@@ -108,11 +108,11 @@ fn seqno_times(encoded: &[u8]) -> String {
         if bytes.is_empty() {
             return Some(out);
         }
-        let (mut seqno, mut time) = (0u64, 0u64);
+        let (mut seq, mut time) = (0u64, 0u64);
         for _ in 0..bytes.varint64()? {
-            seqno = seqno.checked_add(bytes.varint64()?)?;
+            seq = seq.checked_add(bytes.varint64()?)?;
             time = time.checked_add(bytes.varint64()?)?;
-            let _ = write!(out, "{seqno}->{time},");
+            let _ = write!(out, "{seq}->{time},");
         }
         bytes.is_empty().then_some(out)
     };

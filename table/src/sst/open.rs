@@ -277,7 +277,7 @@ pub(super) fn read_properties(
             };
             let mut blank = raw.to_vec();
             match blank.get_mut(at as usize..).and_then(|b| b.first_chunk_mut::<8>()) {
-                Some(seqno) => *seqno = [0; 8],
+                Some(seq) => *seq = [0; 8],
                 None => return Err(error),
             }
             source.payload(Cow::Owned(blank), handle, true, None).map_err(|_| error)?;

@@ -38,9 +38,9 @@ impl Default for Counts {
 impl Counts {
     #[inline]
     pub(crate) fn add(&mut self, trailer: u64, key_len: usize, value_len: usize) {
-        let seqno = sequence_of(trailer);
-        self.largest_seqno = self.largest_seqno.max(seqno);
-        self.smallest_seqno = self.smallest_seqno.min(seqno);
+        let seq = sequence_of(trailer);
+        self.largest_seqno = self.largest_seqno.max(seq);
+        self.smallest_seqno = self.smallest_seqno.min(seq);
         self.entries += 1;
         self.raw_key_size += key_len as u64;
         self.raw_value_size += value_len as u64;
