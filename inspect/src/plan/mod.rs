@@ -127,6 +127,17 @@ pub fn predict(
     family: &FamilyOptions,
     done: &Arc<AtomicU64>,
 ) -> Result<Forecast> {
+    predict_with(workload, db, family, tree::FIRST_LEVEL_FILES, done)
+}
+
+/// Predicts as [`predict`], with this largest number of SST files in a full level 1.
+fn predict_with(
+    workload: &Workload,
+    db: &DbOptions,
+    family: &FamilyOptions,
+    first_level_files: u64,
+    done: &Arc<AtomicU64>,
+) -> Result<Forecast> {
     let entries = workload.size_bytes / workload.entry_bytes.max(1);
     let is_valid = workload.entry_bytes > 0
         && entries > 0
@@ -148,7 +159,7 @@ pub fn predict(
     let share = if is_universal { 1.0 / 3.0 } else { 1.0 };
     let run = |job_rate: u64| {
         let workload = Workload { job_rate, ..workload.clone() };
-        let setting = tree::Setting::new(&workload, &db, family, (done, share));
+        let setting = tree::Setting::new(&workload, &db, family, first_level_files, (done, share));
         let mut forecast = scale::run(&setting);
         forecast.divide_files(setting.coarseness);
         forecast

@@ -148,7 +148,13 @@ mod tests {
             job_rate: 100 << 20,
             compression: 1.0,
         };
-        tree::Setting::new(&workload, &DbOptions::default(), &family, (&Default::default(), 1.0))
+        tree::Setting::new(
+            &workload,
+            &DbOptions::default(),
+            &family,
+            tree::FIRST_LEVEL_FILES,
+            (&Default::default(), 1.0),
+        )
     }
 
     /// The smallest tree of the test has 20 flushes, so the tolerance is wide: the cost of a level is constant from about 200 flushes on.

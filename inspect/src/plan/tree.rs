@@ -108,16 +108,16 @@ fn memtable_bytes(pick: &pick::Options, db: &DbOptions) -> u64 {
     }
 }
 
-/// The number of SST files in a full level 1. With more and smaller files, an amplification changes by less than 1 %.
-const FIRST_LEVEL_FILES: u64 = 16;
+/// The largest number of SST files in a full level 1. With more and smaller files, an amplification changes by less than 1 %.
+pub(super) const FIRST_LEVEL_FILES: u64 = 16;
 
 /// Makes the SST files larger if the options ask for very many of them: the time of a simulation grows with the square of their number.
 /// Returns the factor. Universal compaction takes whole sorted runs if it is not incremental.
-fn coarsen(pick: &mut pick::Options) -> f64 {
+fn coarsen(pick: &mut pick::Options, first_level_files: u64) -> f64 {
     let smallest = match pick.style {
-        pick::Style::Level => pick.sizes.max_bytes_for_level_base / FIRST_LEVEL_FILES,
+        pick::Style::Level => pick.sizes.max_bytes_for_level_base / first_level_files,
         pick::Style::Universal if !pick.universal.incremental => {
-            pick.buffers.write_buffer_size / FIRST_LEVEL_FILES
+            pick.buffers.write_buffer_size / first_level_files
         }
         _ => 0,
     };
@@ -137,11 +137,12 @@ impl Setting {
         workload: &Workload,
         db: &DbOptions,
         family: &FamilyOptions,
+        first_level_files: u64,
         (done, share): (&Arc<AtomicU64>, f64),
     ) -> Setting {
         let limits = db.background_limits();
         let mut pick = engine::family::pick_options(family, db);
-        let coarseness = coarsen(&mut pick);
+        let coarseness = coarsen(&mut pick, first_level_files);
         Setting {
             keys: workload.size_bytes / workload.entry_bytes,
             memtable_entries: (memtable_bytes(&pick, db) as f64
