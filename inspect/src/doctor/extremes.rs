@@ -20,7 +20,16 @@ const COMPRESSION_THREADS_MAX: f64 = 8.0;
 const BUCKETS_MIN: f64 = 1000.0;
 
 /// Recycled WALs of fewer bytes are not reported.
-const RECYCLED_MIN: f64 = 1_073_741_824.0;
+const RECYCLED_MIN: f64 = 64.0 * MIB;
+
+/// Fewer recycled WALs are not reported: a database with some memtables uses a few of them.
+const RECYCLED_FILES_MIN: f64 = 16.0;
+
+/// A limit of the WALs below this many bytes is not reported.
+const WAL_LIMIT_MIN: f64 = 16.0 * 1024.0 * MIB;
+
+/// A flush of more memtables is reported.
+const MERGED_MEMTABLES_MAX: f64 = 4.0;
 
 /// A rule about one number.
 struct Row {
@@ -34,7 +43,7 @@ struct Row {
     change: (&'static str, bool),
 }
 
-const OF_DATABASE: [Row; 3] = [
+const OF_DATABASE: [Row; 7] = [
     Row {
         rule: "small-write-groups",
         severity: Severity::Warning,
@@ -62,9 +71,45 @@ const OF_DATABASE: [Row; 3] = [
         cost: "A full disk or a short network error stops all writes until the application calls Resume, also after the error is over.",
         change: ("max_bgerror_resume_count=2147483647", false),
     },
+    Row {
+        rule: "frequent-resumes",
+        severity: Severity::Advice,
+        option: "bgerror_resume_retry_interval",
+        is_extreme: |micros| micros < 10_000.0,
+        title: "After a disk error, the database retries without a pause",
+        cost: "Each retry flushes memtables or writes the MANIFEST. Retries without a pause take the disk and the processor, and fill the info log.",
+        change: ("bgerror_resume_retry_interval=1000000", false),
+    },
+    Row {
+        rule: "long-spins",
+        severity: Severity::Advice,
+        option: "write_thread_max_yield_usec",
+        is_extreme: |micros| micros >= 10_000.0,
+        title: "A waiting writer uses a processor",
+        cost: "A writer that waits for its write group calls the scheduler again and again, up to this time. Readers and jobs have less processor time.",
+        change: ("write_thread_max_yield_usec=100", false),
+    },
+    Row {
+        rule: "short-info-logs",
+        severity: Severity::Advice,
+        option: "log_file_time_to_roll",
+        is_extreme: |seconds| (1.0..=600.0).contains(&seconds),
+        title: "The info log starts a new file every few minutes",
+        cost: "The directory has many info logs. keep_log_file_num deletes the old files, so the history of a fault is short.",
+        change: ("log_file_time_to_roll=0", false),
+    },
+    Row {
+        rule: "manifest-space",
+        severity: Severity::Advice,
+        option: "manifest_preallocation_size",
+        is_extreme: |bytes| bytes >= 256.0 * MIB,
+        title: "Each MANIFEST reserves much disk space",
+        cost: "A MANIFEST has some kilobytes for each thousand SST files. The reserved space is not free for other files.",
+        change: ("manifest_preallocation_size=4194304", true),
+    },
 ];
 
-const OF_FAMILY: [Row; 3] = [
+const OF_FAMILY: [Row; 7] = [
     Row {
         rule: "no-readahead",
         severity: Severity::Advice,
@@ -73,6 +118,42 @@ const OF_FAMILY: [Row; 3] = [
         title: "A scan reads block by block",
         cost: "Each block of a scan is a request to the disk. With read-ahead, a long scan has one request for many blocks.",
         change: ("block_based_table_factory={max_auto_readahead_size=262144;}", true),
+    },
+    Row {
+        rule: "large-scan-readahead",
+        severity: Severity::Advice,
+        option: "max_auto_readahead_size",
+        is_extreme: |bytes| bytes >= 64.0 * MIB,
+        title: "A long scan reads very large parts of the files",
+        cost: "Each iterator has a buffer of this size for each file. A scan that ends early has read most of the buffer for nothing.",
+        change: ("block_based_table_factory={max_auto_readahead_size=262144;}", true),
+    },
+    Row {
+        rule: "long-restart-interval",
+        severity: Severity::Warning,
+        option: "block_restart_interval",
+        is_extreme: |entries| entries >= 128.0,
+        title: "A lookup steps through a large part of a block",
+        cost: "A search in a block ends at a restart point. From there, a lookup decodes the entries one by one.",
+        change: ("block_based_table_factory={block_restart_interval=16;}", true),
+    },
+    Row {
+        rule: "compression-samples",
+        severity: Severity::Advice,
+        option: "sample_for_compression",
+        is_extreme: |blocks| (1.0..=16.0).contains(&blocks),
+        title: "Many blocks are also compressed on trial",
+        cost: "A flush and a compaction compress each sampled block twice more, with a fast and with a slow compression, and write neither result.",
+        change: ("sample_for_compression=0", true),
+    },
+    Row {
+        rule: "eager-scan-flush",
+        severity: Severity::Warning,
+        option: "memtable_op_scan_flush_trigger",
+        is_extreme: |entries| (1.0..16.0).contains(&entries),
+        title: "A scan over a few old entries flushes the memtable",
+        cost: "Each flush writes a small file into level 0, and each small file needs a compaction.",
+        change: ("memtable_op_scan_flush_trigger=0", true),
     },
     Row {
         rule: "few-range-deletions",
@@ -114,7 +195,8 @@ pub(super) fn database(db: &Database) -> Vec<Finding> {
         let value = db_number(db, row.option).filter(|value| (row.is_extreme)(*value))?;
         Some(row.finding(value, held.clone()))
     });
-    let rules: [fn(&Database) -> Option<Finding>; 3] = [recycled_wals, slow_open, file_searches];
+    let rules: [fn(&Database) -> Option<Finding>; 5] =
+        [recycled_wals, slow_open, file_searches, table_cache_shards, wal_limit];
     extreme.chain(rules.iter().filter_map(|rule| rule(db))).collect()
 }
 
@@ -126,7 +208,7 @@ fn recycled_wals(db: &Database) -> Option<Finding> {
         .iter()
         .filter_map(|family| db.family_option(&family.name, "write_buffer_size")?.parse::<f64>().ok());
     let bytes = files * buffers.fold(0.0, f64::max);
-    if bytes < RECYCLED_MIN.max(db.data_bytes() as f64) {
+    if files < RECYCLED_FILES_MIN || bytes < RECYCLED_MIN.max(db.data_bytes() as f64) {
         return None;
     }
     let title = format!("Recycled WALs may use {}", words::bytes(bytes as u64));
@@ -155,6 +237,47 @@ fn slow_open(db: &Database) -> Option<Finding> {
     )
 }
 
+/// Reports a table cache with one lock. The table cache of Ironstone has no such lock.
+fn table_cache_shards(db: &Database) -> Option<Finding> {
+    let bits = db_number(db, "table_cache_numshardbits").filter(|bits| (0.0..2.0).contains(bits))?;
+    if db.is_ironstone() {
+        return None;
+    }
+    let files = db.db_option("max_open_files").unwrap_or_default();
+    Some(
+        Finding::new("table-cache-shards", Severity::Advice, "All threads share one lock for open SST files".to_string())
+            .evidence(format!("table_cache_numshardbits={bits}"))
+            .evidence(format!("{}, max_open_files={files}", words::of(db.sst_count() as u64, "SST file")))
+            .cost("With a limit of open files, each lookup takes the lock for each SST file that it visits. Without a limit, opens, flushes and compactions take it.")
+            .reopen("table_cache_numshardbits=6"),
+    )
+}
+
+/// Reports a limit of the WALs that is never reached. With one column family, the memtables limit the WALs.
+fn wal_limit(db: &Database) -> Option<Finding> {
+    let limit = db_number(db, "max_total_wal_size")?;
+    let number =
+        |family: &crate::model::Family, name: &str| db.family_option(&family.name, name)?.parse::<f64>().ok();
+    let memtables = db.families.iter().filter_map(|family| {
+        Some(number(family, "write_buffer_size")? * number(family, "max_write_buffer_number")?.max(1.0))
+    });
+    let all: f64 = memtables.sum();
+    if db.families.len() < 2 || limit < WAL_LIMIT_MIN.max(16.0 * all) {
+        return None;
+    }
+    Some(
+        Finding::new("large-wal-limit", Severity::Advice, format!("WALs may grow to {}", words::bytes(limit as u64)))
+            .evidence(format!("max_total_wal_size={limit}"))
+            .evidence(format!(
+                "all memtables of {} have {}",
+                words::of(db.families.len() as u64, "column family"),
+                words::bytes(all as u64)
+            ))
+            .cost("A column family with few writes keeps all WALs since its last flush. The disk fills, and an open after a crash replays them.")
+            .live("max_total_wal_size=0"),
+    )
+}
+
 /// Reports a search for obsolete files at each job. Ironstone deletes obsolete files without a search.
 fn file_searches(db: &Database) -> Option<Finding> {
     let micros = db_number(db, "delete_obsolete_files_period_micros")?;
@@ -180,8 +303,17 @@ pub(super) fn family(facts: &Facts<'_>) -> Vec<Finding> {
         let value = facts.number(row.option).filter(|value| (row.is_extreme)(*value))?;
         Some(row.finding(value, held.clone()).family(&facts.family.name))
     });
-    let rules: [fn(&Facts<'_>) -> Option<Finding>; 6] =
-        [few_buckets, size_ratio, memtable_purges, compression_threads, file_order, unreachable_limits];
+    let rules: [fn(&Facts<'_>) -> Option<Finding>; 9] = [
+        few_buckets,
+        size_ratio,
+        memtable_purges,
+        compression_threads,
+        file_order,
+        unreachable_limits,
+        close_limits,
+        many_merged_memtables,
+        costly_checks,
+    ];
     extreme.chain(rules.iter().filter_map(|rule| rule(facts))).collect()
 }
 
@@ -270,6 +402,81 @@ fn file_order(facts: &Facts<'_>) -> Option<Finding> {
             .evidence(format!("{levels} levels below level 0 have files"))
             .cost("A file with little overlap in the next level is cheaper to compact. With keys in random order, the difference is about a third of all compaction writes.")
             .reopen("compaction_pri=kMinOverlappingRatio"),
+    )
+}
+
+/// Reports limits of the compaction backlog that are almost equal: writers are not delayed before they stop.
+fn close_limits(facts: &Facts<'_>) -> Option<Finding> {
+    let soft = facts.number("soft_pending_compaction_bytes_limit")?;
+    let hard = facts.number("hard_pending_compaction_bytes_limit")?;
+    // 0 is no limit.
+    if soft <= 0.0 || hard <= 0.0 || hard > 1.25 * soft || !facts.is_leveled() && !facts.is_universal() {
+        return None;
+    }
+    Some(
+        facts
+            .finding("close-pending-limits", Severity::Warning, "Writers stop without a delay before".to_string())
+            .evidence(format!("soft_pending_compaction_bytes_limit={soft}"))
+            .evidence(format!("hard_pending_compaction_bytes_limit={hard}"))
+            .evidence(format!("{} are in this column family", words::bytes(facts.data_bytes())))
+            .cost("The soft limit slows writers down, so that compactions catch up. With equal limits, writers run at full speed and then stop.")
+            .live(format!("soft_pending_compaction_bytes_limit={}", (hard / 4.0) as u64)),
+    )
+}
+
+/// Reports a flush that waits for many memtables.
+fn many_merged_memtables(facts: &Facts<'_>) -> Option<Finding> {
+    let merged = facts.number("min_write_buffer_number_to_merge")?;
+    let size = facts.number("write_buffer_size")?;
+    // The rule about late flushes reports a flush that leaves no memtable for writers.
+    let is_late = facts.number("max_write_buffer_number").is_some_and(|count| merged + 1.0 >= count);
+    if merged <= MERGED_MEMTABLES_MAX || is_late {
+        return None;
+    }
+    Some(
+        facts
+            .finding("many-merged-memtables", Severity::Advice, format!("A flush waits for {merged} full memtables"))
+            .evidence(format!("min_write_buffer_number_to_merge={merged}"))
+            .evidence(format!("write_buffer_size={size}"))
+            .cost("Each lookup searches each of these memtables, and an open after a crash replays the WALs of all. A larger memtable needs one search.")
+            .reopen(format!(
+                "min_write_buffer_number_to_merge=1;write_buffer_size={}",
+                (merged * size).min(512.0 * MIB) as u64
+            )),
+    )
+}
+
+/// Reports checks of memory that each read or each new block pays for, and blocks with whole keys.
+fn costly_checks(facts: &Facts<'_>) -> Option<Finding> {
+    let rows = [
+        (
+            ("paranoid_memory_checks", "true"),
+            ("paranoid-memory-checks", "Each search in a memtable checks the order of the keys"),
+            "The check finds bits that the memory of the machine flipped. Each lookup and each insert compares more keys.",
+            "paranoid_memory_checks=false",
+        ),
+        (
+            ("verify_compression", "true"),
+            ("verified-compression", "Each compressed block is decompressed again"),
+            "A flush and a compaction decompress each block that they write. The checksum of the block finds faults of the disk without this.",
+            "block_based_table_factory={verify_compression=false;}",
+        ),
+        (
+            ("use_delta_encoding", "false"),
+            ("whole-keys", "Blocks store each key whole"),
+            "Neighbours in a block share a prefix of their keys. Without delta encoding, each entry stores the prefix again, so blocks hold fewer entries.",
+            "block_based_table_factory={use_delta_encoding=true;}",
+        ),
+    ];
+    let ((option, value), (rule, title), cost, change) =
+        rows.into_iter().find(|((option, value), ..)| facts.text(option).as_deref() == Some(*value))?;
+    Some(
+        facts
+            .finding(rule, Severity::Advice, title.to_string())
+            .evidence(format!("{option}={value}"))
+            .evidence(format!("{} are in this column family", words::bytes(facts.data_bytes())))
+            .cost(cost)
+            .live(change),
     )
 }
 

@@ -8,7 +8,7 @@ use crate::words;
 const GIB: f64 = 1_073_741_824.0;
 
 /// A sum of memtables above this many bytes is reported if the database holds less.
-const MEMORY_MAX: f64 = 8.0 * GIB;
+const MEMORY_MAX: f64 = 4.0 * GIB;
 
 /// With fewer flushes, a reason of flushes is not reported.
 const FLUSHES_MIN: u64 = 8;

@@ -28,9 +28,10 @@ fn open_files(db: &Database) -> Option<Finding> {
 }
 
 pub(super) fn family(facts: &Facts<'_>) -> Vec<Finding> {
-    let mut out: Vec<Finding> = tombstones(facts).into_iter().chain(range_tombstones(facts)).collect();
+    let mut out: Vec<Finding> =
+        tombstones(facts).into_iter().chain(range_tombstones(facts)).chain(merge_operands(facts)).collect();
     if facts.db.knows_options() {
-        let rules: [fn(&Facts<'_>) -> Option<Finding>; 9] = [
+        let rules: [fn(&Facts<'_>) -> Option<Finding>; 12] = [
             no_filter,
             filter_bits,
             unused_filter,
@@ -40,6 +41,9 @@ pub(super) fn family(facts: &Facts<'_>) -> Vec<Finding> {
             block_size,
             many_runs,
             long_skips,
+            late_universal,
+            hashed_prefix,
+            long_prefix,
         ];
         out.extend(rules.iter().filter_map(|rule| rule(facts)));
     }
@@ -265,6 +269,97 @@ fn long_skips(facts: &Facts<'_>) -> Option<Finding> {
             .evidence(format!("{} are in this column family", words::bytes(facts.family.bytes())))
             .cost("If a key has many old entries, the iterator reads them all, although one seek finds the next key.")
             .live("max_sequential_skip_in_iterations=8"),
+    )
+}
+
+/// Reports universal compaction that waits for very many sorted runs.
+fn late_universal(facts: &Facts<'_>) -> Option<Finding> {
+    let trigger = facts.number("level0_file_num_compaction_trigger")?;
+    let width = facts.number("compaction_options_universal.min_merge_width")?;
+    let runs = facts.family.sorted_runs();
+    if !facts.is_universal() || trigger <= 16.0 && width <= 16.0 || runs < 10 {
+        return None;
+    }
+    Some(
+        facts
+            .finding("late-universal", Severity::Advice, "A read looks into many sorted runs".to_string())
+            .evidence(words::of(runs as u64, "sorted run"))
+            .evidence(format!("level0_file_num_compaction_trigger={trigger}"))
+            .evidence(format!("compaction_options_universal={{min_merge_width={width};}}"))
+            .cost("Each lookup and each seek visits each sorted run, and a compaction waits until there are this many.")
+            .live("level0_file_num_compaction_trigger=4;compaction_options_universal={min_merge_width=2;}"),
+    )
+}
+
+/// Returns the name of the prefix extractor and the length of its prefixes, for a prefix extractor with a fixed length.
+fn prefix_length(facts: &Facts<'_>) -> Option<(String, u64)> {
+    let name = facts.text("prefix_extractor")?;
+    let is_fixed = name.contains("FixedPrefix") || name.starts_with("fixed:");
+    let digits = name.trim().rsplit(['.', ':']).next()?;
+    Some((name.clone(), digits.parse().ok()?)).filter(|_| is_fixed)
+}
+
+/// With fewer data blocks, a hash table over a short prefix is not reported.
+const HASHED_BLOCKS_MIN: u64 = 512;
+
+/// Reports an index of hashes over a prefix of one byte: it has at most 256 entries.
+fn hashed_prefix(facts: &Facts<'_>) -> Option<Finding> {
+    let (name, length) = prefix_length(facts)?;
+    let blocks: u64 = stats(facts).map(|stats| stats.blocks).sum();
+    if facts.text("index_type")? != "kHashSearch" || length > 1 || blocks < HASHED_BLOCKS_MIN {
+        return None;
+    }
+    Some(
+        facts
+            .finding("hashed-prefix", Severity::Advice, "The index of hashes has at most 256 prefixes".to_string())
+            .evidence(format!("index_type=kHashSearch, prefix_extractor={name}"))
+            .evidence(words::of(blocks, "data block"))
+            .cost("A lookup finds its prefix in the hash table, and then searches the many blocks of the prefix. The hash table saves almost nothing, and uses memory.")
+            .live("block_based_table_factory={index_type=kBinarySearch;}"),
+    )
+}
+
+/// Reports prefixes that are longer than the keys: such keys have no prefix.
+fn long_prefix(facts: &Facts<'_>) -> Option<Finding> {
+    let (name, length) = prefix_length(facts)?;
+    let (entries, bytes) = stats(facts).fold((0_u64, 0_u64), |(entries, bytes), stats| {
+        (entries.saturating_add(stats.entries), bytes.saturating_add(stats.raw_key_bytes))
+    });
+    // Each key has 8 bytes of sequence number and type.
+    let mean = (bytes / entries.max(1)).saturating_sub(8);
+    if entries < 1000 || mean >= length {
+        return None;
+    }
+    Some(
+        facts
+            .finding("long-prefix", Severity::Warning, "Most keys are shorter than the prefix".to_string())
+            .evidence(format!("prefix_extractor={name}"))
+            .evidence(format!("keys have {mean} bytes on average"))
+            .cost("A key without a prefix is in no filter of prefixes, so prefix seeks and memtables gain nothing from the prefix extractor.")
+            .action("Set a prefix_extractor whose prefix is shorter than the keys, or none, and reopen the database."),
+    )
+}
+
+/// With fewer data blocks of one key in a file, merge operands are not reported.
+const KEY_BLOCKS_MIN: u64 = 4;
+
+/// Reports keys with so many merge operands that the operands of one key fill several data blocks.
+fn merge_operands(facts: &Facts<'_>) -> Option<Finding> {
+    let worst = stats(facts).max_by_key(|stats| stats.key_blocks)?;
+    if worst.key_blocks < KEY_BLOCKS_MIN {
+        return None;
+    }
+    let (operands, entries) = stats(facts).fold((0_u64, 0_u64), |(operands, entries), stats| {
+        (operands.saturating_add(stats.merge_operands), entries.saturating_add(stats.entries))
+    });
+    let of_key = worst.entries / worst.blocks.max(1) * worst.key_blocks;
+    Some(
+        facts
+            .finding("many-merge-operands", Severity::Warning, "A few keys have very many merge operands".to_string())
+            .evidence(format!("one key has about {} in one SST file, in {}", words::of(of_key, "entry"), words::of(worst.key_blocks, "data block")))
+            .evidence(format!("{} of {} are merge operands", words::count(operands), words::of(entries, "entry")))
+            .cost("A read of such a key loads and merges all its operands. A compaction without an older value of the key keeps them.")
+            .action("Compact the column family (CompactRange), and write a whole value (Put) from time to time, so that a read has few operands to merge."),
     )
 }
 

@@ -125,22 +125,39 @@ fn compaction_bytes(facts: &Facts<'_>) -> Option<Finding> {
     )
 }
 
-/// Reports a level of Zstandard that compresses very slowly. Other compressions have no level above 12.
+/// Reports a level of Zstandard or zlib that compresses very slowly. Other compressions have no level above 12.
 fn hard_compression(facts: &Facts<'_>) -> Option<Finding> {
-    let level = facts.number("compression_opts.level")?;
-    let uses = |name: &str| facts.text(name).is_some_and(|text| text.contains("kZSTD"));
+    let uses = |name: &str, kind: &str| facts.text(name).is_some_and(|text| text.contains(kind));
+    let places = [
+        ("compression", "compression_opts", "Files"),
+        ("compression_per_level", "compression_opts", "Files"),
+        ("bottommost_compression", "bottommost_compression_opts", "Files of the last level"),
+    ];
     // 32767 stands for the default level.
-    if !(15.0..1000.0).contains(&level) || !uses("compression") && !uses("compression_per_level") {
-        return None;
+    let kinds = [("kZSTD", 15.0..1000.0, 3), ("kZlibCompression", 8.0..1000.0, 6)];
+    for (option, settings, files) in places {
+        // Without `enabled`, the last level has the settings of the other levels.
+        let settings = match facts.is_on("bottommost_compression_opts.enabled") {
+            true => settings,
+            false => "compression_opts",
+        };
+        let level = facts.number(&format!("{settings}.level"));
+        for (kind, slow, wish) in &kinds {
+            let Some(level) = level.filter(|level| slow.contains(level) && uses(option, kind)) else {
+                continue;
+            };
+            let title = format!("{files} are compressed with the slow level {level}");
+            return Some(
+                facts
+                    .finding("slow-compression", Severity::Warning, title)
+                    .evidence(format!("{option}={kind};{settings}={{level={level};}}"))
+                    .evidence(format!("{} are in this column family", words::bytes(facts.family.bytes())))
+                    .cost("Such a level compresses about 5 to 15 MB per second and thread, in flushes and compactions. The files are a few percent smaller.")
+                    .live(format!("{settings}={{level={wish};}}")),
+            );
+        }
     }
-    Some(
-        facts
-            .finding("slow-compression", Severity::Warning, format!("All levels are compressed with level {level}"))
-            .evidence(format!("compression=kZSTD;compression_opts={{level={level};}}"))
-            .evidence(format!("{} are in this column family", words::bytes(facts.family.bytes())))
-            .cost("Level 15 and above compress about 5 MB per second and thread, in each flush and each compaction. The files are a few percent smaller.")
-            .live("compression_opts={level=3;}"),
-    )
+    None
 }
 
 fn file_checks(facts: &Facts<'_>) -> Option<Finding> {

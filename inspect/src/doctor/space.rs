@@ -101,13 +101,15 @@ pub(super) fn family(facts: &Facts<'_>) -> Vec<Finding> {
     if !facts.db.knows_options() {
         return Vec::new();
     }
-    let rules: [fn(&Facts<'_>) -> Option<Finding>; 7] = [
+    let rules: [fn(&Facts<'_>) -> Option<Finding>; 9] = [
         no_compression,
         static_levels,
         universal_amplification,
         eager_universal,
         single_level,
         fifo_limit,
+        fifo_files,
+        fifo_age,
         large_files,
     ];
     rules.iter().filter_map(|rule| rule(facts)).collect()
@@ -245,6 +247,53 @@ fn fifo_limit(facts: &Facts<'_>) -> Option<Finding> {
             .evidence(format!("FIFO compactions deleted {}", words::of(deleted, "SST file")))
             .cost("At the limit, each flush deletes the oldest file with all its keys, without an error. This is right for a cache and a loss for other data.")
             .live(format!("compaction_options_fifo={{max_table_files_size={};}}", (4.0 * limit.max(bytes)) as u64)),
+    )
+}
+
+/// FIFO compaction with more SST files is reported.
+const FIFO_FILES_MAX: u64 = 5000;
+
+/// Reports FIFO compaction whose limit leaves very many SST files: no compaction merges them.
+fn fifo_files(facts: &Facts<'_>) -> Option<Finding> {
+    let of =
+        |name: &str| facts.number(&format!("compaction_options_fifo.{name}")).filter(|limit| *limit > 0.0);
+    let limit = of("max_data_files_size").or_else(|| of("max_table_files_size"))?;
+    let files = facts.family.files.len() as u64;
+    let mean = facts.family.bytes() / files.max(1);
+    let most = limit as u64 / mean.max(1);
+    if !facts.has_style("FIFO")
+        || files == 0
+        || most < FIFO_FILES_MAX
+        || facts.is_on("compaction_options_fifo.allow_compaction")
+    {
+        return None;
+    }
+    Some(
+        facts
+            .finding("fifo-files", Severity::Advice, format!("Level 0 may have {} SST files", words::count(most)))
+            .evidence(format!("the limit is {}", words::bytes(limit as u64)))
+            .evidence(format!("{} have {} on average", words::of(files, "SST file"), words::bytes(mean)))
+            .cost("FIFO compaction deletes nothing before the limit, and merges nothing. Each lookup and each seek visits each file, and the data has no other limit.")
+            .live("compaction_options_fifo={allow_compaction=true;}"),
+    )
+}
+
+/// Data that FIFO compaction deletes at a lower age is reported.
+const FIFO_SECONDS_MIN: f64 = 3600.0;
+
+/// Reports FIFO compaction that deletes data after minutes.
+fn fifo_age(facts: &Facts<'_>) -> Option<Finding> {
+    let seconds = facts.number("ttl").filter(|seconds| (1.0..FIFO_SECONDS_MIN).contains(seconds))?;
+    if !facts.has_style("FIFO") {
+        return None;
+    }
+    Some(
+        facts
+            .finding("fifo-age", Severity::Warning, format!("FIFO compaction deletes data after {}", words::duration(seconds as u64)))
+            .evidence(format!("ttl={seconds}"))
+            .evidence(format!("{} are in this column family", words::bytes(facts.data_bytes())))
+            .cost("A file whose newest entry has this age is deleted with all its keys, without an error. This is right for a cache and a loss for other data.")
+            .live("ttl=2592000"),
     )
 }
 

@@ -223,10 +223,25 @@ fn narrow_merges(facts: &Facts<'_>) -> Option<Finding> {
 /// Reports a collection of blobs that copies the blobs of almost all blob files.
 fn eager_blob_collection(facts: &Facts<'_>) -> Option<Finding> {
     let cutoff = facts.number("blob_garbage_collection_age_cutoff")?;
-    if !facts.is_on("enable_blob_garbage_collection") || facts.family.blobs.is_empty() || cutoff < 0.9 {
+    let force = facts.number("blob_garbage_collection_force_threshold").unwrap_or(1.0);
+    if !facts.is_on("enable_blob_garbage_collection")
+        || facts.family.blobs.is_empty()
+        || cutoff < 0.9 && force >= 0.1
+    {
         return None;
     }
     let bytes: u64 = facts.family.blobs.iter().map(|blob| blob.bytes).sum();
+    if cutoff < 0.9 {
+        let title = "A little garbage starts a compaction for blob files".to_string();
+        return Some(
+            facts
+                .finding("forced-blob-collection", Severity::Warning, title)
+                .evidence(format!("blob_garbage_collection_force_threshold={force}"))
+                .evidence(format!("{} in blob files", words::bytes(bytes)))
+                .cost("As soon as this share of the oldest blob files is garbage, a compaction copies all their other blobs.")
+                .live("blob_garbage_collection_force_threshold=1"),
+        );
+    }
     Some(
         facts
             .finding("eager-blob-collection", Severity::Warning, "Each compaction copies the blobs of its entries".to_string())

@@ -292,7 +292,8 @@ fn level_base(facts: &Facts<'_>) -> Option<Finding> {
     // With a small write buffer, level 0 is small too. The rule about the write buffer then has the change for both.
     let has_small_buffer = facts.number("write_buffer_size")? < SMALL_BUFFER;
     let is_large = base > 16.0 * level_0 && below as f64 > 8.0 * level_0 && !has_small_buffer;
-    if !facts.is_leveled() || level_0 <= 0.0 || !(is_small || is_large) {
+    let is_huge = base >= 64.0 * level_0 && !has_small_buffer;
+    if !facts.is_leveled() || level_0 <= 0.0 || !(is_small || is_large || is_huge) {
         return None;
     }
     let (word, cost) = match is_small {
@@ -300,12 +301,18 @@ fn level_base(facts: &Facts<'_>) -> Option<Finding> {
             "smaller",
             "The first level overflows with each compaction of level 0, so data moves down at once.",
         ),
-        false => ("larger", "Each compaction of level 0 rewrites a much larger first level."),
+        false => (
+            "larger",
+            "Each compaction of level 0 rewrites the first level, which grows up to this size before data moves down.",
+        ),
     };
     Some(
         facts
             .finding("level-base", Severity::Advice, format!("The first level is much {word} than level 0"))
-            .evidence(format!("max_bytes_for_level_base={base}"))
+            .evidence(format!(
+                "max_bytes_for_level_base={base}, and levels below level 0 have {}",
+                words::bytes(below)
+            ))
             .evidence(format!(
                 "level 0 holds about {} when its compaction starts",
                 words::bytes(level_0 as u64)

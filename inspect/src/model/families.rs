@@ -90,6 +90,10 @@ pub struct TableStats {
     pub filter: String,
     pub prefix_extractor: String,
     pub format_version: u64,
+    /// The largest number of data blocks that the entries of one key fill. 0 if most entries are no merge operands: the index is
+    /// not read then.
+    #[serde(default)]
+    pub key_blocks: u64,
 }
 
 /// The sums over the files of one level.

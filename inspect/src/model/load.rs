@@ -561,6 +561,6 @@ fn read_stats(env: &Env, path: &Path, record: Option<&NewFile>, comparator: &str
     let properties = reader.properties();
     match record.and_then(|record| identity::difference(record, comparator, properties)) {
         Some(text) => Err(Error::corruption(text).file(path)),
-        None => Ok(tables::stats(properties)),
+        None => Ok(TableStats { key_blocks: tables::key_blocks(&reader)?, ..tables::stats(properties) }),
     }
 }

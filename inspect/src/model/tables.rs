@@ -8,7 +8,7 @@ use base::{Error, Order, Result};
 use env::{Env, ReadHints};
 use format::properties::Properties;
 use table::any::AnyReader;
-use table::sst::OpenOptions;
+use table::sst::{OpenOptions, ReadCtx};
 
 use super::families::TableStats;
 
@@ -72,5 +72,32 @@ pub(super) fn stats(p: &Properties) -> TableStats {
         filter: text(&p.filter_policy_name),
         prefix_extractor: text(&p.prefix_extractor_name),
         format_version: p.format_version,
+        key_blocks: 0,
     }
+}
+
+/// With fewer merge operands in a file, the index is not read for the blocks of one key.
+const OPERANDS_MIN: u64 = 1000;
+
+/// Returns the largest number of data blocks that the entries of one key fill, from the index. Returns 0 without reading the index if
+/// most entries are no merge operands.
+///
+/// # Errors
+/// Corruption of the index. Errors of the file system.
+pub(super) fn key_blocks(reader: &AnyReader) -> Result<u64> {
+    let p = reader.properties();
+    let has_operands = p.num_merge_operands >= OPERANDS_MIN && p.num_merge_operands >= p.num_entries / 2;
+    // If one key is in two blocks, all separators of the index have sequence numbers.
+    let (Some(reader), true) = (reader.block_based(), has_operands && p.index_key_is_user_key == 0) else {
+        return Ok(0);
+    };
+    let (mut last, mut run, mut longest) = (None, 0, 0);
+    reader.each_block(&ReadCtx::default(), |separator, _, _| {
+        match last.as_deref() == Some(separator) {
+            true => run += 1,
+            false => (last, run) = (Some(separator.to_vec()), 1),
+        }
+        longest = run.max(longest);
+    })?;
+    Ok(longest)
 }

@@ -82,7 +82,7 @@ fn seeded(path: &Path, text: &str, writes: Load) {
 }
 
 /// The seeded databases: the name of the rule, the options, and the writes.
-const SEEDS: [(&str, &str, Load); 91] = [
+const SEEDS: [(&str, &str, Load); 117] = [
     (
         "small-write-buffer",
         "write_buffer_size=65536;level0_slowdown_writes_trigger=100000;level0_stop_writes_trigger=100000",
@@ -260,10 +260,59 @@ const SEEDS: [(&str, &str, Load); 91] = [
         "enable_blob_files=true;min_blob_size=500;blob_compression_type=kBZip2Compression",
         PLAIN,
     ),
+    ("frequent-resumes", "bgerror_resume_retry_interval=1", PLAIN),
+    ("long-spins", "write_thread_max_yield_usec=1000000", PLAIN),
+    ("short-info-logs", "log_file_time_to_roll=1", PLAIN),
+    ("manifest-space", "manifest_preallocation_size=1073741824", PLAIN),
+    ("table-cache-shards", "table_cache_numshardbits=0", PLAIN),
+    ("recycled-wals", "recycle_log_file_num=100;write_buffer_size=1048576", PLAIN),
+    ("large-scan-readahead", "block_based_table_factory={max_auto_readahead_size=1073741824;}", PLAIN),
+    ("long-restart-interval", "block_based_table_factory={block_restart_interval=1024;}", PLAIN),
+    ("compression-samples", "sample_for_compression=1", PLAIN),
+    ("eager-scan-flush", "memtable_op_scan_flush_trigger=1", PLAIN),
+    ("close-pending-limits", "hard_pending_compaction_bytes_limit=68719476736", PLAIN),
+    ("many-merged-memtables", "min_write_buffer_number_to_merge=8;max_write_buffer_number=20", PLAIN),
+    ("paranoid-memory-checks", "paranoid_memory_checks=true", PLAIN),
+    ("verified-compression", "block_based_table_factory={verify_compression=true;}", PLAIN),
+    ("whole-keys", "block_based_table_factory={use_delta_encoding=false;}", PLAIN),
+    (
+        "slow-compression",
+        "bottommost_compression=kZSTD;bottommost_compression_opts={level=22;enabled=true;}",
+        PLAIN,
+    ),
+    ("slow-compression", "compression=kZlibCompression;compression_opts={level=9;}", PLAIN),
+    ("level-base", "max_bytes_for_level_base=68719476736", PLAIN),
+    ("memtable-memory", "write_buffer_size=3221225472", PLAIN),
+    (
+        "late-universal",
+        "compaction_style=kCompactionStyleUniversal;level0_file_num_compaction_trigger=100;\
+         level0_slowdown_writes_trigger=300;level0_stop_writes_trigger=400",
+        Load { flushes: 12, ..PLAIN },
+    ),
+    (
+        "late-universal",
+        "compaction_style=kCompactionStyleUniversal;compaction_options_universal={min_merge_width=60;max_size_amplification_percent=300;};\
+         level0_file_num_compaction_trigger=11",
+        Load { flushes: 10, ..PLAIN },
+    ),
+    ("hashed-prefix", "prefix_extractor=fixed:1;block_based_table_factory={index_type=kHashSearch;}", PLAIN),
+    ("long-prefix", "prefix_extractor=fixed:100", PLAIN),
+    (
+        "forced-blob-collection",
+        "enable_blob_files=true;min_blob_size=500;enable_blob_garbage_collection=true;\
+         blob_garbage_collection_force_threshold=0.01",
+        PLAIN,
+    ),
+    (
+        "fifo-files",
+        "compaction_style=kCompactionStyleFIFO;num_levels=1;compaction_options_fifo={max_table_files_size=1099511627776;}",
+        PLAIN,
+    ),
+    ("fifo-age", "compaction_style=kCompactionStyleFIFO;num_levels=1;ttl=60", PLAIN),
 ];
 
 /// Rules about options that have no bad effect in Ironstone.
-const ROCKSDB_ONLY: [&str; 2] = ["consistency-checks-off", "unordered-write"];
+const ROCKSDB_ONLY: [&str; 3] = ["consistency-checks-off", "unordered-write", "table-cache-shards"];
 
 /// The part of the info log that names Ironstone as the writer.
 const IRONSTONE: &str = " (Ironstone 0.1.0)";
@@ -435,6 +484,22 @@ fn unlimited_universal_amplification_is_found() {
                 compaction_options_universal={max_size_amplification_percent=1000000;}";
     seeded(dir.path(), text, PLAIN);
     assert!(rules(dir.path()).contains(&"universal-amplification"), "{:?}", findings(dir.path()));
+}
+
+#[test]
+fn limit_of_the_wals_far_above_all_memtables_is_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = Options::default();
+    options.db.create_if_missing = true;
+    options.db.create_missing_column_families = true;
+    options
+        .update("max_total_wal_size=1099511627776;block_based_table_factory={filter_policy=bloomfilter:10:false;}")
+        .unwrap();
+    let other = FamilyDescriptor::new("other", options.family.clone());
+    let db = Db::open_with_families(dir.path(), options, vec![other]).unwrap();
+    fill(&db, PLAIN);
+    drop(db);
+    assert_eq!(rules(dir.path()), ["large-wal-limit"]);
 }
 
 #[test]
