@@ -14,9 +14,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use base::stats::Ticker;
 use base::{Error, Level, Result};
 use inspect::model::live::{
-    Change, Counters, DiskShare, Holder, Kept, KeptVersion, Live, Running, SlowKind, SlowStall,
+    Change, Counters, DiskShare, Found, Holder, Kept, KeptVersion, LevelWork, Live, Running, SlowKind,
+    SlowStall,
 };
 use inspect::web::pages::Site;
 use inspect::web::server::{Server, Serving};
@@ -203,7 +205,37 @@ fn facts(db: &Db) -> Live {
         stalls: why.stalls.iter().map(stall).collect(),
         counters: counters(db, &families),
         compacting: families.iter().flat_map(compacting).collect(),
+        levels: level_work(db),
+        found: found(db),
     }
+}
+
+/// Returns the work on each level that has files or that a job wrote.
+fn level_work(db: &Db) -> Vec<LevelWork> {
+    let metrics = db.metrics();
+    let of = |family: &crate::metrics::FamilyMetrics| -> Vec<LevelWork> {
+        let used = family.levels.iter().filter(|level| level.files > 0 || level.written_bytes > 0);
+        let work = |level: &crate::metrics::LevelMetrics| LevelWork {
+            family: family.name.clone(),
+            level: u64::from(level.level.get()),
+            bytes: level.bytes,
+            written_bytes: level.written_bytes,
+            read_bytes: level.read_bytes,
+        };
+        used.map(work).collect()
+    };
+    metrics.families.iter().flat_map(of).collect()
+}
+
+/// Returns the lookups by the place of their entry. `None` without statistics.
+fn found(db: &Db) -> Option<Found> {
+    let statistics = db.db_options().statistics.clone()?;
+    Some(Found {
+        memtables: statistics.ticker(Ticker::MemtableHit),
+        level_0: statistics.ticker(Ticker::GetHitL0),
+        level_1: statistics.ticker(Ticker::GetHitL1),
+        deeper: statistics.ticker(Ticker::GetHitL2AndUp),
+    })
 }
 
 fn holder(memory: &MemoryHolder) -> Holder {

@@ -46,6 +46,30 @@ pub struct Live {
     pub counters: Counters,
     /// The numbers of the SST files that a running compaction reads.
     pub compacting: Vec<u64>,
+    /// The work of jobs on each level with files.
+    pub levels: Vec<LevelWork>,
+    /// The lookups by the place of their entry, if the database has statistics.
+    pub found: Option<Found>,
+}
+
+/// The work of flushes and compactions on one level since the open.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LevelWork {
+    pub family: String,
+    pub level: u64,
+    /// The bytes of the SST files now.
+    pub bytes: u64,
+    pub written_bytes: u64,
+    pub read_bytes: u64,
+}
+
+/// The number of lookups that found their entry in memtables, in level 0, in level 1, and in deeper levels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Found {
+    pub memtables: u64,
+    pub level_0: u64,
+    pub level_1: u64,
+    pub deeper: u64,
 }
 
 /// A component that uses memory. Its bytes include the bytes of its parts.

@@ -73,9 +73,51 @@ fn running_database_shows_its_memory_its_state_and_what_readers_keep() {
         assert!(now.contains(fact), "{fact}: {now}");
     }
     assert!(site.page("/disk").body.contains("1 snapshot, the oldest made"));
-    assert!(site.page("/").body.contains("running database, read"));
+    let first = site.page("/").body;
+    assert!(first.contains("running database, read"));
+    assert!(
+        first.contains("No flush and no compaction is running</a>, and writers are not delayed."),
+        "{first}"
+    );
     drop(snapshot);
     assert!(site.page("/disk").body.contains("0 snapshots"));
+}
+
+#[test]
+fn hot_levels_and_the_levels_of_lookups_are_shown() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = Options::default();
+    options.db.create_if_missing = true;
+    options.db.statistics = Some(Arc::new(ironstone::Statistics::new()));
+    let db = Db::open(dir.path(), options).unwrap();
+    for _ in 0..3 {
+        fill(&db, 0, 2000);
+        db.flush().unwrap();
+        db.compact_range(None, None, &Default::default()).unwrap();
+    }
+    fill(&db, 0, 10);
+    for n in 0..40_u64 {
+        assert!(db.get(format!("user{:08}", n * 7919 % 100_000).as_bytes()).unwrap().is_some());
+    }
+    let inspector = Inspector::serve(&db, &InspectorOptions::default()).unwrap();
+    let now = client_of(inspector.url()).page("/live").body;
+    for row in [
+        "<th scope=\"row\">L6 <span class=\"muted\">default</span></th>",
+        "<th scope=\"row\">memtables</th><td class=\"num\">10</td><td class=\"num\">25 %</td>",
+        "<th scope=\"row\">level 2 and deeper</th><td class=\"num\">30</td><td class=\"num\">75 %</td>",
+    ] {
+        assert!(now.contains(row), "{row}: {now}");
+    }
+    drop(inspector);
+    drop(db);
+    let without = open(dir.path(), "");
+    let inspector = Inspector::serve(&without, &InspectorOptions::default()).unwrap();
+    assert!(
+        client_of(inspector.url())
+            .page("/live")
+            .body
+            .contains("Without statistics, the levels of lookups are not known")
+    );
 }
 
 #[test]

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::layout::{absent, fact, hidden_header, more, number};
 use super::{View, change};
 use crate::model::JobKind;
-use crate::model::live::{Live, Sample, SlowKind, SlowStall};
+use crate::model::live::{Counters, Found, Live, Sample, SlowKind, SlowStall};
 use crate::web::chart::{self, Curve};
 use crate::words;
 
@@ -26,6 +26,7 @@ pub(super) fn render(view: &View<'_>) -> (String, Markup) {
                 h2 { "Why are operations slow?" }
                 (slow(&live.slow))
                 (stalls(&live.stalls))
+                (heat(live))
                 h2 { "Since this server started" }
                 (curves(&samples))
             }
@@ -48,6 +49,29 @@ fn without_process() -> Markup {
     }
 }
 
+/// Returns the state of the writers in words.
+pub(super) fn writers(counters: &Counters) -> String {
+    match (counters.write_stopped, counters.delayed_write_rate) {
+        (true, _) => "stopped".to_string(),
+        (false, 0) => "not delayed".to_string(),
+        (false, rate) => format!("delayed to {}/s", words::bytes(rate)),
+    }
+}
+
+/// Returns the running jobs in words.
+pub(super) fn running_jobs(counters: &Counters) -> String {
+    match (counters.running_flushes, counters.running_compactions) {
+        (0, 0) => "No flush and no compaction is running".to_string(),
+        (flushes, compactions) => {
+            let verb = if flushes + compactions == 1 { "is" } else { "are" };
+            let jobs = [(flushes, "flush"), (compactions, "compaction")];
+            let named = jobs.into_iter().filter(|(count, _)| *count > 0);
+            let named: Vec<String> = named.map(|(count, word)| words::of(count, word)).collect();
+            format!("{} {verb} running", named.join(" and "))
+        }
+    }
+}
+
 fn jobs(view: &View<'_>) -> Markup {
     let running = &view.db.log.running;
     // If the process was killed, the info log does not contain the end of its jobs.
@@ -55,7 +79,10 @@ fn jobs(view: &View<'_>) -> Markup {
         live.counters.running_flushes + live.counters.running_compactions > 0 || !live.compacting.is_empty()
     });
     html! {
-        @if running.is_empty() || !is_known { p { "No flush and no compaction is running." } } @else {
+        @if running.is_empty() || !is_known {
+            // A job is in the info log a moment after its start.
+            p { (view.live.as_ref().map_or_else(|| running_jobs(&Counters::default()), |live| running_jobs(&live.counters))) "." }
+        } @else {
             @if view.live.is_none() {
                 p { "The info log has the start and not the end of these jobs. They run if the writer still runs." }
             }
@@ -91,14 +118,9 @@ fn jobs(view: &View<'_>) -> Markup {
 
 fn state(live: &Live) -> Markup {
     let c = &live.counters;
-    let writes = match (c.write_stopped, c.delayed_write_rate) {
-        (true, _) => "stopped".to_string(),
-        (false, 0) => "not delayed".to_string(),
-        (false, rate) => format!("delayed to {}/s", words::bytes(rate)),
-    };
     html! {
         dl class="facts" {
-            (fact("Writes", html! { (writes) }, "a write stall delays or stops all writers"))
+            (fact("Writes", html! { (writers(c)) }, "a write stall delays or stops all writers"))
             (fact("Memory", html! { a href="/memory" { (words::bytes(live.memory.bytes)) } }, "memtables, caches and open files"))
             (fact("Waits for compaction", html! { (words::bytes(c.pending_compaction_bytes)) }, "pending compaction bytes, as an estimate"))
             (fact("Running", html! { (words::of(c.running_flushes, "flush")) ", " (words::of(c.running_compactions, "compaction")) }, ""))
@@ -184,6 +206,75 @@ fn stalls(stalls: &[SlowStall]) -> Markup {
     }
 }
 
+/// Shows the levels that jobs rewrite often, and the levels that lookups use.
+fn heat(live: &Live) -> Markup {
+    let most = live.levels.iter().map(|level| level.written_bytes).max().unwrap_or(0);
+    html! {
+        h2 { "Hot and cold levels" }
+        @if live.levels.is_empty() { (absent("There is no SST file.")) } @else {
+            p { "A hot level is rewritten often: flushes and compactions wrote many times its size since the open." }
+            div class="scroll" tabindex="0" { table {
+                thead { tr {
+                    th scope="col" { "Level" }
+                    th scope="col" class="num" { "Size now" }
+                    th scope="col" class="num" { "Written by jobs" }
+                    th scope="col" class="num" { "Read by jobs" }
+                    (hidden_header("Written as a bar"))
+                } }
+                tbody {
+                    @for level in live.levels.iter().take(ROWS_MAX) {
+                        tr {
+                            th scope="row" { "L" (level.level) " " span class="muted" { (level.family) } }
+                            (number(words::bytes(level.bytes)))
+                            (number(words::bytes(level.written_bytes)))
+                            (number(words::bytes(level.read_bytes)))
+                            td { (chart::bar(level.written_bytes, most)) }
+                        }
+                    }
+                }
+            } }
+            (more(live.levels.len(), ROWS_MAX))
+        }
+        @match &live.found {
+            Some(found) => (lookups(found)),
+            None => { p class="muted" { "Without statistics, the levels of lookups are not known (the option " code { "statistics" } ")." } }
+        }
+    }
+}
+
+/// Shows where lookups found their entries.
+fn lookups(found: &Found) -> Markup {
+    let rows = [
+        ("memtables", found.memtables),
+        ("level 0", found.level_0),
+        ("level 1", found.level_1),
+        ("level 2 and deeper", found.deeper),
+    ];
+    let all: u64 = rows.iter().fold(0, |sum, (_, count)| sum.saturating_add(*count));
+    html! {
+        @if all == 0 { p { "No lookup found an entry since the open." } } @else {
+            div class="scroll" tabindex="0" { table {
+                thead { tr {
+                    th scope="col" { "Lookups that found their entry in" }
+                    th scope="col" class="num" { "Lookups" }
+                    th scope="col" class="num" { "Share" }
+                    (hidden_header("Share as a bar"))
+                } }
+                tbody {
+                    @for (place, count) in rows {
+                        tr {
+                            th scope="row" { (place) }
+                            (number(words::count(count)))
+                            (number(words::percent(count, all)))
+                            td { (chart::bar(count, all)) }
+                        }
+                    }
+                }
+            } }
+        }
+    }
+}
+
 fn curves(samples: &[Sample]) -> Markup {
     if samples.len() < 2 {
         return absent("There are no two samples yet. A sample is taken every two seconds.");
@@ -200,5 +291,21 @@ fn curves(samples: &[Sample]) -> Markup {
         (chart::curve(&curve("Read amplification", "sorted runs that a lookup may visit", &|s| Some(s.counters.sorted_runs as f64))))
         (chart::curve(&curve("Space amplification", "bytes of SST files for each byte of live data", &|s| s.space_amplification)))
         (chart::curve(&curve("Stalls", "percent of the time in which a writer waited", &|s| Some(100.0 * s.stalled))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn running_jobs_are_counted_in_words() {
+        let of = |running_flushes, running_compactions| {
+            running_jobs(&Counters { running_flushes, running_compactions, ..Counters::default() })
+        };
+        assert_eq!(of(0, 0), "No flush and no compaction is running");
+        assert_eq!(of(1, 0), "1 flush is running");
+        assert_eq!(of(0, 2), "2 compactions are running");
+        assert_eq!(of(1, 1), "1 flush and 1 compaction are running");
     }
 }

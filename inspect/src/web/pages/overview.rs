@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::doctor::counted;
 use super::layout::{fact, more, number};
 use super::options::prose;
-use super::{View, doctor, tree};
+use super::{View, doctor, live, tree};
 use crate::doctor::{Change, Group, Severity, examine, groups};
 use crate::model::{Database, Family, FileKind, JobKind, Problem, Source, Weight};
 use crate::web::chart;
@@ -23,7 +23,7 @@ pub(super) fn render(view: &View<'_>) -> (String, Markup) {
         (verdict(db, &groups))
         div class="cards" {
             section class="card" { h2 { "How large is it?" } (size(db)) }
-            section class="card" { h2 { "What is it doing?" } (doing(db)) }
+            section class="card" { h2 { "What is it doing?" } (doing(view)) }
             section class={ "card" @if damage > 0 { " bad" } } {
                 h2 { "What is wrong?" }
                 (wrong(db, damage, &groups))
@@ -157,11 +157,15 @@ fn size(db: &Database) -> Markup {
     }
 }
 
-fn doing(db: &Database) -> Markup {
+fn doing(view: &View<'_>) -> Markup {
+    let db = view.db;
     let last = db.files.iter().map(|file| file.modified).max().unwrap_or(0);
     let jobs = |kind| db.log.jobs_of(kind);
     let stalls = db.log.stalls.len() as u64 + db.log.older.stalls;
     html! {
+        @if let Some(facts) = &view.live {
+            p { a href="/live" { (live::running_jobs(&facts.counters)) } ", and writers are " (live::writers(&facts.counters)) "." }
+        }
         @if last > 0 { p { "The last change of a file was " (words::ago(last, db.taken_at)) "." } }
         @if let Some(manifest) = &db.manifest {
             p { (words::count(manifest.last_sequence)) " writes in its life (last sequence number)" @if db.bytes_of(FileKind::Wal) > 0 { ", without the newest in the WALs" } "." }
