@@ -56,6 +56,13 @@ impl Files {
         ranges.windows(2).any(|pair| pair[0].1 >= pair[1].0)
     }
 
+    /// Returns true if two files have the same key.
+    fn share_a_key(&self) -> bool {
+        let mut keys: Vec<_> = self.rows.iter().flat_map(Rows::keys).collect();
+        keys.sort();
+        keys.windows(2).any(|pair| pair[0] == pair[1])
+    }
+
     /// Returns true if a row of the model lies in the key range of a file.
     fn meet(&self, model: &Model) -> bool {
         self.ranges().any(|(first, last)| model.iter().any(|(key, _)| first <= key && key <= last))
@@ -227,6 +234,9 @@ impl Ingested {
         if files.are_of_a_database && chance.percent(90) {
             (options.allow_db_generated_files, options.write_global_seqno) = (true, false);
         }
+        // These files keep their sequence numbers, and a later file must have larger ones for the same key. All entries of
+        // `SstFileWriter` have the sequence number 0.
+        options.allow_db_generated_files &= !files.share_a_key();
         let replaced = chance.percent(15).then(|| match chance.percent(40) {
             true => ReplaceRange::All,
             false => {

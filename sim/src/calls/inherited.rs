@@ -144,6 +144,9 @@ impl Inherited {
             let mut own = Options { family: self.options.family.clone(), ..Options::default() };
             own.family = of_file(&family.name).unwrap_or(own.family);
             own.update(&family.text).map_err(told("options of a column family"))?;
+            // FIFO compaction drops the oldest rows above this size, and the model keeps them.
+            own.update("compaction_options_fifo={max_table_files_size=1000000000}")
+                .map_err(told("options of FIFO compaction"))?;
             descriptors.push(FamilyDescriptor::new(&family.name, own.family));
         }
         if let Some(file) = file {
