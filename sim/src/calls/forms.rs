@@ -20,6 +20,7 @@ mod kinds;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use ironstone::{
     BottommostLevelCompaction, CompactRangeOptions, Db, Family, FamilyDescriptor, FlushOptions, Follower,
@@ -29,12 +30,13 @@ use testkit::chance::Chance;
 
 use super::indexed::{forward, rows_equal};
 use super::overlay::{Change, Key, State, columns};
+use super::served::catch_up_by_page;
 use super::{FAMILIES, Setting, World, same, told};
 
 /// A database that is opened with the short forms, and its model.
 pub(super) struct Forms {
     options: Options,
-    clock: std::sync::Arc<env::clock::ManualClock>,
+    clock: Arc<env::clock::ManualClock>,
     db: Option<Db>,
     families: Vec<Family>,
     state: State,
@@ -121,7 +123,11 @@ impl Forms {
                     .map_err(|words| format!("secondary: {words}"))?;
                 self.write(chance)?;
                 self.db().flush_wal(false).map_err(told("flush_wal"))?;
-                reader.try_catch_up_with_primary().map_err(told("catch-up"))?;
+                let reader = Arc::new(reader);
+                match chance.percent(30) {
+                    true => catch_up_by_page(&reader)?,
+                    false => reader.try_catch_up_with_primary().map_err(told("catch-up"))?,
+                }
                 rows_equal(&families_of(&reader.view()), &self.state)
                     .map_err(|words| format!("secondary after a catch-up: {words}"))
             }

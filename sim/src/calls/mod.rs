@@ -48,6 +48,7 @@ mod overlay;
 mod queues;
 mod rejected;
 mod repaired;
+mod served;
 mod shaped;
 mod stamped;
 mod transactions;

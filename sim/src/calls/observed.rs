@@ -2,7 +2,7 @@
 //! options that are derived.
 //!
 //! ```text
-//!  metrics      the entries, files and snapshots of the model
+//!  metrics      the entries, files and snapshots of the model, also in the pages of the inspector, for Prometheus and OpenTelemetry
 //!  history      the rises of a ticker add up to the ticker, and a sample never changes
 //!  blocks       the accesses of a trace are those that the tickers count, in live files
 //!  files        the appends of a trace are the bytes that the WAL grew by
@@ -28,6 +28,7 @@ use testkit::chance::Chance;
 
 use super::indexed::rows_equal;
 use super::overlay::State;
+use super::served::{Expected, compare_collectors, compare_pages};
 use super::{FAMILIES, Setting, World, key, same, told, value};
 
 /// The file of the traces.
@@ -196,6 +197,14 @@ impl Observed {
             same("active memtable", &Some(told.active_memtable_bytes), &usage)?;
         }
         Ok(())
+    }
+
+    /// Compares what a browser, Prometheus and OpenTelemetry read with the model.
+    fn look_from_outside(&self) -> Result<(), String> {
+        let files = self.families.iter().map(|family| family.live_files().len() as u64).sum();
+        let expected = Expected { entries: self.entries, files, snapshots: self.snapshots.len() as u64 };
+        compare_collectors(self.db(), &expected)?;
+        compare_pages(self.db(), &expected)
     }
 
     /// Compares the sizes of ranges of the memtables with the number of their entries.
@@ -491,6 +500,7 @@ impl World for Observed {
                 family.compact_range(None, None, &Default::default()).map_err(told("compact"))
             }
             97 => self.reopen(),
+            98 if chance.percent(30) => self.look_from_outside(),
             _ => {
                 self.options.db.env.executor.help();
                 Ok(())
