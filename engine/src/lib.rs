@@ -14,7 +14,7 @@
 //!  write  read  iter  flush  compaction  recovery  repair  ingest
 //!  apply  source  output  commit
 //!  family  direct
-//!  wal  manifest  files  batch  errors  |  components  |  options  event  stats  |  sequence  prepared  release_notifier  |  ranks  |  sync
+//!  wal  manifest  files  batch  errors  |  components  info_log  |  options  event  stats  |  sequence  prepared  release_notifier  |  ranks  |  sync
 //! ```
 //! The order of all locks is in `ranks`.
 
@@ -33,6 +33,7 @@ pub mod event;
 pub mod family;
 pub mod files;
 mod flush;
+pub mod info_log;
 pub mod ingest;
 pub mod iter;
 mod jobs;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use base::{Error, Result};
 use env::executor::{Pool, Tag};
-use env::logger::{FileLogger, LogFileOptions, LogLevel};
+use env::logger::{FileLogger, LogLevel};
 use env::sync::{AtomicBool, Mutex, Ordering};
 
 use crate::{Db, FamilyDescriptor, Options, Secondary};
@@ -108,8 +108,8 @@ impl Follower {
             false => env.fs.list(path).map(drop)?,
         }
         if options.db.info_log.is_none() {
-            let log = LogFileOptions { level: options.db.info_log_level, ..LogFileOptions::default() };
-            let logger = FileLogger::open(env.fs.clone(), env.clock.clone(), path, None, log)?;
+            let limits = engine::info_log::info_log_files(&options.db);
+            let logger = FileLogger::open(env.fs.clone(), env.clock.clone(), path, None, limits)?;
             options.db.info_log = Some(Arc::new(logger));
         }
         let db = options.db.clone();

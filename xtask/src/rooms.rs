@@ -4,7 +4,7 @@ use std::path::Path;
 
 /// Each module with its row. A larger number is a higher row. Modules of one row never import each other, except for
 /// [`PAIRS`].
-const ROWS: [(&str, u8); 38] = [
+const ROWS: [(&str, u8); 39] = [
     ("db", 11),
     ("replica", 11),
     ("opening", 10),
@@ -32,6 +32,7 @@ const ROWS: [(&str, u8); 38] = [
     ("files", 3),
     ("batch", 3),
     ("components", 3),
+    ("info_log", 3),
     ("errors", 3),
     ("options", 2),
     ("event", 2),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use base::{Error, Result};
 use env::Env;
-use env::logger::{FileLogger, LogFileOptions, Logger, NullLogger};
+use env::logger::{FileLogger, Logger, NullLogger};
 use mem::cache::{Cache, CacheOptions};
 use table::sst::BlockCache;
 
@@ -12,6 +12,7 @@ use crate::components::{Components, FamilyDescriptor};
 use crate::event::Events;
 use crate::family::{FamilySet, Parts};
 use crate::files::Paths;
+use crate::info_log::info_log_files;
 use crate::manifest::ManifestSettings;
 use crate::options::{CompressionType, DbOptions, FamilyOptions, TableFactory, refuse};
 use crate::recovery::RequestedFamily;
@@ -67,25 +68,9 @@ pub fn logger(options: &DbOptions, paths: &Paths, read_only: bool) -> Result<Arc
         return Ok(Arc::new(NullLogger));
     }
     let log_dir = (!options.db_log_dir.is_empty()).then(|| PathBuf::from(&options.db_log_dir));
-    let settings = LogFileOptions {
-        level: options.info_log_level,
-        max_log_file_size: options.max_log_file_size as u64,
-        log_file_time_to_roll: options.log_file_time_to_roll as u64,
-        keep_log_file_num: options.keep_log_file_num.max(1),
-        total_bytes_max: info_log_bytes_max(options),
-    };
+    let settings = info_log_files(options);
     let (fs, clock) = (options.env.fs.clone(), options.env.clock.clone());
     Ok(Arc::new(FileLogger::open(fs, clock, &paths.db, log_dir.as_deref(), settings)?))
-}
-
-/// The limit of all info logs together. Without a limit for one info log and with the default number of info logs,
-/// RocksDB sets no limit in bytes; one process fills a disk with its info log. An application that sets one of the two
-/// options gets exactly these options.
-fn info_log_bytes_max(options: &DbOptions) -> u64 {
-    const BYTES_MAX: u64 = 64 << 20;
-    let is_default =
-        options.max_log_file_size == 0 && options.keep_log_file_num == DbOptions::default().keep_log_file_num;
-    if is_default { BYTES_MAX } else { 0 }
 }
 
 /// The block caches for column families that have none of their own.

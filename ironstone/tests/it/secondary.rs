@@ -491,6 +491,25 @@ fn a_secondary_shows_the_newest_complete_state_while_an_sst_file_is_damaged() {
 }
 
 #[test]
+fn a_follower_deletes_old_info_logs_above_64_mib() {
+    let options = Options::in_memory();
+    drop(Db::open("leader", options.clone()).unwrap());
+    let fs = options.db.env.fs.clone();
+    let path = std::path::Path::new("follower");
+    fs.create_dir_all(path).unwrap();
+    for (name, bytes) in [("LOG.old.1", 40 << 20), ("LOG.old.2", 40 << 20)] {
+        let mut file = fs.create(&path.join(name), &Default::default()).unwrap();
+        file.append(&vec![b'x'; bytes]).unwrap();
+        file.close().unwrap();
+    }
+    drop(Follower::open("follower", "leader", options).unwrap());
+    let mut names = fs.list(path).unwrap();
+    names.retain(|name| name.starts_with("LOG"));
+    names.sort();
+    assert_eq!(names, ["LOG", "LOG.old.2"]);
+}
+
+#[test]
 fn a_follower_shows_flushed_writes_of_the_leader_and_catches_up_by_itself() {
     let mut options = Options::in_memory();
     let machine = testkit::machine::Machine::new(1);
