@@ -383,3 +383,32 @@ fn blob_files_of_an_old_memtable_are_no_orphans() {
     age(&orphan);
     assert!(rules(dir.path()).contains(&"orphan-files"), "{:?}", findings(dir.path()));
 }
+
+#[test]
+fn keys_with_very_many_merge_operands_are_found() {
+    for (keys, is_found) in [(10, true), (40_000, false)] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut options = Options::default();
+        options.db.create_if_missing = true;
+        options
+            .update(
+                "merge_operator=uint64add;compression=kNoCompression;block_based_table_factory={filter_policy=bloomfilter:10:false;}",
+            )
+            .unwrap();
+        let db = Db::open(dir.path(), options).unwrap();
+        // A snapshot keeps each operand.
+        let mut snapshots = Vec::new();
+        for n in 0..120_000_u64 {
+            db.merge(format!("key{:08}", n % keys).as_bytes(), &n.to_le_bytes()).unwrap();
+            if n % 10 == 0 {
+                snapshots.push(db.snapshot());
+            }
+        }
+        db.flush().unwrap();
+        drop(snapshots);
+        drop(db);
+        let found = findings(dir.path());
+        let finding = found.iter().find(|finding| finding.rule == "many-merge-operands");
+        assert_eq!(finding.is_some(), is_found, "{keys} keys: {found:?}");
+    }
+}
