@@ -35,9 +35,11 @@ impl BlockRoom {
         &self.bytes[self.payload_at..]
     }
 
-    /// Returns the memory of the payload and its trailer, for the read. The memory has any content.
+    /// Returns the memory of the payload and its trailer, for the read. The content is undefined before the read.
     pub fn stored_mut(&mut self) -> &mut [u8] {
-        Arc::get_mut(&mut self.bytes).map(|bytes| &mut bytes[self.payload_at..]).unwrap_or_default()
+        let own = Arc::get_mut(&mut self.bytes);
+        base::invariant!(own.is_some(), "the memory for a block that is not read yet has two owners");
+        own.map(|bytes| &mut bytes[self.payload_at..]).unwrap_or_default()
     }
 
     /// Parses the payload, which is not compressed. With `later`, the block gets its search array when the block is used

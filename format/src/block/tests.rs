@@ -49,7 +49,6 @@ fn point(block: &Block, order: &InternalOrder, key: &[u8]) -> (Vec<(u64, Vec<u8>
     (found, more)
 }
 
-/// Checks that every way to read the block returns `rows`.
 /// Returns the block as it is after a read in place, with its trailer.
 fn in_place(payload: &[u8], later: bool) -> Block {
     let mut room = BlockRoom::new(payload.len(), |len| zeroed(len + 100));
@@ -58,6 +57,7 @@ fn in_place(payload: &[u8], later: bool) -> Block {
     room.into_block(later).unwrap()
 }
 
+/// Checks that every way to read the block returns `rows`.
 fn check(payload: &[u8], order: &Order, rows: &[Row], targets: &[Vec<u8>]) {
     let internal = InternalOrder::new(order.clone());
     let parsed = |heads| Block::parse_searchable(payload, heads).unwrap();

@@ -583,6 +583,8 @@ pub(super) fn timed_read<T>(
     Ok(done)
 }
 
+/// Checks that the block is inside of the file.
+///
 /// # Errors
 /// Corruption if the block is not inside of the file.
 pub(super) fn check_place(source: &Source, handle: BlockHandle) -> Result<()> {
@@ -595,9 +597,8 @@ pub(super) fn check_place(source: &Source, handle: BlockHandle) -> Result<()> {
     Ok(())
 }
 
-/// Returns the order of the search array that a new block gets when it is used again, or `None` if the block gets no array
-/// later. A search array is useful only if a block is searched more than once. So a new cached block has no search array. A
-/// later search makes the search array: see `ArrayBudget`.
+/// Returns the key order of the search array of a new block, or `None` if the block never gets a search array. The array is useful only
+/// if a block is searched more than once. So a new cached block has no array, and a later search makes the array: see `ArrayBudget`.
 pub(super) fn heads_later(source: &Source, ctx: &ReadCtx) -> Option<HeadOrder> {
     source.heads.filter(|_| ctx.fill_cache && source.cache.is_some())
 }

@@ -41,7 +41,8 @@ pub(super) struct Source {
     pub index_layout: IndexLayout,
     pub dict: Option<Dictionary>,
     pub counts: Counts,
-    /// True if the last data block that was read from the file was not compressed: see `in_place`.
+    /// True if the next data block may be read in place: the last data block was not compressed, and the reader has neither checksums
+    /// of entries nor a persistent cache. See `in_place`.
     pub is_plain: AtomicBool,
     /// The used bytes of the data blocks. `None` without `read_amp_bytes_per_bit` and without statistics.
     pub read_amp: Option<ReadAmp>,

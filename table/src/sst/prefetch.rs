@@ -103,8 +103,8 @@ pub(super) struct ReadAhead {
     for_compaction: bool,
     /// True if the system rejected a prefetch, so large blocks are not read in place.
     rejected: bool,
-    /// The read-ahead of the next read, if it is known already.
-    planned: Option<usize>,
+    /// The offset of the next read and its read-ahead in bytes, if `leaves_to_caller` has computed them.
+    planned: Option<(u64, usize)>,
     /// The end of the range that the system was asked to prefetch.
     delegated: u64,
     start: u64,
@@ -256,20 +256,30 @@ impl Window for ReadAhead {
         if self.has(offset, len).is_some() {
             return false;
         }
+        if offset != self.last_end {
+            self.delegated = 0;
+        }
         let amount = self.amount(offset);
         if amount > 0 && (len < IN_PLACE_MIN || self.rejected) {
-            self.planned = Some(amount);
+            self.planned = Some((offset, amount));
             return false;
         }
         let (amount, end) = (amount as u64, offset + len as u64);
         self.last_end = end;
-        // The system prefetches the next half while the scan reads this half.
-        if amount > 0 && end + amount / 2 > self.delegated {
-            let from = self.delegated.clamp(end, end + amount);
-            let stop = end.saturating_add(amount).min(self.limit.min(self.trimmed)).max(from);
-            if stop > from {
-                self.rejected = !source.file.prefetch(from, stop - from);
+        if end <= self.delegated {
+            source.counts.found_ahead(len);
+        }
+        // The system prefetches the next half of the read-ahead while the scan reads this half.
+        if amount > 0 && end.saturating_add(amount / 2) > self.delegated {
+            let wanted = end.saturating_add(amount);
+            let from = self.delegated.clamp(end, wanted);
+            let stop = wanted.min(self.limit.min(self.trimmed)).max(from);
+            if stop > from && !source.file.prefetch(from, stop - from) {
+                (self.rejected, self.delegate) = (true, false);
+                return true;
             }
+            let trimmed = self.trimmed < wanted.min(self.limit);
+            source.counts.read_ahead(stop - from, trimmed, self.for_compaction);
             self.delegated = stop;
         }
         true
@@ -289,7 +299,8 @@ impl Window for ReadAhead {
                 at
             }
             None => {
-                let amount = self.planned.take().unwrap_or_else(|| self.amount(offset));
+                let planned = self.planned.take().filter(|(at, _)| *at == offset);
+                let amount = planned.map_or_else(|| self.amount(offset), |(_, amount)| amount);
                 if amount == 0 {
                     self.last_end = end;
                     return Ok(None);

@@ -191,3 +191,32 @@ fn a_scan_of_large_blocks_reads_each_block_once_and_lets_the_system_read_ahead()
     let (reads, _) = scanned(false, 4_000);
     assert!(reads.len() < 10, "the window reads several small blocks at once: {reads:?}");
 }
+
+/// A jump begins a new read-ahead, although the system has prefetched the end of the file already.
+#[test]
+fn a_second_scan_of_large_blocks_reads_ahead_again() {
+    let values: Vec<Vec<u8>> = (0..40).map(|i| random(40_000, i)).collect();
+    let (disk, reader) = opened(table(Compression::None, &values), 0);
+    let mut iter = reader.iter(&ReadCtx::default());
+    for round in 0..2 {
+        disk.prefetches.lock().unwrap().clear();
+        iter.seek_to_first();
+        while iter.valid() {
+            iter.next();
+        }
+        assert!(disk.prefetches.lock().unwrap().len() > 3, "round {round}");
+    }
+}
+
+#[test]
+fn a_read_without_io_starts_no_prefetch() {
+    let values: Vec<Vec<u8>> = (0..4).map(|i| random(40_000, i)).collect();
+    let (disk, reader) = opened(table(Compression::None, &values), 0);
+    assert_eq!(value_of(&reader, 0), values[0]);
+    disk.reads.lock().unwrap().clear();
+    let ctx = ReadCtx { cache_only: true, readahead_size: 100_000, ..ReadCtx::default() };
+    let mut iter = reader.iter(&ctx);
+    iter.seek_to_first();
+    assert!(!iter.valid() && iter.status().is_err());
+    assert!(disk.reads.lock().unwrap().is_empty() && disk.prefetches.lock().unwrap().is_empty());
+}
