@@ -216,6 +216,7 @@ fn merge(t: &CompactionTools<'_>, job: &Job, tracked: Option<&RunningOperation>)
     set_stage(Stage::CompactionPrepare);
     finish::started(t, job);
     let released_below = t.tools.snapshots.released_below();
+    let has_conflict_snapshots = t.tools.snapshots.stripes_and_conflicts().1 < base::key::MAX_SEQUENCE;
     let ranges = subcompactions(t, job).inspect_err(|error| finish::failed(t, job, &[], error, start))?;
     base::invariant!(!ranges.is_empty(), "a compaction has no subcompaction");
     let results: Vec<Mutex<Option<(piece::Done, Result<()>)>>> =
@@ -280,8 +281,8 @@ fn merge(t: &CompactionTools<'_>, job: &Job, tracked: Option<&RunningOperation>)
     finish::pre_commit(t, job, &done, start);
     let outputs_of_job = outputs(&done).map(|file| (file.level, &*file.meta));
     t.output_tables.open_before_commit(&job.parts, outputs_of_job);
-    if job.task.reason == Reason::BottommostFiles {
-        mark_files_that_keep_their_sequences(&done, released_below);
+    if job.task.reason == Reason::BottommostFiles && !has_conflict_snapshots {
+        mark_files_that_keep_their_sequences(job, &done, released_below);
     }
     outputs(&done).for_each(|file| track_file(t.tools, file));
     let committed =
@@ -291,11 +292,23 @@ fn merge(t: &CompactionTools<'_>, job: &Job, tracked: Option<&RunningOperation>)
     Ok(Compacted { committed: Some(committed), ..out })
 }
 
-/// Marks the outputs with sequence numbers that no reader needed at the start of the compaction. Without the mark, the picker would
-/// choose these files again at once, for the same reason.
-fn mark_files_that_keep_their_sequences(done: &[piece::Done], released_below: SequenceNumber) {
-    let kept = outputs(done).filter(|file| !file.meta.largest_seq.is_zero());
-    kept.filter(|file| file.meta.largest_seq < released_below)
+/// Marks the outputs with sequence numbers that the compaction could not remove, although no reader needed them. Merge operands
+/// that cannot be merged are a cause. Without the mark, the picker would choose these files again at once, for the same reason.
+///
+/// A file whose sequence numbers can be removed later gets no mark: an option keeps the numbers of young entries, timestamps
+/// are not below the low end yet, or older data was below the inputs.
+fn mark_files_that_keep_their_sequences(job: &Job, done: &[piece::Done], released_below: SequenceNumber) {
+    if !job.task.bottommost || job.parts.pick.ages.preserve_seconds > 0 {
+        return;
+    }
+    let order = &job.parts.internal_order().user;
+    let low = job.family.state().full_history_ts_low.clone();
+    let has_history = |max: &[u8]| {
+        !max.is_empty() && low.as_ref().is_none_or(|low| order.compare_timestamp(max, low).is_ge())
+    };
+    outputs(done)
+        .filter(|file| !file.meta.largest_seq.is_zero() && file.meta.largest_seq < released_below)
+        .filter(|file| !has_history(&file.meta.timestamps.max))
         .for_each(|file| file.meta.set_needs_its_sequences());
 }
 
