@@ -9,8 +9,9 @@ const TOTAL_BYTES_MAX: u64 = 64 << 20;
 
 /// Returns the limits of the info logs of a database.
 ///
-/// Without a limit for one info log and with the default number of info logs, RocksDB sets no limit in bytes, and one process fills a
-/// disk with its info log. An application that sets one of the two options gets exactly these options.
+/// If `max_log_file_size` and `keep_log_file_num` have their defaults, all info logs together have at most 64 MiB. RocksDB has no such
+/// limit, and one process fills a disk with its info logs. If the application sets one of the two options, only these options limit the
+/// info logs.
 pub fn info_log_files(options: &DbOptions) -> LogFileOptions {
     let is_default =
         options.max_log_file_size == 0 && options.keep_log_file_num == DbOptions::default().keep_log_file_num;

@@ -115,7 +115,7 @@ impl TableFile {
         self.marked_since.store(true, Ordering::Relaxed);
     }
 
-    /// Returns true if a compaction that removes the sequence numbers of bottommost files wrote this file, and had to keep some: see
+    /// Returns true if a compaction for `BottommostFiles` wrote this file and could not remove all sequence numbers: see
     /// [`TableFile::set_needs_its_sequences`]. The state is lost when the database closes.
     #[inline]
     pub fn needs_its_sequences(&self) -> bool {

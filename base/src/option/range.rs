@@ -7,7 +7,7 @@
 //! | `2..=9` | from 2 to 9 |
 //! | `8` | 8 |
 //! | `above 0` | more than 0 |
-//! | `powers of two ..=9` | the powers of two of the part after the words |
+//! | `powers of two ..=9` | each power of two in the range after the words, here 1, 2, 4 and 8 |
 //!
 //! A comma separates the parts. A number that one part accepts is in the range. An empty text accepts each number.
 

@@ -101,7 +101,7 @@ pub fn measure(
 fn check_reason(task: &Task, earliest: SequenceNumber) {
     base::invariant!(
         task.reason != Reason::BottommostFiles || task.files().any(|(_, file)| file.largest_seq <= earliest),
-        "readers need all sequence numbers of a compaction for released snapshots above {earliest}"
+        "a compaction for released snapshots changes no entry: readers need {earliest}, and each input has newer entries"
     );
 }
 

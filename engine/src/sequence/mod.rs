@@ -201,10 +201,10 @@ impl Snapshots {
         (oldest < SequenceNumber::NONE).then_some(oldest)
     }
 
-    /// Returns the sequence number below which a compaction of bottommost SST files keeps no entry for a reader. This is the oldest
-    /// sequence number that was needed at the time of the last release, or the oldest one that is needed now, if that is older: an
-    /// undecided section that recovery restored. 0 before the first release: no entry was kept for a snapshot, so a compaction of
-    /// bottommost SST files would gain nothing.
+    /// Returns the sequence number below which no reader needs an entry of a bottommost SST file. The value is the smaller of two
+    /// numbers: the oldest sequence number that was needed at the last release, and the oldest one that is needed now. The second is
+    /// smaller if recovery restored an undecided section after the release. 0 before the first release: a compaction of bottommost
+    /// SST files would then gain nothing.
     pub fn released_below(&self) -> SequenceNumber {
         let released = SequenceNumber::new(self.released_below.load(Ordering::SeqCst));
         if released.is_zero() {
@@ -242,6 +242,7 @@ impl Snapshots {
     fn notify_if_past(&self) {
         let past = self.notify_past.load(Ordering::SeqCst);
         if past > 0
+            // This test needs no lock, and nearly always decides.
             && self.released_below.load(Ordering::SeqCst) >= past
             && self.released_below().get() >= past
             && self.notify_past.compare_exchange(past, 0, Ordering::SeqCst, Ordering::SeqCst).is_ok()

@@ -76,8 +76,8 @@ const OF_DATABASE: [Row; 7] = [
         severity: Severity::Advice,
         option: "bgerror_resume_retry_interval",
         is_extreme: |micros| micros < 10_000.0,
-        title: "After a disk error, the database retries without a pause",
-        cost: "Each retry flushes memtables or writes the MANIFEST. Retries without a pause take the disk and the processor, and fill the info log.",
+        title: "After a disk error, the database retries almost without a pause",
+        cost: "Each retry flushes memtables or writes the MANIFEST. Such retries take the disk and the processor, and fill the info log.",
         change: ("bgerror_resume_retry_interval=1000000", false),
     },
     Row {
@@ -104,7 +104,7 @@ const OF_DATABASE: [Row; 7] = [
         option: "manifest_preallocation_size",
         is_extreme: |bytes| bytes >= 256.0 * MIB,
         title: "Each MANIFEST reserves much disk space",
-        cost: "A MANIFEST has some kilobytes for each thousand SST files. The reserved space is not free for other files.",
+        cost: "A MANIFEST needs some hundred kilobytes for a thousand SST files. The reserved space is not free for other files.",
         change: ("manifest_preallocation_size=4194304", true),
     },
 ];
@@ -151,7 +151,7 @@ const OF_FAMILY: [Row; 7] = [
         severity: Severity::Warning,
         option: "memtable_op_scan_flush_trigger",
         is_extreme: |entries| (1.0..16.0).contains(&entries),
-        title: "A scan over a few old entries flushes the memtable",
+        title: "A scan that skips a few hidden entries flushes the memtable",
         cost: "Each flush writes a small file into level 0, and each small file needs a compaction.",
         change: ("memtable_op_scan_flush_trigger=0", true),
     },
@@ -237,7 +237,7 @@ fn slow_open(db: &Database) -> Option<Finding> {
     )
 }
 
-/// Reports a table cache with one lock. The table cache of Ironstone has no such lock.
+/// Reports a table cache with one or two locks. The table cache of Ironstone has no such lock.
 fn table_cache_shards(db: &Database) -> Option<Finding> {
     let bits = db_number(db, "table_cache_numshardbits").filter(|bits| (0.0..2.0).contains(bits))?;
     if db.is_ironstone() {
@@ -245,15 +245,15 @@ fn table_cache_shards(db: &Database) -> Option<Finding> {
     }
     let files = db.db_option("max_open_files").unwrap_or_default();
     Some(
-        Finding::new("table-cache-shards", Severity::Advice, "All threads share one lock for open SST files".to_string())
+        Finding::new("table-cache-shards", Severity::Advice, "One or two locks protect all open SST files".to_string())
             .evidence(format!("table_cache_numshardbits={bits}"))
             .evidence(format!("{}, max_open_files={files}", words::of(db.sst_count() as u64, "SST file")))
-            .cost("With a limit of open files, each lookup takes the lock for each SST file that it visits. Without a limit, opens, flushes and compactions take it.")
+            .cost("With a limit of open files, each lookup takes the lock for each SST file that it visits. Without a limit, opens, flushes and compactions take the lock.")
             .reopen("table_cache_numshardbits=6"),
     )
 }
 
-/// Reports a limit of the WALs that is never reached. With one column family, the memtables limit the WALs.
+/// Reports a limit of the WALs that is at least 16 GiB and 16 times the size of all memtables. With one column family, the memtables limit the WALs.
 fn wal_limit(db: &Database) -> Option<Finding> {
     let limit = db_number(db, "max_total_wal_size")?;
     let number =
@@ -273,7 +273,7 @@ fn wal_limit(db: &Database) -> Option<Finding> {
                 words::of(db.families.len() as u64, "column family"),
                 words::bytes(all as u64)
             ))
-            .cost("A column family with few writes keeps all WALs since its last flush. The disk fills, and an open after a crash replays them.")
+            .cost("A column family with few writes keeps all WALs since its last flush. These WALs can fill the disk, and an open after a crash replays all of them. With 0, the database chooses the limit: four times the size of all memtables.")
             .live("max_total_wal_size=0"),
     )
 }
@@ -415,7 +415,7 @@ fn close_limits(facts: &Facts<'_>) -> Option<Finding> {
     }
     Some(
         facts
-            .finding("close-pending-limits", Severity::Warning, "Writers stop without a delay before".to_string())
+            .finding("close-pending-limits", Severity::Warning, "Writers are stopped before they are delayed".to_string())
             .evidence(format!("soft_pending_compaction_bytes_limit={soft}"))
             .evidence(format!("hard_pending_compaction_bytes_limit={hard}"))
             .evidence(format!("{} are in this column family", words::bytes(facts.data_bytes())))
@@ -438,10 +438,10 @@ fn many_merged_memtables(facts: &Facts<'_>) -> Option<Finding> {
             .finding("many-merged-memtables", Severity::Advice, format!("A flush waits for {merged} full memtables"))
             .evidence(format!("min_write_buffer_number_to_merge={merged}"))
             .evidence(format!("write_buffer_size={size}"))
-            .cost("Each lookup searches each of these memtables, and an open after a crash replays the WALs of all. A larger memtable needs one search.")
+            .cost("Each lookup searches each of these memtables, and an open after a crash replays the WALs of all. One larger memtable needs one search.")
             .reopen(format!(
                 "min_write_buffer_number_to_merge=1;write_buffer_size={}",
-                (merged * size).min(512.0 * MIB) as u64
+                (merged * size).min(512.0 * MIB).max(size) as u64
             )),
     )
 }

@@ -332,11 +332,11 @@ fn long_prefix(facts: &Facts<'_>) -> Option<Finding> {
     }
     Some(
         facts
-            .finding("long-prefix", Severity::Warning, "Most keys are shorter than the prefix".to_string())
+            .finding("long-prefix", Severity::Warning, "The average key is shorter than the prefix".to_string())
             .evidence(format!("prefix_extractor={name}"))
             .evidence(format!("keys have {mean} bytes on average"))
             .cost("A key without a prefix is in no filter of prefixes, so prefix seeks and memtables gain nothing from the prefix extractor.")
-            .action("Set a prefix_extractor whose prefix is shorter than the keys, or none, and reopen the database."),
+            .action("Set prefix_extractor to a shorter prefix, or to nullptr. Old SST files keep their filters until a compaction writes them again."),
     )
 }
 
@@ -352,14 +352,14 @@ fn merge_operands(facts: &Facts<'_>) -> Option<Finding> {
     let (operands, entries) = stats(facts).fold((0_u64, 0_u64), |(operands, entries), stats| {
         (operands.saturating_add(stats.merge_operands), entries.saturating_add(stats.entries))
     });
-    let of_key = worst.entries / worst.blocks.max(1) * worst.key_blocks;
+    let of_key = (worst.entries / worst.blocks.max(1)).saturating_mul(worst.key_blocks);
     Some(
         facts
             .finding("many-merge-operands", Severity::Warning, "A few keys have very many merge operands".to_string())
             .evidence(format!("one key has about {} in one SST file, in {}", words::of(of_key, "entry"), words::of(worst.key_blocks, "data block")))
             .evidence(format!("{} of {} are merge operands", words::count(operands), words::of(entries, "entry")))
-            .cost("A read of such a key loads and merges all its operands. A compaction without an older value of the key keeps them.")
-            .action("Compact the column family (CompactRange), and write a whole value (Put) from time to time, so that a read has few operands to merge."),
+            .cost("A read of such a key loads and merges all its operands. A compaction that does not reach the oldest value of the key keeps the operands.")
+            .action("Call CompactRange for the whole column family. From time to time, write the whole value with Put, so that a read has few operands to merge."),
     )
 }
 

@@ -150,7 +150,7 @@ fn hard_compression(facts: &Facts<'_>) -> Option<Finding> {
             return Some(
                 facts
                     .finding("slow-compression", Severity::Warning, title)
-                    .evidence(format!("{option}={kind};{settings}={{level={level};}}"))
+                    .evidence(format!("{option} has {kind}, with {settings}={{level={level};}}"))
                     .evidence(format!("{} are in this column family", words::bytes(facts.family.bytes())))
                     .cost("Such a level compresses about 5 to 15 MB per second and thread, in flushes and compactions. The files are a few percent smaller.")
                     .live(format!("{settings}={{level={wish};}}")),

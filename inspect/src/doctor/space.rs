@@ -257,7 +257,9 @@ const FIFO_FILES_MAX: u64 = 5000;
 fn fifo_files(facts: &Facts<'_>) -> Option<Finding> {
     let of =
         |name: &str| facts.number(&format!("compaction_options_fifo.{name}")).filter(|limit| *limit > 0.0);
-    let limit = of("max_data_files_size").or_else(|| of("max_table_files_size"))?;
+    let (option, limit) = ["max_data_files_size", "max_table_files_size"]
+        .into_iter()
+        .find_map(|option| Some((option, of(option)?)))?;
     let files = facts.family.files.len() as u64;
     let mean = facts.family.bytes() / files.max(1);
     let most = limit as u64 / mean.max(1);
@@ -271,9 +273,9 @@ fn fifo_files(facts: &Facts<'_>) -> Option<Finding> {
     Some(
         facts
             .finding("fifo-files", Severity::Advice, format!("Level 0 may have {} SST files", words::count(most)))
-            .evidence(format!("the limit is {}", words::bytes(limit as u64)))
+            .evidence(format!("{option}={limit} ({})", words::bytes(limit as u64)))
             .evidence(format!("{} have {} on average", words::of(files, "SST file"), words::bytes(mean)))
-            .cost("FIFO compaction deletes nothing before the limit, and merges nothing. Each lookup and each seek visits each file, and the data has no other limit.")
+            .cost("FIFO compaction merges no files, and deletes no file for its size below this limit. Each lookup and each seek visits each file. With allow_compaction, small files are merged. A smaller limit deletes the oldest data.")
             .live("compaction_options_fifo={allow_compaction=true;}"),
     )
 }

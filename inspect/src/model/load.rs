@@ -561,6 +561,10 @@ fn read_stats(env: &Env, path: &Path, record: Option<&NewFile>, comparator: &str
     let properties = reader.properties();
     match record.and_then(|record| identity::difference(record, comparator, properties)) {
         Some(text) => Err(Error::corruption(text).file(path)),
-        None => Ok(TableStats { key_blocks: tables::key_blocks(&reader)?, ..tables::stats(properties) }),
+        // A damaged index is no reason to hide the properties. The check of the blocks reports the index.
+        None => Ok(TableStats {
+            key_blocks: tables::key_blocks(&reader).unwrap_or(0),
+            ..tables::stats(properties)
+        }),
     }
 }

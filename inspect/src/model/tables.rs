@@ -80,7 +80,7 @@ pub(super) fn stats(p: &Properties) -> TableStats {
 const OPERANDS_MIN: u64 = 1000;
 
 /// Returns the largest number of data blocks that the entries of one key fill, from the index. Returns 0 without reading the index if
-/// most entries are no merge operands.
+/// the file has fewer than 1,000 merge operands, or if most entries are no merge operands.
 ///
 /// # Errors
 /// Corruption of the index. Errors of the file system.

@@ -342,7 +342,8 @@ impl Scores {
                 if file.being_compacted() || file.largest_seq.is_zero() {
                     continue;
                 }
-                // The last compaction for this reason left the sequence numbers. With `preserve_seconds` the next one may remove them.
+                // A compaction for this reason could not remove the sequence numbers of the file. With `preserve_seconds`, a later compaction
+                // may remove them.
                 if file.needs_its_sequences() && options.ages.preserve_seconds == 0 {
                     continue;
                 }

@@ -289,7 +289,7 @@ fn first(refusals: &[(bool, &str)]) -> Result<()> {
 }
 
 /// Adds a line for each field of a nested option whose value is out of the range of its row. RocksDB accepts such a value
-/// too: the code that uses the field takes the nearest value, or the value that the row names.
+/// too. The documentation of the row says which value acts then. `check` rejects one such value: `max_read_amp` below -1.
 pub(super) fn warn_of_ranges(options: &FamilyOptions, warnings: &mut Vec<String>) {
     fn add<T>(option: &str, rows: &[Row<T>], value: &T, warnings: &mut Vec<String>) {
         warnings.extend(out_of_range(rows, value).map(|row| {

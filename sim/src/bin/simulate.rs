@@ -183,8 +183,8 @@ struct Seeds {
     len: usize,
     next: AtomicU64,
     over: AtomicBool,
-    /// For each thread: the seed that it runs (0: none), and one more than the value of the turns of the watcher since the start of the
-    /// seed, or 0 between two seeds.
+    /// For each thread: the seed that it runs (0: none), and 1 plus the sum of the weights of the watcher's turns since the start of the
+    /// seed. The sum is 0 between two seeds.
     at_work: Vec<(AtomicU64, AtomicU64)>,
     sums: Mutex<Sums>,
 }
@@ -327,7 +327,12 @@ impl Seeds {
                 let taken = turns.fetch_update(Ordering::Relaxed, Ordering::Relaxed, is_at_work).unwrap_or(0);
                 if taken > HANG_S * hang::FULL_TURN {
                     let seed = seed.load(Ordering::Relaxed);
-                    hang::told(&format!("seed {seed}: hung: no end after {HANG_S} s"), &self.again(seed));
+                    hang::told(
+                        &format!(
+                            "seed {seed}: hung: no end after the equivalent of {HANG_S} s without waits for a processor"
+                        ),
+                        &self.again(seed),
+                    );
                 }
             }
         }

@@ -234,7 +234,7 @@ impl Ingested {
         if files.are_of_a_database && chance.percent(90) {
             (options.allow_db_generated_files, options.write_global_seqno) = (true, false);
         }
-        // These files keep their sequence numbers, and a later file must have larger ones for the same key. All entries of
+        // These files keep their sequence numbers, and a later file must have larger sequence numbers for the same key. All entries of
         // `SstFileWriter` have the sequence number 0.
         options.allow_db_generated_files &= !files.share_a_key();
         let replaced = chance.percent(15).then(|| match chance.percent(40) {

@@ -311,7 +311,7 @@ pub(super) const HELP: &str = "sst_dump <db_dirs_OR_sst_files...> [--command=che
       Skips SST files whose properties match the regular expression
 
     --json
-      Show the progress on standard error as JSON lines: one object in a second
+      Show the progress on standard error as JSON lines: one JSON object each second
 
     --list_meta_blocks
       Print the list of all meta blocks in the file
