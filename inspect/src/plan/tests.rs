@@ -257,14 +257,14 @@ fn very_many_small_files_are_planned_as_larger_files() {
             predict_with(&workload, &DbOptions::default(), &family, first_level_files, &Default::default())
                 .unwrap()
         };
-        let (small, large) = (of(65_536, FIRST_LEVEL_FILES), of(1 << 20, FIRST_LEVEL_FILES));
+        let (small, large) = (of(131_072, FIRST_LEVEL_FILES), of(1 << 20, FIRST_LEVEL_FILES));
         assert!(
             small.notes.iter().any(|note| note.contains("times as large as target_file_size_base")),
             "{small:?}"
         );
         assert!(large.notes.is_empty(), "{:?}", large.notes);
         // A simulation of all small files.
-        let exact = of(65_536, u64::MAX);
+        let exact = of(131_072, u64::MAX);
         assert!(exact.notes.is_empty(), "{:?}", exact.notes);
         for (name, a, b) in [
             ("writes", small.write_amplification, exact.write_amplification),
@@ -275,7 +275,7 @@ fn very_many_small_files_are_planned_as_larger_files() {
         }
         let (_, files, bytes) = small.levels[small.levels.len() - 1];
         let mean = bytes as f64 / files as f64;
-        assert!((32_768.0..131_072.0).contains(&mean), "{style}: files of {mean} bytes");
+        assert!((65_536.0..262_144.0).contains(&mean), "{style}: files of {mean} bytes");
     }
 }
 

@@ -401,19 +401,24 @@ fn sound_databases_of_every_kind_above_the_limit_have_no_finding() {
 
 #[test]
 fn wrong_settings_are_found_and_their_changes_are_accepted() {
-    for (rule, text, writes) in SEEDS {
-        let dir = tempfile::tempdir().unwrap();
-        seeded(dir.path(), text, writes);
-        if ROCKSDB_ONLY.contains(&rule) {
-            assert!(!rules(dir.path()).contains(&rule), "Ironstone does not have the fault of {rule}");
-            rewrite(dir.path(), "LOG", &[(IRONSTONE, "")]);
+    let seeds = SEEDS;
+    std::thread::scope(|scope| {
+        for part in seeds.chunks(seeds.len().div_ceil(4)) {
+            scope.spawn(|| part.iter().for_each(|&(rule, text, writes)| is_found(rule, text, writes)));
         }
-        let found = findings(dir.path());
-        assert!(found.iter().any(|finding| finding.rule == rule), "{rule}: {found:?}");
-        for finding in &found {
-            assert_acceptable(finding);
-        }
+    });
+}
+
+fn is_found(rule: &str, text: &str, writes: Load) {
+    let dir = tempfile::tempdir().unwrap();
+    seeded(dir.path(), text, writes);
+    if ROCKSDB_ONLY.contains(&rule) {
+        assert!(!rules(dir.path()).contains(&rule), "Ironstone does not have the fault of {rule}");
+        rewrite(dir.path(), "LOG", &[(IRONSTONE, "")]);
     }
+    let found = findings(dir.path());
+    assert!(found.iter().any(|finding| finding.rule == rule), "{rule}: {found:?}");
+    found.iter().for_each(assert_acceptable);
 }
 
 /// Checks that a database accepts the option text of a change. If the finding allows a live change, the database is
