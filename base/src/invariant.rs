@@ -27,7 +27,7 @@ pub enum FastPath {
     /// `mem::memtable`: a list of keys is read in one pass.
     KeyList,
     /// `lsm::range_del`: the range tombstones of the last entry hold for the next entry.
-    TombstoneStretch,
+    TombstoneRange,
     /// `lsm::version`: the first bytes of a key decide whether a file may hold the key.
     LevelHead,
     /// `lsm::cut`: the first bytes of a key decide that an output file continues.
@@ -42,7 +42,7 @@ pub enum FastPath {
 /// [`INVARIANTS`] always take the fast path.
 ///
 /// The choice is a function of `place` and `key`, about one key in eight, so that a run with the same input takes the same paths.
-/// Each place chooses other keys, so a key takes mixtures of fast and slow paths.
+/// Each place chooses other keys. So a key can take the fast path of one module and the slow path of another module.
 ///
 /// ```
 /// use ironstone_base::invariant::{FastPath, INVARIANTS, takes_slow_path};

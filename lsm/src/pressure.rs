@@ -264,7 +264,7 @@ impl Pressure {
 
     /// Returns true if writers that write at the drain take [`PACED_FILL_S`] from the trigger of a compaction to the slowdown trigger.
     fn fills_slowly(&self, load: &Load, options: &Options) -> bool {
-        // Options that no open has corrected may have a smaller slowdown trigger: then no file is between the triggers.
+        // Before an open corrects them, options may have a slowdown trigger below the trigger of compactions. `files` is then 0 or negative.
         let files = options
             .triggers
             .level0_slowdown_writes_trigger

@@ -31,7 +31,7 @@ pub fn told(words: &str, again: &str) {
     std::process::exit(3);
 }
 
-/// The value of a turn in which no thread waited for a processor.
+/// The weight of a turn in which no thread waited for a processor.
 pub const FULL_TURN: u64 = 1000;
 
 /// The processor time of one thread, and the time in which the thread could run and waited for a processor. In nanoseconds.
@@ -41,8 +41,9 @@ struct Times {
     waited: u64,
 }
 
-/// Values the turns of the thread that looks for hung runs. On a busy machine, a run takes many times longer than its processor time.
-/// A turn counts only as the share of the time that the threads of this process got of the processors:
+/// Weighs each turn of the thread that looks for hung runs. On a busy machine, a run takes many times longer than its processor time.
+/// The weight of a turn is the time that the threads of this process ran, divided by the time that they ran or waited for a processor.
+/// If no thread ran or waited, the weight is full:
 ///
 /// ```text
 ///  ran 1 s, waited 0 s      1000    an endless loop on a free machine
@@ -55,7 +56,7 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// Returns the value of the turn since the last call, at least 1 and at most [`FULL_TURN`]. On a system that does not report the
+    /// Returns the weight of the turn since the last call, at least 1 and at most [`FULL_TURN`]. On a system that does not report the
     /// times, each turn counts fully.
     pub fn value(&mut self) -> u64 {
         self.value_of(threads())

@@ -14,7 +14,8 @@
 /// Returns true if the range has the number. NaN is only in the empty range.
 ///
 /// # Panics
-/// If the text is no range. A test reads the ranges of all rows.
+/// If a part that is read is no range. The ranges are constants of the rows. A test reads the parts of each row up to the first part
+/// that accepts the default.
 pub(super) fn contains(range: &str, number: f64) -> bool {
     range.is_empty() || range.split(", ").any(|part| part_contains(part, number))
 }

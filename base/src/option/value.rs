@@ -28,7 +28,7 @@ pub trait Value: Sized {
         false
     }
 
-    /// Returns the number, if the value is a number of option text. Ranges of options accept numbers.
+    /// Returns the value as a number, for the check of the range. `None` if the value is no number.
     fn number(&self) -> Option<f64> {
         None
     }

@@ -200,7 +200,7 @@ impl Resumes {
                 newest.is_some_and(|id| !f.is_dropped() && f.state().has_immutable_up_to(id))
             })
         };
-        // A flush job that was queued earlier may take some of these memtables at any time. Wait until that job has
+        // An earlier flush job in the queue may take some of these memtables at any time. Wait until the earlier job has
         // flushed its memtables. If its flush fails, this flush fails too.
         while left() {
             self.schedule

@@ -360,7 +360,7 @@ impl<I: InternalIterator, C: Coverage> Uncovered<I, C> {
         // The current entry came from inside the range, so only the end in the direction of the merge can be
         // crossed.
         self.known
-            && !takes_slow_path(FastPath::TombstoneStretch, key::user_key(key))
+            && !takes_slow_path(FastPath::TombstoneRange, key::user_key(key))
             && if self.merging.is_backward() {
                 self.from.as_ref().is_none_or(|from| order.compare(from, key).is_le())
             } else {

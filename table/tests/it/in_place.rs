@@ -100,7 +100,7 @@ fn random(len: usize, seed: usize) -> Vec<u8> {
     (0..len).map(|_| next()).collect()
 }
 
-/// A block that does not compress follows each block that does, so each guess of the reader is wrong.
+/// Compressed and uncompressed blocks alternate. The reader expects the compression type of the block before, so each guess is wrong.
 #[test]
 fn a_wrong_guess_of_the_compression_changes_no_answer() {
     let values: Vec<Vec<u8>> =

@@ -39,7 +39,7 @@ impl Facts {
         let (kind, default) = match row.ty {
             "bool" => (Type::Bool, row.default_text()),
             "String" => (Type::Text, row.default_text()),
-            // OPTIONS files have six digits after the point.
+            // The text of an option has six digits after the point. The help shows the shortest form.
             "f64" => {
                 let number = (row.number)(&T::default()).unwrap_or_default();
                 (Type::Double, number.to_string())
@@ -78,9 +78,10 @@ impl Target {
 /// One row of the table.
 pub struct Row {
     pub name: &'static str,
-    /// The type and the default. For a flag that sets an option: `None`, or the default that differs from the row's.
+    /// The type and the default, if they do not come from the row of an option. A flag that sets an option has no type of its own, and
+    /// a default only if RocksDB's db_bench has another default than the option.
     own: (Option<Type>, Option<&'static str>),
-    /// The option that the flag sets under its name and in its text form.
+    /// The option that the flag sets. The value of the flag is the text of the option.
     pub option: Option<Target>,
     /// True if a value other than the default has an effect.
     pub acted_on: bool,

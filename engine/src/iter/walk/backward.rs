@@ -467,6 +467,6 @@ pub(super) fn step_before_saved<I: InternalIterator>(search: &mut Search<I>, sta
 /// after the first `start`.
 #[inline]
 fn has_read_too_many<I: InternalIterator>(search: &Search<I>, start: u64) -> bool {
-    // A step that shows an entry takes back the count of this entry, which the step before may have counted.
+    // `skips` can be below `start`: a step that returns an entry subtracts this entry, which may have been counted before `start`.
     search.view.max_skippable > 0 && search.counts.skips.saturating_sub(start) > search.view.max_skippable
 }

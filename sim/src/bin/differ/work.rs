@@ -16,10 +16,10 @@ use crate::store::Side;
 use crate::transact;
 use crate::watch;
 
-/// A worker that says nothing for this time after the line of its watch counts as hung. Only the watch decides that an operation is
+/// The watch of a worker reports a late operation. A worker that is silent for this time after the report counts as hung. Only the watch decides that an operation is
 /// late, because it counts the time in which the worker ran. A whole seed can take longer if the disk syncs small files slowly.
 const AFTER_LATE: Duration = Duration::from_secs(15);
-/// A worker that says nothing for this time counts as hung, also without a line of its watch: the watch does not run.
+/// A worker that is silent for this time counts as hung, even if its watch has reported nothing: the watch may have stopped.
 const SILENT_MAX: Duration = Duration::from_secs(600);
 /// How often a worker reports between two operations that it is alive.
 const BEAT: Duration = Duration::from_secs(5);
