@@ -1,7 +1,7 @@
 //! Data blocks that are read directly into the memory that they keep.
 
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -15,14 +15,13 @@ use ironstone_table::options::BlockBasedTableOptions;
 use ironstone_table::sst::{BlockCache, OpenOptions, ReadCtx, Reader, WriterOptions};
 use mem::cache::CacheOptions;
 
-use crate::reader_support::{check_all_paths, get, options};
+use crate::reader_support::{Bytes, check_all_paths, get, options};
 use crate::support::write;
 
 /// A file in memory that ends early if `end` is set, and that may reject prefetches.
 #[derive(Debug)]
 struct Disk {
-    bytes: Vec<u8>,
-    path: PathBuf,
+    file: Bytes,
     end: AtomicUsize,
     rejects: AtomicBool,
     reads: Mutex<Vec<(u64, u64)>>,
@@ -32,17 +31,14 @@ struct Disk {
 impl RandomRead for Disk {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
         self.reads.lock().unwrap().push((offset, buffer.len() as u64));
-        let end = self.end.load(Ordering::Relaxed);
-        let rest = self.bytes[..end].get(offset as usize..).unwrap_or_default();
-        let n = rest.len().min(buffer.len());
-        buffer[..n].copy_from_slice(&rest[..n]);
-        Ok(n)
+        let got = self.file.read_at(offset, buffer)?;
+        Ok(got.min(self.end.load(Ordering::Relaxed).saturating_sub(offset as usize)))
     }
     fn size(&self) -> Result<u64> {
-        Ok(self.bytes.len() as u64)
+        self.file.size()
     }
     fn path(&self) -> &Path {
-        &self.path
+        self.file.path()
     }
     fn prefetch(&self, offset: u64, length: u64) -> bool {
         self.prefetches.lock().unwrap().push((offset, length));
@@ -72,8 +68,7 @@ fn table(compression: Compression, values: &[Vec<u8>]) -> Vec<u8> {
 fn opened(bytes: Vec<u8>, cache: usize) -> (Arc<Disk>, Arc<Reader>) {
     let size = bytes.len();
     let disk = Disk {
-        bytes,
-        path: "/000001.sst".into(),
+        file: Bytes { path: "/000001.sst".into(), bytes },
         end: AtomicUsize::new(size),
         rejects: AtomicBool::new(false),
         reads: Mutex::default(),
