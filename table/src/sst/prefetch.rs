@@ -274,7 +274,11 @@ impl Window for ReadAhead {
             let wanted = end.saturating_add(amount);
             let from = self.delegated.clamp(end, wanted);
             let stop = wanted.min(self.limit.min(self.trimmed)).max(from);
-            if stop > from && !source.file.prefetch(from, stop - from) {
+            if stop == from {
+                // The read-ahead has reached the limit.
+                return true;
+            }
+            if !source.file.prefetch(from, stop - from) {
                 (self.rejected, self.delegate) = (true, false);
                 return true;
             }

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use base::iter::InternalIterator;
 use base::key::{append_internal, seek_key};
 use base::order::Order;
+use base::stats::{HistogramKind, Statistics};
 use base::{Result, SequenceNumber, ValueType};
 use compress::Compression;
 use env::fs::RandomRead;
@@ -66,6 +67,14 @@ fn table(compression: Compression, values: &[Vec<u8>]) -> Vec<u8> {
 }
 
 fn opened(bytes: Vec<u8>, cache: usize) -> (Arc<Disk>, Arc<Reader>) {
+    opened_with(bytes, cache, None)
+}
+
+fn opened_with(
+    bytes: Vec<u8>,
+    cache: usize,
+    statistics: Option<Arc<Statistics>>,
+) -> (Arc<Disk>, Arc<Reader>) {
     let size = bytes.len();
     let disk = Disk {
         file: Bytes { path: "/000001.sst".into(), bytes },
@@ -76,7 +85,7 @@ fn opened(bytes: Vec<u8>, cache: usize) -> (Arc<Disk>, Arc<Reader>) {
     };
     let disk = Arc::new(disk);
     let cache = (cache > 0).then(|| BlockCache::new(CacheOptions::hyper_clock(cache)).unwrap());
-    let read = OpenOptions { cache, ..options(Order::Bytewise) };
+    let read = OpenOptions { cache, statistics, ..options(Order::Bytewise) };
     let reader = Reader::open(disk.clone(), size as u64, &read).unwrap();
     disk.reads.lock().unwrap().clear();
     (disk, Arc::new(reader))
@@ -201,6 +210,25 @@ fn a_second_scan_of_large_blocks_reads_ahead_again() {
         }
         assert!(disk.prefetches.lock().unwrap().len() > 3, "round {round}");
     }
+}
+
+/// At the end of the file, no byte is left to read ahead, and no sample is taken.
+#[test]
+fn each_prefetch_of_a_compaction_is_one_sample() {
+    let values: Vec<Vec<u8>> = (0..40).map(|i| random(40_000, i)).collect();
+    let statistics = Arc::new(Statistics::new());
+    let (disk, reader) = opened_with(table(Compression::None, &values), 0, Some(statistics.clone()));
+    let ctx = ReadCtx { for_compaction: true, readahead_size: 300_000, ..ReadCtx::default() };
+    let mut iter = reader.iter(&ctx);
+    iter.seek_to_first();
+    while iter.valid() {
+        iter.next();
+    }
+    let samples = statistics.histogram_data(HistogramKind::CompactionPrefetchBytes);
+    let prefetches = disk.prefetches.lock().unwrap();
+    // The first window is read before the reader knows that the blocks are not compressed.
+    assert!(prefetches.len() > 3, "{prefetches:?}");
+    assert!(samples.min > 0.0, "{samples:?}");
 }
 
 #[test]
