@@ -285,6 +285,12 @@ impl Error {
         self.0.kind == Kind::Corruption
     }
 
+    /// Returns true if the error says that a file is missing or damaged. An error of the file system that may pass says nothing about
+    /// the file.
+    pub fn is_missing_or_damaged(&self) -> bool {
+        self.is_not_found() || self.is_corruption()
+    }
+
     /// Replaces the kind.
     #[must_use]
     pub fn with_kind(mut self, kind: Kind) -> Self {

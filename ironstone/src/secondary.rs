@@ -176,13 +176,23 @@ impl Secondary {
         if engine::db::is_up_to_date(view.engine()).map_err(doing)? {
             return Ok(());
         }
-        let next = match engine::db::catch_up(view.engine()).map_err(doing)? {
-            Some(next) => Db::new(next)?,
-            None => match read(&self.path, &self.options, &self.families, Some(&view), self.skip_wals) {
-                Ok(next) => next,
-                // The newest state lacks an SST file. The view stays until a later state is complete.
-                Err(error) if error.kind() == Kind::Incomplete => return Ok(()),
-                Err(error) => return Err(doing(error)),
+        let newest = || match read(&self.path, &self.options, &self.families, Some(&view), self.skip_wals) {
+            Ok(next) => Ok(Some(next)),
+            // The newest state lacks an SST file.
+            Err(error) if error.kind() == Kind::Incomplete => Ok(None),
+            Err(error) => Err(doing(error)),
+        };
+        // The newest state may be complete again, also if the writer wrote nothing.
+        let complete = if engine::db::shows_older_state(view.engine()) { newest()? } else { None };
+        let next = match complete {
+            Some(next) => next,
+            None => match engine::db::catch_up(view.engine()).map_err(doing)? {
+                Some(next) => Db::new(next)?,
+                // Without a complete state, the view stays until a later state is complete.
+                None => match newest()? {
+                    Some(next) => next,
+                    None => return Ok(()),
+                },
             },
         };
         drop(view);

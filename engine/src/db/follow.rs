@@ -37,6 +37,11 @@ pub fn is_up_to_date(db: &Db) -> Result<bool> {
     db.inner.reading.up_to.as_ref().map_or(Ok(false), |read| read.is_everything(&tools.env, &tools.paths))
 }
 
+/// Returns true if this read-only open shows an older state than the newest state, because an SST file is missing or damaged.
+pub fn shows_older_state(db: &Db) -> bool {
+    db.inner.reading.up_to.as_ref().is_some_and(crate::opening::ReadUpTo::is_older)
+}
+
 /// Reads what the writer appended to the WALs since this view, and returns the next view. The next view has the memtables,
 /// the column families and the open files of this view, and a newer sequence number. Cost: the new records. Returns `None` if
 /// the MANIFEST changed, or if the WALs must be replayed from the start: see [`Tail`](crate::recovery::Tail). Only the first

@@ -53,7 +53,7 @@ pub use destroy::destroy;
 pub use families::{Admin, list_families};
 pub use files::Files;
 pub use filled::LargeBatches;
-pub use follow::{catch_up, is_up_to_date, open_to_follow};
+pub use follow::{catch_up, is_up_to_date, open_to_follow, shows_older_state};
 pub use history::{Slice, StatsHistory};
 pub use ingest::{PreparedIngestion, prepared_file_info};
 pub use iterator::DbIterator;

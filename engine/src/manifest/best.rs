@@ -27,10 +27,16 @@ use super::recovered::{FamilyRecord, Recovered};
 /// Finds the files that the records of a MANIFEST name.
 pub trait Present {
     /// Returns true if the SST file exists and is the recorded file.
-    fn has_table(&self, family: &FamilyRecord, file: &NewFile) -> bool;
+    ///
+    /// # Errors
+    /// An error that says nothing about the file, such as an error of the file system.
+    fn has_table(&self, family: &FamilyRecord, file: &NewFile) -> Result<bool>;
 
     /// Returns true if the blob file exists and is complete.
-    fn has_blob_file(&self, family: &FamilyRecord, blob: &BlobFileAddition) -> bool;
+    ///
+    /// # Errors
+    /// As [`Present::has_table`].
+    fn has_blob_file(&self, family: &FamilyRecord, blob: &BlobFileAddition) -> Result<bool>;
 }
 
 /// Reads MANIFEST `number` in `dir`. Returns each column family in its newest complete state, or empty if
@@ -38,7 +44,7 @@ pub trait Present {
 /// SST files of the newest state need.
 ///
 /// # Errors
-/// Corruption with file and offset. Errors of the file system.
+/// Corruption with file and offset. Errors of the file system. Errors of `present`.
 pub fn recover_best(
     env: &Env,
     dir: &Path,
@@ -210,7 +216,7 @@ impl Best<'_> {
                 .is_some_and(|whole| !whole.missing.is_empty() || !whole.missing_blobs.is_empty())
         };
         let short = touched.iter().any(short);
-        let breaks = self.look_for(&edits) || short;
+        let breaks = self.look_for(&edits)? || short;
         let whole: Vec<_> = touched.iter().filter(|id| breaks && self.is_whole(**id)).copied().collect();
         let before: Vec<_> = whole.iter().filter_map(|id| Some((*id, self.cut(*id)?))).collect();
         let atomic = edits.len() > 1;
@@ -236,23 +242,23 @@ impl Best<'_> {
     }
 
     /// Looks for the SST files and the blob files that the edits add. Returns true if one is missing.
-    fn look_for(&mut self, edits: &[VersionEdit]) -> bool {
+    fn look_for(&mut self, edits: &[VersionEdit]) -> Result<bool> {
         let mut missing = false;
         for edit in edits {
             let Some(record) = self.state.families().get(&edit.family.id) else { continue };
             for file in &edit.new_files {
-                let there = self.present.has_table(record, file);
+                let there = self.present.has_table(record, file)?;
                 missing |= !there;
                 self.there.insert(file.number, there);
             }
             for blob in &edit.blobs.additions {
-                if !self.present.has_blob_file(record, blob) {
+                if !self.present.has_blob_file(record, blob)? {
                     missing = true;
                     self.missing_blobs.insert(blob.blob_file_number);
                 }
             }
         }
-        missing
+        Ok(missing)
     }
 
     fn apply(&mut self, edit: VersionEdit, atomic: bool) -> Result<()> {

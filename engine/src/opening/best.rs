@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 
 use base::key::MAX_SEQUENCE;
-use base::{Arrange, Error, FileNumber, Result};
+use base::{Arrange, Error, FileNumber, Kind, Result};
 use format::edit::{BlobFileAddition, NewFile};
 use format::names::FileName;
 use table::any::AnyReader;
@@ -63,6 +63,8 @@ impl Opening {
                         .warn(format_args!("files are missing: {missing:?}; recovering an older state"));
                     break;
                 }
+                // An older MANIFEST has an older state. An error of the file system may pass, and the newest state is there.
+                Err(error) if error.kind() == Kind::IoError && !error.is_not_found() => break,
                 Err(error) => self.events.warn(format_args!("{error}")),
             }
         }
@@ -119,12 +121,13 @@ impl Opening {
 
 impl Present for Opening {
     /// Returns true if the SST file exists, and has the size, the format and the unique id that the MANIFEST names.
-    fn has_table(&self, family: &FamilyRecord, file: &NewFile) -> bool {
-        let Some(descriptor) = self.descriptor_of(family) else { return true };
-        let Some(dir) = self.dir_of(&descriptor, file.path_id) else { return false };
+    fn has_table(&self, family: &FamilyRecord, file: &NewFile) -> Result<bool> {
+        let Some(descriptor) = self.descriptor_of(family) else { return Ok(true) };
+        let Some(dir) = self.dir_of(&descriptor, file.path_id) else { return Ok(false) };
         let path = dir.join(format::names::table(file.number));
-        if !self.env.fs.file_size(&path).is_ok_and(|size| size == file.file_size) {
-            return false;
+        let size = self.env.fs.file_size(&path);
+        if matches!(size, Ok(size) if size != file.file_size) {
+            return Ok(false);
         }
         let verify = self.options.verify_sst_unique_id_in_manifest && file.unique_id != [0, 0];
         let options = OpenOptions {
@@ -136,16 +139,28 @@ impl Present for Opening {
             timestamps_persisted: file.user_defined_timestamps_persisted,
             ..OpenOptions::default()
         };
-        let handle = self.env.fs.open_random(&path, &env::ReadHints::default());
-        handle.and_then(|handle| AnyReader::open(handle, file.file_size, &options)).is_ok()
+        let open = || self.env.fs.open_random(&path, &env::ReadHints::default());
+        is_whole(
+            size.and_then(|_| open()).and_then(|handle| AnyReader::open(handle, file.file_size, &options)),
+        )
     }
 
     /// Returns true if the blob file exists and has a valid header and footer.
-    fn has_blob_file(&self, family: &FamilyRecord, blob: &BlobFileAddition) -> bool {
-        let Some(descriptor) = self.descriptor_of(family) else { return true };
-        let Some(dir) = self.dir_of(&descriptor, 0) else { return false };
+    fn has_blob_file(&self, family: &FamilyRecord, blob: &BlobFileAddition) -> Result<bool> {
+        let Some(descriptor) = self.descriptor_of(family) else { return Ok(true) };
+        let Some(dir) = self.dir_of(&descriptor, 0) else { return Ok(false) };
         let path = dir.join(format::names::blob(blob.blob_file_number));
         let handle = self.env.fs.open_random(&path, &env::ReadHints::default());
-        handle.and_then(|handle| BlobReader::open(handle, family.id, None)).is_ok()
+        is_whole(handle.and_then(|handle| BlobReader::open(handle, family.id, None)))
+    }
+}
+
+/// Returns true if a file opened, and false if the file is missing or damaged. All other errors say nothing about the file, as in
+/// RocksDB (`VersionBuilder::Rep::ApplyFileAddition`): a process with too many open files must not lose its newest state.
+fn is_whole<T>(opened: Result<T>) -> Result<bool> {
+    match opened {
+        Ok(_) => Ok(true),
+        Err(error) if error.is_missing_or_damaged() => Ok(false),
+        Err(error) => Err(error),
     }
 }

@@ -23,6 +23,8 @@ pub struct ReadUpTo {
     oldest_wal: Option<WalNumber>,
     /// Number and bytes of each WAL that was read, ascending.
     wals: Vec<(WalNumber, u64)>,
+    /// True if the open shows an older state, because an SST file of the newest state is missing or damaged.
+    is_older: bool,
 }
 
 /// The state that the next catch-up of a reader needs.
@@ -56,7 +58,18 @@ impl ReadUpTo {
         let mut wals: Vec<(WalNumber, u64)> =
             wals.iter().map(|wal| (WalNumber::of_file(wal.number), wal.bytes)).collect();
         wals.arrange();
-        ReadUpTo { manifest: recovered.number, manifest_bytes: recovered.size, oldest_wal, wals }
+        let (manifest, manifest_bytes) = (recovered.number, recovered.size);
+        ReadUpTo { manifest, manifest_bytes, oldest_wal, wals, is_older: false }
+    }
+
+    /// Returns a copy for an open that shows an older state than the newest state if `is_older`.
+    pub(super) fn of_older_state(self, is_older: bool) -> Self {
+        ReadUpTo { is_older, ..self }
+    }
+
+    /// Returns true if the open shows an older state than the newest state of the MANIFEST.
+    pub fn is_older(&self) -> bool {
+        self.is_older
     }
 
     /// Returns true if the MANIFEST is the same file with the same size. Cost: CURRENT and one file size.
@@ -88,14 +101,15 @@ impl ReadUpTo {
         ReadUpTo { wals, ..self.clone() }
     }
 
-    /// Returns true if the files on disk end where the open stopped reading. Returns false if a WAL has bytes after
+    /// Returns true if the files on disk end where the open stopped reading. Returns false if the open shows an older state: the files
+    /// of the newest state can become readable without a change of the MANIFEST. Returns false if a WAL has bytes after
     /// its last record: if the WAL is recycled, a new record does not change the size of the file. Cost: CURRENT,
     /// one file size, a directory listing, and a size for each WAL.
     ///
     /// # Errors
     /// Errors of the file system.
     pub fn is_everything(&self, env: &Env, paths: &Paths) -> Result<bool> {
-        if !self.is_manifest_unchanged(env, paths)? {
+        if self.is_older || !self.is_manifest_unchanged(env, paths)? {
             return Ok(false);
         }
         let Some(oldest) = self.oldest_wal else { return Ok(true) };

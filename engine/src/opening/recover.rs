@@ -150,7 +150,7 @@ impl Opening {
         shared.families.keep(&self.kept);
         if !self.options.open_files_async {
             let loaded = self.load_tables(&recovered, &shared);
-            if loaded.as_ref().is_err_and(|error| error.kind() != Kind::TryAgain) {
+            if loaded.as_ref().is_err_and(Error::is_missing_or_damaged) {
                 self.state = ManifestState::LacksTables;
             }
             loaded?;
@@ -159,7 +159,9 @@ impl Opening {
         if self.read_only {
             let needed = oldest;
             let oldest = (!self.overrides.skip_wals).then_some(oldest);
-            let read_up_to = Some(ReadUpTo::new(&recovered, oldest, &replayed.extents));
+            let is_older = self.state == ManifestState::NewestComplete;
+            let read_up_to = ReadUpTo::new(&recovered, oldest, &replayed.extents).of_older_state(is_older);
+            let read_up_to = Some(read_up_to);
             let tail = replayed.tail;
             return Ok(Opened {
                 missing,
@@ -373,8 +375,9 @@ impl Opening {
         if self.options.track_and_verify_wals_in_manifest {
             for (number, synced) in recovered.wals.range(min..) {
                 let path = self.paths.wal(*number);
-                let size = self.env.fs.file_size(&path).map_err(|_| {
-                    Error::corruption(format!("Missing WAL with log number: {number}")).file(&path)
+                let size = self.env.fs.file_size(&path).map_err(|error| match error.is_not_found() {
+                    true => Error::corruption(format!("Missing WAL with log number: {number}")).file(&path),
+                    false => error,
                 })?;
                 if synced.is_some_and(|synced| size < synced) {
                     return Err(Error::corruption(format!(

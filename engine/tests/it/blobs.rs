@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use base::{Kind, Level};
 use env::Env;
+use env::fault::FaultFs;
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::options::{
     BlobGarbageCollectionPolicy, BottommostLevelCompaction, CompactRangeOptions, CompactionOptions,
@@ -505,6 +506,21 @@ fn best_efforts_recovery_returns_to_the_state_before_a_missing_blob_file() {
     for (lost, left) in [(0, 0), (1, 1), (2, 2)] {
         let (env, rows) = three_flushes();
         assert_eq!(best_effort(&env, &[(".blob", lost)]), rows[..left], "blob file {lost} is lost");
+    }
+}
+
+/// A process can have too many open files for a moment. The newest state must not be lost for this reason.
+#[test]
+fn best_efforts_recovery_fails_if_the_system_refuses_to_open_a_file() {
+    for fault in ["open *.sst #3", "open *.blob #3", "status *.sst #3", "read *.sst #6"] {
+        let (env, rows) = three_flushes();
+        let faults = FaultFs::wrap(env.fs.clone());
+        faults.hook().set_plan(&format!("{fault} EMFILE")).unwrap();
+        let refused = Env { fs: faults.clone(), ..env.clone() };
+        let options = DbOptions { best_efforts_recovery: true, ..options(&refused) };
+        let error = Db::open(OpenRequest::new("/db", options, blobs(""))).err().unwrap();
+        assert_eq!(error.kind(), Kind::IoError, "{fault}: {error}");
+        assert_eq!(best_effort(&env, &[]), rows, "{fault}");
     }
 }
 

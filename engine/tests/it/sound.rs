@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock, Weak};
 
-use base::{Error, FamilyId, FileNumber, SequenceNumber, WalNumber};
+use base::{Error, FamilyId, FileNumber, Kind, SequenceNumber, WalNumber};
 use env::Env;
+use env::fault::FaultFs;
 use env::hook::{Call, Hook, Hooked, Op, Verdict};
 use env::memory::Survivors;
 use format::edit::VersionEdit;
@@ -302,4 +303,41 @@ fn a_sync_before_the_first_batch_keeps_the_mark_of_repeated_sections() {
         }
     }
     assert_eq!(repeats, [true, false]);
+}
+
+/// A WAL that the MANIFEST tracks is missing only if the system says that the file does not exist.
+#[test]
+fn a_tracked_wal_is_not_missing_if_the_system_refuses_its_size() {
+    let world = Machine::new(1);
+    let request = |env: Env| {
+        let tracked = DbOptions {
+            track_and_verify_wals_in_manifest: true,
+            avoid_flush_during_shutdown: true,
+            ..DbOptions::default()
+        };
+        OpenRequest::new(
+            "/db",
+            DbOptions { create_if_missing: true, env, ..tracked },
+            FamilyOptions::default(),
+        )
+    };
+    let db = Db::open(request(world.env.clone())).unwrap();
+    let other = db.admin().create_family(FamilyDescriptor::new("other", FamilyOptions::default())).unwrap();
+    put(&db, "a", "1");
+    db.put(&other, b"b", b"2", &WriteOptions { sync: true, ..WriteOptions::default() }).unwrap();
+    // The flush of one column family closes the WAL, which the other column family still needs.
+    db.flush(&[other], &FlushOptions::default()).unwrap();
+    db.close().unwrap();
+    let faults = FaultFs::wrap(world.env.fs.clone());
+    faults.hook().set_plan("status *.log * EIO").unwrap();
+    let refused = Env { fs: faults, ..world.env.clone() };
+    let request_all = |env: Env| {
+        let mut request = request(env);
+        request.families.push(FamilyDescriptor::new("other", FamilyOptions::default()));
+        request
+    };
+    let error = Db::open(request_all(refused)).err().unwrap();
+    assert_eq!(error.kind(), Kind::IoError, "{error}");
+    let db = Db::open(request_all(world.env.clone())).unwrap();
+    assert_eq!(get(&db, "a").as_deref(), Some("1"));
 }

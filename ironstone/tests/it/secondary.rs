@@ -102,6 +102,52 @@ fn a_drop_of_a_named_family_does_not_stop_catch_ups() {
 }
 
 #[test]
+fn a_reader_reports_that_the_system_refuses_to_open_a_file() {
+    let options = Options::in_memory();
+    let writer = Db::open("/db", options.clone()).unwrap();
+    writer.put(b"k", b"1").unwrap();
+    writer.flush().unwrap();
+    let faults = FaultFs::wrap(options.db.env.fs.clone());
+    let mut seen = options.clone();
+    seen.db.env.fs = faults.clone();
+    let secondary = Secondary::open("/db", seen.clone()).unwrap();
+    writer.put(b"k", b"2").unwrap();
+    writer.flush().unwrap();
+    faults.hook().set_plan("open *.sst * EMFILE").unwrap();
+    // Neither call may show an older state as the newest state.
+    let errors = [secondary.try_catch_up_with_primary().err(), Secondary::open("/db", seen).err()];
+    assert_eq!(errors.map(|error| error.map(|error| error.kind())), [Some(Kind::IoError); 2]);
+    faults.hook().set_plan("").unwrap();
+    assert_eq!(secondary.view().get(b"k").unwrap().as_deref(), Some(&b"1"[..]));
+    secondary.try_catch_up_with_primary().unwrap();
+    assert_eq!(secondary.view().get(b"k").unwrap().as_deref(), Some(&b"2"[..]));
+}
+
+/// The first open shows an older state if an SST file is damaged. The writer writes nothing after the file is whole again.
+#[test]
+fn a_reader_of_an_older_state_sees_the_newest_state_after_its_file_is_whole_again() {
+    let options = Options::in_memory();
+    let writer = Db::open("/db", options.clone()).unwrap();
+    for value in [b"1", b"2"] {
+        writer.put(b"k", value).unwrap();
+        writer.flush().unwrap();
+    }
+    let newest = writer.live_files().into_iter().max_by_key(|file| file.number).unwrap().path;
+    let faults = FaultFs::wrap(options.db.env.fs.clone());
+    let mut seen = options.clone();
+    seen.db.env.fs = faults.clone();
+    let name = newest.file_name().unwrap().to_string_lossy().into_owned();
+    faults.hook().set_plan(&format!("read {name} * short 10")).unwrap();
+    let secondary = Secondary::open("/db", seen).unwrap();
+    assert_eq!(secondary.view().get(b"k").unwrap().as_deref(), Some(&b"1"[..]));
+    secondary.try_catch_up_with_primary().unwrap();
+    assert_eq!(secondary.view().get(b"k").unwrap().as_deref(), Some(&b"1"[..]));
+    faults.hook().set_plan("").unwrap();
+    secondary.try_catch_up_with_primary().unwrap();
+    assert_eq!(secondary.view().get(b"k").unwrap().as_deref(), Some(&b"2"[..]));
+}
+
+#[test]
 fn catching_up_works_while_the_writer_writes() {
     let scratch = tempfile::tempdir().unwrap();
     let writer = Db::open(scratch.path(), options()).unwrap();
