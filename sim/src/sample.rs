@@ -328,7 +328,12 @@ fn plain(text: &mut String, chance: &mut Chance) {
         text.push_str(&format!("table_factory={{id=PlainTable;{table}}};ttl=0;"));
     }
     if chance.percent(30) {
-        let name = chance.pick(&["prefix_hash:10", "hash_linkedlist:10"]);
+        let name = chance.pick(&[
+            "prefix_hash:10",
+            "hash_linkedlist:10",
+            "{id=prefix_hash;bucket_count=10;skiplist_height=3;branching_factor=2}",
+            "{id=hash_linkedlist;bucket_count=10;huge_page_size=0;logging_threshold=5;log_when_flash=false}",
+        ]);
         text.push_str(&format!("allow_concurrent_memtable_write=false;memtable_factory={name};"));
     }
     // Memory maps cannot be combined with direct reads.

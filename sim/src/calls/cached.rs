@@ -22,7 +22,7 @@ use ironstone::{
 };
 use testkit::chance::Chance;
 
-use super::{Setting, World, same, scan, told};
+use super::{Setting, World, figures, same, scan, told};
 
 /// The bytes that a file can have besides its rows: properties, filter, index and footer.
 const FILE_BYTES: u64 = 8192;
@@ -331,6 +331,7 @@ impl World for Cached {
     }
 
     fn compare(&mut self) -> Result<(), String> {
+        figures::compare(self.db(), &[self.db().default_family()])?;
         let found: Vec<_> = scan(self.db())?.into_iter().collect();
         let gone = self.rows.len().saturating_sub(found.len());
         let expected = self.rows[gone..].iter().map(|row| (row.key.clone(), row.value.clone()));

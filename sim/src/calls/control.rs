@@ -3,6 +3,7 @@
 //! ```text
 //!  delete_files_in_ranges   no key outside of the ranges changes; a key in a range has its value, an older value or none;
 //!                           no SST file below level 0 lies in a range afterwards, except files that share a key
+//!  delete_file, remove_table  one SST file by its number, in the open and in the closed database
 //!  abort_all_compactions    flushes continue, compactions are rejected until the last resume
 //!  cancel_all_background_work  writes continue, flushes and compactions are rejected until the next open
 //!  destroy_with             the database is gone, also its SST files in `cf_paths`; files of others stay
@@ -18,7 +19,7 @@ use std::path::Path;
 use ironstone::trace::{self, FileTraceReader, FileTraceWriter, ReplayOptions, Replayer, TraceOptions};
 use ironstone::{
     BottommostLevelCompaction, CompactRangeOptions, Db, DbPath, EmbeddedBlobOptions, Family,
-    FamilyDescriptor, FlushOptions, IngestExternalFileOptions, Kind, LiveFile, Options, Snapshot,
+    FamilyDescriptor, FileNumber, FlushOptions, IngestExternalFileOptions, Kind, LiveFile, Options, Snapshot,
     SstFileWriter, Subcode, WriteBatch,
 };
 use testkit::chance::Chance;
@@ -203,9 +204,15 @@ impl Control {
         if let Some(file) = left {
             return Err(format!("a file of {} is left in {ranges:02x?}: {file:02x?}", file.level));
         }
+        self.take_older(at, contains, &format!("the deletion of files in {ranges:02x?}"))
+    }
+
+    /// Takes the rows of a column family after a deletion of files. A key for which `contains` is true has its value, an older value
+    /// or none. All other keys have their values.
+    fn take_older(&mut self, at: usize, contains: impl Fn(&[u8]) -> bool, what: &str) -> Result<(), String> {
         // Deleted entries are gone in snapshots too.
         self.snapshots.clear();
-        let found = scan(&family)?;
+        let found = scan(&self.families[at])?;
         let keys: BTreeSet<Vec<u8>> =
             found.keys().cloned().chain(self.state[at].rows().into_iter().map(|(key, _)| key)).collect();
         for key in keys {
@@ -216,9 +223,7 @@ impl Control {
             let older = self.older.get(&Key { family: at, bytes: key.clone() });
             let is_older = now.is_none_or(|now| older.is_some_and(|older| older.contains(now)));
             if !contains(&key) || !is_older {
-                return Err(format!(
-                    "{key:02x?} after the deletion of files in {ranges:02x?}: {now:02x?} and not {before:02x?}"
-                ));
+                return Err(format!("{key:02x?} after {what}: {now:02x?} and not {before:02x?}"));
             }
             match now {
                 Some(now) => self.state[at].put(&key, now),
@@ -226,6 +231,61 @@ impl Control {
             }
         }
         Ok(())
+    }
+
+    /// Deletes a live SST file by its name, or a file that is not live. Only the oldest file of level 0 and files on the last level can
+    /// be deleted.
+    fn delete_file(&mut self, chance: &mut Chance) -> Result<(), String> {
+        let unknown = *chance.pick(&["999999.sst", "000001.log", "no file"]);
+        let refused = engine::db::delete_file(self.db().engine(), unknown).map_err(|error| error.kind());
+        let expected = if unknown.ends_with(".log") { Kind::NotSupported } else { Kind::InvalidArgument };
+        same(unknown, &refused, &Err(expected))?;
+        let at = chance.below(2) as usize;
+        let files = self.families[at].live_files();
+        if files.is_empty() {
+            return Ok(());
+        }
+        let file = chance.pick(&files).clone();
+        let name = format!("{:06}.sst", file.number.get());
+        match engine::db::delete_file(self.db().engine(), &name) {
+            Ok(()) => {}
+            Err(error) if error.kind() == Kind::InvalidArgument => {
+                let is_last =
+                    files.iter().all(|other| other.level < file.level || other.number == file.number);
+                same("a file alone on the last level is deleted", &is_last, &false)?;
+            }
+            Err(error) => return Err(format!("delete_file: {error}")),
+        }
+        let lies_in = |key: &[u8]| &file.smallest_key[..] <= key && key <= &file.largest_key[..];
+        self.take_older(at, lies_in, &format!("the deletion of {name}"))
+    }
+
+    /// Removes a live SST file from the MANIFEST of the closed database, and opens the database again.
+    fn remove_from_manifest(&mut self, chance: &mut Chance) -> Result<(), String> {
+        let at = chance.below(2) as usize;
+        let files = self.families[at].live_files();
+        let running = engine::db::remove_table("/db".as_ref(), &self.options.db, FileNumber::new(1));
+        same("an open database", &running.map_err(|error| error.kind()), &Err(Kind::IoError))?;
+        self.close()?;
+        let unknown = engine::db::remove_table("/db".as_ref(), &self.options.db, FileNumber::new(1 << 40));
+        same("a file that does not exist", &unknown.map_err(|error| error.kind()), &Err(Kind::NotFound))?;
+        if files.is_empty() || chance.percent(20) {
+            self.open()?;
+            return rows_equal(&self.families, &self.state);
+        }
+        let file = chance.pick(&files).clone();
+        match engine::db::remove_table("/db".as_ref(), &self.options.db, file.number) {
+            Ok(removed) => {
+                same("the removed file", &(&removed.family[..], removed.size), &(FAMILIES[at], file.size))?
+            }
+            // The close can end with a compaction of the file.
+            Err(error) if error.kind() == Kind::NotFound => {}
+            Err(error) => return Err(format!("remove_table: {error}")),
+        }
+        self.open()?;
+        let lies_in = |key: &[u8]| &file.smallest_key[..] <= key && key <= &file.largest_key[..];
+        self.take_older(at, lies_in, &format!("the removal of {}", file.number.get()))?;
+        rows_equal(&self.families, &self.state)
     }
 
     /// Writes and flushes while compactions are aborted. A manual compaction is rejected.
@@ -338,13 +398,25 @@ impl Control {
         let path = format!("/trace{}", self.made);
         let writer = FileTraceWriter::create(&env, path.as_ref()).map_err(told("create of a trace"))?;
         let began = env.clock.now_micros();
-        trace::start(self.db(), TraceOptions::default(), Box::new(writer))
-            .map_err(told("start of a trace"))?;
+        let options = TraceOptions {
+            filter: *chance.pick(&[0, 0, TraceOptions::GET, TraceOptions::WRITE, TraceOptions::SEEK]),
+            sampling_frequency: *chance.pick(&[1, 1, 0, 3]),
+            max_trace_file_size: *chance.pick(&[1 << 36, 1 << 36, 1 << 36, 300]),
+            preserve_write_order: chance.percent(30),
+        };
+        trace::start(self.db(), options, Box::new(writer)).map_err(told("start of a trace"))?;
         let mut traced: State = vec![Default::default(); FAMILIES.len()];
         for _ in 0..1 + chance.below(10) {
             let (at, key, value) = (chance.below(2) as usize, key(chance), value(chance));
             self.families[at].put(&key, &value).map_err(told("traced put"))?;
             self.families[at].get(&key).map_err(told("traced get"))?;
+            if chance.percent(30) {
+                let keys = [&key[..], b"key01"];
+                self.families[at].multi_get(&keys[..chance.below(3) as usize]);
+                let mut iter = self.families[at].iter().map_err(told("traced iter"))?;
+                iter.seek(&key);
+                iter.seek_for_prev(&key);
+            }
             self.change(&Key { family: at, bytes: key.clone() }, Some(&value));
             traced[at].put(&key, &value);
         }
@@ -367,7 +439,13 @@ impl Control {
         same("time of the header", &replayer.header_timestamp(), &began)?;
         let fast = ReplayOptions { fast_forward: 1000.0, ..ReplayOptions::default() };
         replayer.replay(&fast).map_err(told("replay"))?;
-        rows_equal(&families, &traced).map_err(|words| format!("after a replay: {words}"))?;
+        // A trace with fewer writes has rows that the traced database had.
+        if options.filter & TraceOptions::WRITE != 0 {
+            traced = vec![Default::default(); FAMILIES.len()];
+        }
+        if options.sampling_frequency < 2 && options.max_trace_file_size > 300 {
+            rows_equal(&families, &traced).map_err(|words| format!("after a replay: {words}"))?;
+        }
         drop((replayer, families));
         db.close().map_err(told("close after a replay"))?;
         ironstone::destroy(&copy, &self.options.db).map_err(told("destroy"))?;
@@ -392,7 +470,10 @@ impl World for Control {
             55..60 => self.delete_range(chance),
             60..66 => self.families[chance.below(2) as usize].flush().map_err(told("flush")),
             66..73 => self.compact(chance),
-            73..80 => self.delete_files(chance),
+            73..78 => self.delete_files(chance),
+            78 => self.delete_file(chance),
+            79 if chance.percent(40) => self.remove_from_manifest(chance),
+            79 => self.delete_file(chance),
             80..84 => self.abort(chance),
             84 => self.cancel(chance),
             85 => self.destroy(),

@@ -219,7 +219,7 @@ impl Forms {
 }
 
 /// Changes a key of a column family and of its model.
-fn change_row(
+pub(super) fn change_row(
     family: &Family,
     model: &mut testkit::model::Model,
     key: &[u8],

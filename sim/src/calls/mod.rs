@@ -25,6 +25,7 @@
 //!           rejected     calls that must fail, and databases that are open for reading only
 //!           inherited     databases that RocksDB wrote, with all of its formats
 //!           repaired      databases that lose files or bytes, and are repaired
+//!           unreadable    reads whose file-system calls fail, return fewer bytes, or are slow
 //! ```
 //! A world runs on a disk in memory without faults, and in one thread, except `waits`. Not here: crashes (`crash`, `prepared`, `crate::copies`).
 
@@ -37,6 +38,7 @@ mod copies;
 mod dated;
 mod delegated;
 mod entities;
+mod figures;
 mod filtered;
 mod forms;
 mod indexed;
@@ -52,6 +54,7 @@ mod served;
 mod shaped;
 mod stamped;
 mod transactions;
+mod unreadable;
 mod waits;
 
 use std::collections::BTreeMap;
@@ -66,7 +69,7 @@ use crate::random::Ran;
 use crate::sample::{self, Fixed, Timestamps};
 
 /// The number of worlds. The transactions without timestamps have three of them.
-const WORLDS: u64 = 25;
+const WORLDS: u64 = 26;
 
 /// The column families of each world.
 const FAMILIES: [&str; 2] = ["default", "second"];
@@ -122,7 +125,8 @@ fn run(seed: u64, len: usize) -> Result<Ran, String> {
         21 => Box::new(cached::Cached::new(seed, &setting, chance).map_err(|w| failed(0, w))?),
         22 => Box::new(queues::Queues::new(&setting, chance).map_err(|w| failed(0, w))?),
         23 => Box::new(rejected::Rejected::new(seed, &setting).map_err(|w| failed(0, w))?),
-        _ => Box::new(inherited::Inherited::new(&setting, chance).map_err(|w| failed(0, w))?),
+        24 => Box::new(inherited::Inherited::new(&setting, chance).map_err(|w| failed(0, w))?),
+        _ => Box::new(unreadable::Unreadable::new(seed, &setting).map_err(|w| failed(0, w))?),
     };
     for at in 1..=len {
         world.step(chance).map_err(|words| failed(at, words))?;

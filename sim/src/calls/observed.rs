@@ -26,6 +26,7 @@ use ironstone::{
 };
 use testkit::chance::Chance;
 
+use super::figures;
 use super::indexed::rows_equal;
 use super::overlay::State;
 use super::served::{Expected, compare_collectors, compare_pages};
@@ -510,6 +511,7 @@ impl World for Observed {
 
     fn compare(&mut self) -> Result<(), String> {
         self.look_at_metrics()?;
+        figures::compare(self.db(), &self.families)?;
         rows_equal(&self.families, &self.state)?;
         let options = ReadOptions { total_order_seek: true, ..ReadOptions::default() };
         same("iterators", &self.db().iterators(&self.families, &options).map(|all| all.len()).ok(), &Some(2))

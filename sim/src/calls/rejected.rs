@@ -7,12 +7,12 @@
 //! ```
 //! A rejected call changes no row, no sequence number and no column family.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ironstone::{
     Checkpoint, CompactRangeOptions, CompactionOptions, Db, Error, Family, FamilyDescriptor, FileNumber,
     FlushOptions, IngestExternalFileOptions, Kind, Level, Options, ReadOptions, ReadTier, SequenceNumber,
-    SizeApproximationOptions, WaitForCompactOptions, WriteBatch, WriteOptions,
+    SizeApproximationOptions, SstFileReader, TableFilter, WaitForCompactOptions, WriteBatch, WriteOptions,
 };
 use testkit::chance::Chance;
 
@@ -55,6 +55,11 @@ const OPTIONS: &[&str] = &[
     "write_buffer_size=many",
     "max_background_jobs=100000",
     "daily_offpeak_time_utc=25:00-26:00",
+    "block_based_table_factory={block_cache=lru_cache://}",
+    "block_based_table_factory={filter_policy={bits_per_key=10}}",
+    "block_based_table_factory={filter_policy={id=bloomfilter:10;bloom_before_level=2}}",
+    "block_based_table_factory={filter_policy={id=ribbonfilter:10;no_such_field=2}}",
+    "block_based_table_factory={index_block_search_type=kInterpolation};comparator=rocksdb.ReverseBytewiseComparator",
     "blob_direct_write_partitions=0;enable_blob_files=true;enable_blob_direct_write=true",
 ];
 
@@ -287,6 +292,68 @@ impl Wrong {
             },
         },
         Wrong {
+            name: "a read of an SST file with an option that needs a database",
+            kinds: &[Kind::NotSupported],
+            call: |w, chance| {
+                let options = match chance.below(5) {
+                    0 => ReadOptions { tailing: true, ..ReadOptions::default() },
+                    1 => ReadOptions { auto_refresh_iterator_with_snapshot: true, ..ReadOptions::default() },
+                    2 => ReadOptions {
+                        table_filter: Some(TableFilter::new(|_| true)),
+                        ..ReadOptions::default()
+                    },
+                    3 => ReadOptions { merge_operand_count_threshold: Some(1), ..ReadOptions::default() },
+                    _ => {
+                        let read_tier = *chance.pick(&[ReadTier::Memtable, ReadTier::Persisted]);
+                        ReadOptions { read_tier, ..ReadOptions::default() }
+                    }
+                };
+                w.read_file(options, chance)
+            },
+        },
+        Wrong {
+            name: "a read of an SST file without timestamps at a timestamp",
+            kinds: INVALID,
+            call: |w, chance| {
+                let options = ReadOptions { timestamp: Some(vec![0; 8]), ..ReadOptions::default() };
+                w.read_file(options, chance)
+            },
+        },
+        Wrong {
+            name: "versions of an SST file without timestamps since a timestamp",
+            kinds: INVALID,
+            call: |w, _| {
+                let options = ReadOptions { iter_start_ts: Some(vec![0; 8]), ..ReadOptions::default() };
+                SstFileReader::open(w.file(), &w.options)?.iter(options).map(drop)
+            },
+        },
+        Wrong {
+            name: "an SST file of another comparator",
+            kinds: INVALID,
+            call: |w, _| {
+                let mut options = w.options.clone();
+                options.update("comparator=rocksdb.ReverseBytewiseComparator")?;
+                SstFileReader::open(w.file(), &options).map(drop)
+            },
+        },
+        Wrong {
+            name: "a second value of an SST file above the limit of bytes",
+            kinds: &[Kind::Aborted],
+            call: |w, _| {
+                let options = ReadOptions { value_size_soft_limit: 1, ..ReadOptions::default() };
+                let reader = SstFileReader::open(w.file(), &w.options)?;
+                reader
+                    .multi_get(&[b"key01", b"key01"], &options)
+                    .pop()
+                    .map_or(Ok(()), |found| found.map(drop))
+            },
+        },
+        Wrong {
+            name: "an open of a file that is no SST file",
+            kinds: &[Kind::Corruption],
+            call: |w, _| SstFileReader::open("/db/CURRENT", &w.options).map(drop),
+        },
+        Wrong {
             name: "a checkpoint in a directory that exists",
             kinds: INVALID,
             call: |w, _| Checkpoint::new(w.db()).create(OTHER).map(drop),
@@ -351,8 +418,13 @@ impl Rejected {
                 false => "inplace_update_support=false",
             })
             .map_err(told("options"))?;
-        let other = Db::open(OTHER, options.clone()).map_err(told("open of the other database"))?;
+        // A reader of a single SST file reads no blob files.
+        let mut apart = options.clone();
+        apart.update("enable_blob_files=false;enable_blob_direct_write=false").map_err(told("options"))?;
+        let other = Db::open(OTHER, apart).map_err(told("open of the other database"))?;
         other.put(b"key01", b"of the other database").map_err(told("put"))?;
+        // Calls on a single SST file read this file.
+        other.flush().map_err(told("flush"))?;
         let state = vec![Default::default(); FAMILIES.len()];
         let mut world = Rejected { options, db: None, families: Vec::new(), other, state };
         world.open()?;
@@ -371,6 +443,20 @@ impl Rejected {
 
     fn family(&self, chance: &mut Chance) -> Family {
         self.families[chance.below(2) as usize].clone()
+    }
+
+    /// Returns the path of the SST file of the other database.
+    fn file(&self) -> PathBuf {
+        self.other.live_files().first().map(|file| file.path.clone()).unwrap_or_default()
+    }
+
+    /// Reads the SST file of the other database.
+    fn read_file(&self, options: ReadOptions, chance: &mut Chance) -> Result<(), Error> {
+        let reader = SstFileReader::open(self.file(), &self.options)?;
+        match chance.percent(50) {
+            true => reader.get_with(b"key01", &options).map(drop),
+            false => reader.iter(options).map(drop),
+        }
     }
 
     fn write(&mut self, chance: &mut Chance) -> Result<(), String> {

@@ -124,7 +124,9 @@ const FAMILY: &[Row] = &[
 
 const TABLE: &[Row] = &[
     ("flush_block_policy_factory", &["FlushBlockBySizePolicyFactory"]),
-    ("block_size_deviation", &["30"]),
+    ("block_size_deviation", &["30", "101"]),
+    // No sample fills such a cache.
+    ("block_cache", &["{capacity=64M;strict_capacity_limit=true}"]),
     ("cache_index_and_filter_blocks_with_high_priority", &["false"]),
     ("decouple_partitioned_filters", &["false"]),
     ("detect_filter_construct_corruption", &["true"]),

@@ -8,6 +8,7 @@ use testkit::chance::Chance;
 use testkit::model::Model;
 
 use super::super::indexed::rows_equal;
+use super::super::overlay::State;
 use super::super::{key, same, told, value};
 use super::{Forms, families_of};
 
@@ -21,6 +22,13 @@ impl Forms {
         let releases = ["7.0", "7.8", "8.5", "9.0", "9.11", "10.4", "11.0", "11.8"];
         let release = *chance.pick(&releases);
         let mut options = self.plain_options();
+        let tables = [
+            "",
+            "block_based_table_factory={filter_policy=ribbonfilter:10:3}",
+            "block_based_table_factory={filter_policy={id=ribbonfilter:9.5;bloom_before_level=-1}}",
+            "block_based_table_factory={data_block_index_type=kDataBlockBinaryAndHash;filter_policy=bloomfilter:0.7}",
+        ];
+        options.update(chance.pick::<&str>(&tables)).map_err(told("options of tables"))?;
         options.update(&format!("compat={release}")).map_err(told("compat"))?;
         let models = vec![self.state[0].clone()];
         let db = Db::open(&path, options.clone()).map_err(told("open with compat"))?;
@@ -42,7 +50,20 @@ impl Forms {
         rows_equal(&families_of(&db), &models).map_err(|words| format!("formats of {release}: {words}"))?;
         db.verify_checksum().map_err(told("verify_checksum"))?;
         db.close().map_err(told("close"))?;
+        self.read_only(&path, &later, &models)?;
         ironstone::destroy(&path, &later.db).map_err(told("destroy"))
+    }
+
+    /// Opens a database of one column family for reading. RocksDB has a mode of its own for such a database if all of its files are on
+    /// one level.
+    fn read_only(&self, path: &Path, options: &Options, models: &State) -> Result<(), String> {
+        let reader = Db::open_read_only(path, options.clone()).map_err(told("open_read_only"))?;
+        rows_equal(&families_of(&reader), models).map_err(|words| format!("open_read_only: {words}"))?;
+        for done in [reader.put(b"key00", b"refused"), reader.flush(), reader.sync_wal(), reader.lock_wal()] {
+            let kind = done.map_err(|error| error.kind());
+            same("a change of a reader", &kind, &Err(Kind::NotSupported))?;
+        }
+        Ok(())
     }
 
     /// Returns default options in the environment of the world.
