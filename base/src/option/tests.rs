@@ -100,6 +100,15 @@ fn ranges_accept_their_numbers() {
     }
 }
 
+/// A wrong part is found with each number, so a check of the default of a row reads the whole range.
+#[test]
+fn ranges_are_read_after_the_part_that_accepts() {
+    for range in ["8, eight", "1.., ..9", "0, powers of two eight", "2.., above"] {
+        let read = std::panic::catch_unwind(|| super::range::contains(range, 8.0));
+        assert!(read.is_err(), "{range:?} has a part that is no range");
+    }
+}
+
 crate::options! {
     calls;
     /// Options of a call.
