@@ -6,7 +6,7 @@
 //! An unknown flag is an error, and the error lists all flags. A value of the wrong type is an error, and so is a
 //! value for a feature that is not built. `--undefok` lists flags that are ignored instead.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::flag_table::{FLAGS, Row, Target, Type};
 
@@ -23,6 +23,8 @@ pub enum Value {
 #[derive(Clone, Debug)]
 pub struct Flags {
     values: HashMap<&'static str, Value>,
+    /// The flags of the command line.
+    given: BTreeSet<&'static str>,
 }
 
 /// The reason why the command line runs no benchmark.
@@ -115,15 +117,30 @@ impl Flags {
             ));
         }
         self.values.insert(row.name, value);
+        self.given.insert(row.name);
         Ok(())
     }
 
-    fn defaults() -> Result<Flags, String> {
+    /// Returns the flags of an empty command line.
+    ///
+    /// # Errors
+    /// A text if the default of a row does not have the type of the row.
+    pub fn defaults() -> Result<Flags, String> {
         let mut values = HashMap::with_capacity(FLAGS.len());
         for row in FLAGS {
             values.insert(row.name, read(row, &row.default())?);
         }
-        Ok(Flags { values })
+        Ok(Flags { values, given: BTreeSet::new() })
+    }
+
+    /// Returns the flags of the command line, also those that have their default, in the order of their names. For each flag, the flags
+    /// with this value and with the defaults of all other flags stand beside its name.
+    pub fn given(&self) -> impl Iterator<Item = (&'static str, Flags)> + '_ {
+        self.given.iter().filter_map(|name| {
+            let mut alone = Flags::defaults().ok()?;
+            alone.values.insert(name, self.values.get(name)?.clone());
+            Some((*name, alone))
+        })
     }
 
     /// Returns the value of an integer flag, or 0 if the name is not an integer flag.

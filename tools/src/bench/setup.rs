@@ -32,11 +32,11 @@ pub use compression::{compression, compressor, picky_compressor};
 pub fn options(flags: &Flags, cache: Option<Arc<BlockCache>>) -> Result<Options> {
     let mut options = Options::default();
     match flags.text("options_file") {
-        "" => {
-            database(flags, &mut options.db, cache.as_ref())?;
-            family::family(flags, &mut options.family)?;
+        "" => from_flags(flags, &mut options, cache.as_ref())?,
+        path => {
+            from_file(Path::new(path), &mut options)?;
+            beside_the_file(flags, &mut options)?;
         }
-        path => from_file(Path::new(path), &mut options)?,
     }
     if flags.bool("use_keep_filter") && options.family.compaction_filter.is_none() {
         options.family.compaction_filter = Some(Arc::new(KeepFilter));
@@ -57,6 +57,50 @@ pub fn options(flags: &Flags, cache: Option<Arc<BlockCache>>) -> Result<Options>
         options.db.rate_limiter = Some(super::open::rate_limiter(flags, rate, options.db.env.clock.clone())?);
     }
     Ok(options)
+}
+
+/// Takes the options of the database and of a column family from the flags.
+fn from_flags(flags: &Flags, options: &mut Options, cache: Option<&Arc<BlockCache>>) -> Result<()> {
+    database(flags, &mut options.db, cache)?;
+    family::family(flags, &mut options.family)
+}
+
+/// Takes the objects that the OPTIONS file does not name from the flags: the merge operator, the filter policy, and the generator of
+/// file checksums. RocksDB's db_bench takes the last two and ignores `--merge_operator`, so its merges fail.
+///
+/// Writes one line to standard error for each flag of the command line that sets an option without the file and sets none beside it.
+fn beside_the_file(flags: &Flags, options: &mut Options) -> Result<()> {
+    let mut taken = Vec::new();
+    let family = &mut options.family;
+    if family.merge_operator.is_none() && !flags.text("merge_operator").is_empty() {
+        family.set("merge_operator", flags.text("merge_operator"))?;
+        taken.push("merge_operator");
+    }
+    if let Some(table) = family.table_factory.block_based_mut()
+        && table.filter_policy.is_none()
+    {
+        tables::filter(flags, table)?;
+        taken.extend(["bloom_bits", "use_ribbon_filter"]);
+    }
+    if options.db.file_checksum_gen_factory.is_none() {
+        file_checksum(flags, &mut options.db)?;
+        taken.push("file_checksum");
+    }
+    let unset = options_text(&Flags::defaults().map_err(Error::invalid_argument)?)?;
+    for (name, alone) in flags.given().filter(|(name, _)| !taken.contains(name)) {
+        // A flag that needs another flag is an error alone. Such a flag sets an option too.
+        if options_text(&alone).map_or(true, |text| text != unset) {
+            eprintln!("db_bench: --{name} sets no option, because --options_file gives the options");
+        }
+    }
+    Ok(())
+}
+
+/// Returns the text of the options that the flags set.
+fn options_text(flags: &Flags) -> Result<String> {
+    let mut options = Options::default();
+    from_flags(flags, &mut options, None)?;
+    Ok(engine::options::file::write(&options.db, [("default", &options.family)]))
 }
 
 /// Takes the options of the database and of its default column family from an OPTIONS file.
@@ -162,6 +206,11 @@ fn database(flags: &Flags, db: &mut DbOptions, cache: Option<&Arc<BlockCache>>) 
     if flags.int("thread_status_per_interval") > 0 {
         db.set("enable_thread_tracking", "true")?;
     }
+    file_checksum(flags, db)
+}
+
+/// Sets the generator of file checksums.
+fn file_checksum(flags: &Flags, db: &mut DbOptions) -> Result<()> {
     if flags.bool("file_checksum") {
         db.set("file_checksum_gen_factory", "FileChecksumGenCrc32cFactory")?;
     }

@@ -180,20 +180,70 @@ fn a_secondary_concurrent_with_the_writer_reads_its_writes() {
     );
 }
 
+/// Returns the newest OPTIONS file of a database.
+fn options_of(db: &Path) -> std::path::PathBuf {
+    let files = std::fs::read_dir(db).unwrap().map(|file| file.unwrap().path());
+    files.filter(|path| path.to_string_lossy().contains("OPTIONS-")).max().unwrap()
+}
+
 #[test]
 fn an_options_file_gives_the_options() {
     let scratch = tempfile::tempdir().unwrap();
     let at = |name: &str| scratch.path().join(name);
-    let options_of = |db: &Path| {
-        let files = std::fs::read_dir(db).unwrap().map(|file| file.unwrap().path());
-        files.filter(|path| path.to_string_lossy().contains("OPTIONS-")).max().unwrap()
-    };
     good(&at("first"), &["--benchmarks=fillseq", "--num=10", "--write_buffer_size=7654321"]);
     let file = format!("--options_file={}", options_of(&at("first")).display());
     good(&at("second"), &["--benchmarks=fillseq", "--num=10", &file]);
     let text = std::fs::read_to_string(options_of(&at("second"))).unwrap();
     assert!(text.contains("  write_buffer_size=7654321\n"), "{text}");
     refused(&["--benchmarks=fillseq", "--options_file=/nonexistent/OPTIONS"], "/nonexistent/OPTIONS");
+}
+
+/// RocksDB's db_bench takes these objects from the flags too, except for the merge operator: its merges fail.
+#[test]
+fn flags_give_the_objects_that_an_options_file_does_not_name() {
+    let scratch = tempfile::tempdir().unwrap();
+    let at = |name: &str| scratch.path().join(name);
+    let file = |db: &str| format!("--options_file={}", options_of(&at(db)).display());
+    good(&at("none"), &["--benchmarks=fillseq", "--num=10"]);
+    let objects = ["--merge_operator=uint64add", "--bloom_bits=7", "--file_checksum"];
+    let named = ["UInt64AddOperator", "bloomfilter:7", "FileChecksumGenCrc32cFactory"];
+    let merges = ["--benchmarks=mergerandom", "--num=10", "--merge_keys=5"];
+    good(&at("some"), &[&merges[..], &objects[..], &[&file("none")]].concat());
+    let text = std::fs::read_to_string(options_of(&at("some"))).unwrap();
+    for name in named {
+        assert!(text.contains(name), "{name}\n{text}");
+    }
+    let others = ["--merge_operator=put", "--bloom_bits=9"];
+    good(&at("kept"), &[&["--benchmarks=fillseq", "--num=10"][..], &others[..], &[&file("some")]].concat());
+    let text = std::fs::read_to_string(options_of(&at("kept"))).unwrap();
+    for name in named {
+        assert!(text.contains(name), "{name}\n{text}");
+    }
+}
+
+#[test]
+fn flags_that_an_options_file_overrides_are_named() {
+    let scratch = tempfile::tempdir().unwrap();
+    let at = |name: &str| scratch.path().join(name);
+    good(&at("first"), &["--benchmarks=fillseq", "--num=10", "--bloom_bits=5"]);
+    let file = format!("--options_file={}", options_of(&at("first")).display());
+    let flags = [
+        "--write_buffer_size=7654321",
+        "--compression_type=lz4",
+        "--bloom_bits=7",
+        "--value_size=9",
+        "--seed=3",
+    ];
+    let output = run(&at("second"), &[&["--benchmarks=fillseq", "--num=10", &file][..], &flags[..]].concat());
+    assert!(output.status.success(), "{output:?}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let named: Vec<&str> = errors.lines().filter(|line| line.contains("sets no option")).collect();
+    assert_eq!(
+        named,
+        ["bloom_bits", "compression_type", "write_buffer_size"].map(|flag| format!(
+            "db_bench: --{flag} sets no option, because --options_file gives the options"
+        ))
+    );
 }
 
 #[test]

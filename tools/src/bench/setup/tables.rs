@@ -1,7 +1,7 @@
 //! The options of SST files, from the flags.
 
 use base::{Error, Result};
-use ironstone::{Charged, CuckooTableOptions, PlainTableOptions, TableFactory};
+use ironstone::{BlockBasedTableOptions, Charged, CuckooTableOptions, PlainTableOptions, TableFactory};
 
 use super::by_number;
 use crate::bench::flag_table::Target;
@@ -54,6 +54,11 @@ pub(super) fn table(flags: &Flags, family: &mut ironstone::FamilyOptions) -> Res
         "kDataBlockBinarySearch"
     };
     table.set("data_block_index_type", block_index)?;
+    filter(flags, table)
+}
+
+/// Sets the filter policy.
+pub(super) fn filter(flags: &Flags, table: &mut BlockBasedTableOptions) -> Result<()> {
     let bits = flags.int("bloom_bits");
     if bits > 0 {
         let kind = if flags.bool("use_ribbon_filter") { "ribbonfilter" } else { "bloomfilter" };
