@@ -230,14 +230,18 @@ impl SstFileManager {
         Ok(Deletion::Done)
     }
 
-    /// Deletes the trash that an earlier process left in a directory, at the limited rate. Trash that cannot be deleted stays, with
-    /// a line in the info log.
+    /// Deletes the trash that an earlier process left in a directory, at the limited rate. Trash of this manager is deleted already: a
+    /// database that is closed and opened again leaves its trash to its manager. Trash that cannot be deleted stays, with a line in the
+    /// info log.
     ///
     /// # Errors
     /// An error of listing the directory.
     pub fn collect_trash(&self, dir: &Path) -> Result<()> {
         for name in self.env.fs.list(dir)?.into_iter().filter(|name| name.ends_with(TRASH)) {
             let path = dir.join(name);
+            if self.state.lock().trash.iter().any(|(queued, _)| *queued == path) {
+                continue;
+            }
             let collected = self.env.fs.file_size(&path).and_then(|size| {
                 if self.at_once() {
                     return self.env.fs.unlink(&path);

@@ -116,6 +116,27 @@ fn leftover_trash_is_deleted_and_excess_trash_is_deleted_at_once() {
     assert_eq!(env.fs.list(Path::new("/db")).unwrap(), ["keep"]);
 }
 
+/// A database that is closed and opened again collects the trash of its directory, and its manager still deletes this trash.
+#[test]
+fn trash_is_deleted_once_although_it_is_collected_again() {
+    let (clock, env) = world();
+    let m = SstFileManager::new(env.clone(), limited(1000, 0));
+    for name in ["a", "b"] {
+        let path = put(&env, &m, name, 300);
+        assert_eq!(m.delete(&path).unwrap(), Deletion::Later);
+    }
+    m.collect_trash(Path::new("/db")).unwrap();
+    assert_eq!(m.trash_size(), 600);
+    m.set_options(SstFileOptions { rate_bytes_per_sec: 0, ..limited(0, 0) });
+    m.collect_trash(Path::new("/db")).unwrap();
+    for _ in 0..3 {
+        clock.advance(1_000_000);
+        while env.executor.help() {}
+    }
+    assert_eq!((m.trash_size(), m.errors().len()), (0, 0));
+    assert!(env.fs.list(Path::new("/db")).unwrap().is_empty());
+}
+
 #[test]
 fn a_negative_rate_deletes_files_at_once() {
     let (_, env) = world();
