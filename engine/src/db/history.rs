@@ -133,27 +133,36 @@ impl Keeper {
         let mut state = self.history.state.lock();
         let now: BTreeMap<_, _> = statistics.tickers().collect();
         let count = now.len();
-        let Some(last) = state.last.replace(now.clone()) else { return };
-        let slice =
-            now.iter().filter_map(|(name, n)| Some((name.to_string(), n.wrapping_sub(*last.get(name)?))));
+        let Some(last) = &state.last else {
+            state.last = Some(now);
+            return;
+        };
+        let rise =
+            |(name, n): (&&'static str, &u64)| Some((name.to_string(), n.wrapping_sub(*last.get(name)?)));
+        let slice: Slice = now.iter().filter_map(rise).collect();
         if !options.persist_stats_to_disk {
             events.info(format_args!(
                 "Storing {count} stats with timestamp {second} to in-memory stats history"
             ));
-            state.slices.insert(second, slice.collect());
+            state.last = Some(now);
+            state.slices.insert(second, slice);
             state.trim(options.stats_history_buffer_size);
             return;
         }
         drop(state);
         match self.write_slice(second, slice) {
-            Ok(()) => events.info(format_args!(
-                "Writing {count} stats with timestamp {second} to persistent stats CF succeeded"
-            )),
+            Ok(()) => {
+                // A sample that was not written stays in the difference, so the next sample has its numbers.
+                self.history.state.lock().last = Some(now);
+                events.info(format_args!(
+                    "Writing {count} stats with timestamp {second} to persistent stats CF succeeded"
+                ));
+            }
             Err(error) => events.info(format_args!("Writing to persistent stats CF failed -- {error}")),
         }
     }
 
-    fn write_slice(&self, second: u64, slice: impl Iterator<Item = (String, u64)>) -> Result<()> {
+    fn write_slice(&self, second: u64, slice: Slice) -> Result<()> {
         let family = self.families.by_name(NAME).ok_or_else(|| Error::column_family_dropped(NAME))?;
         let writer =
             self.writer.upgrade().ok_or_else(|| Error::shutdown_in_progress("the database is closed"))?;

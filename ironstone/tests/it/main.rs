@@ -32,6 +32,7 @@ mod repair_wals;
 mod rogue_operators;
 mod secondary;
 mod sst_reader;
+mod stats_history;
 mod timestamps;
 mod timestamps_in_memory;
 mod timestamps_rebuilt;

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use base::stats::Ticker;
-use ironstone::{Db, Options, Statistics};
+use env::Clock as _;
+use ironstone::{Db, Kind, Options, Statistics, WriteOptions};
 use testkit::chance::Chance;
 
 use super::super::{same, told, value};
@@ -24,26 +25,42 @@ impl Forms {
         let statistics = Arc::new(Statistics::new());
         options.db.statistics = Some(statistics.clone());
         let db = Db::open(&path, options.clone()).map_err(told("open with a history"))?;
-        let mut puts = 0;
+        // The puts since the base of the first sample, by the second of the sample that counts them first.
+        let mut puts: BTreeMap<u64, u64> = BTreeMap::new();
+        let mut all_puts = 0;
         for period in 0..2 + chance.below(6) {
             for n in 0..chance.below(9) {
                 db.put(&[n as u8], &value(chance)).map_err(told("put"))?;
                 // The end of the first period is the base of the first sample.
-                puts += u64::from(period > 0);
+                all_puts += u64::from(period > 0);
             }
-            self.clock.advance(2_000_000);
-            while options.db.env.executor.help() {}
+            self.end_period(&options);
+            puts.insert(self.clock.now_seconds(), all_puts);
         }
         let samples = samples(&db)?;
         let sum: u64 = samples.values().filter_map(|sample| sample.get(WRITTEN)).sum();
         let all = statistics.ticker(Ticker::NumberKeysWritten);
-        if samples.is_empty() || sum < puts || sum > all {
-            return Err(format!("{} samples count {sum} of {puts} puts and {all} writes", samples.len()));
+        // A write stall rejects the write of a sample. The next sample then has its numbers.
+        let last = samples.keys().next_back();
+        let least = last.and_then(|last| puts.range(..=last).next_back()).map_or(0, |(_, puts)| *puts);
+        if sum < least || sum > all {
+            return Err(format!("{} samples count {sum} of {least} puts and {all} writes", samples.len()));
+        }
+        if samples.is_empty() {
+            let options = WriteOptions { low_pri: true, no_slowdown: true, ..WriteOptions::default() };
+            let kind = db.put_with(b"now", b"value", &options).map_err(|error| error.kind());
+            same("a history without samples, and writes without a stall", &kind, &Err(Kind::Incomplete))?;
         }
         db.close().map_err(told("close"))?;
         drop(db);
         self.reopen_with_history(&path, &options, &samples)?;
         ironstone::destroy(&path, &options.db).map_err(told("destroy"))
+    }
+
+    /// Moves the clock to the end of a period, and runs all jobs.
+    fn end_period(&self, options: &Options) {
+        self.clock.advance(2_000_000);
+        while options.db.env.executor.help() {}
     }
 
     /// Opens the database again. It has the same samples.
