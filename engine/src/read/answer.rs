@@ -234,7 +234,7 @@ impl<'a> Answer<'a> {
             }
             Some(ValueType::BlobIndex) => match self.blobs {
                 Some(blobs) => blobs.value(stored_key, &value).map(Base::Value),
-                None => Err(resolve::unknown_value_type(value_type)),
+                None => Err(resolve::value_in_blob_file()),
             },
             _ => Err(resolve::unknown_value_type(value_type)),
         };

@@ -78,6 +78,13 @@ pub fn unresolved_blob() -> Error {
     Error::corruption("a column of the entity is in a blob file, but the read has no access to blob files")
 }
 
+/// Returns the error for a blob index in the result of a read without a database. RocksDB's `SstFileReader` returns the same kind of
+/// error, without a text.
+#[cold]
+pub fn value_in_blob_file() -> Error {
+    Error::corruption("the value is in a blob file, but a reader of one SST file reads no blob files")
+}
+
 /// Returns the error for a value type that is not allowed at its place.
 #[cold]
 pub fn unknown_value_type(value_type: u8) -> Error {

@@ -152,7 +152,12 @@ fn a_value_in_a_blob_file_is_shown_as_its_index_and_fails_a_look_up() {
     db.put(b"small", b"s").unwrap();
     db.flush().unwrap();
     let reader = SstFileReader::open(table_of(&db), &options).unwrap();
-    assert_eq!(reader.get(b"big").unwrap_err().kind(), Kind::Corruption);
+    let error = reader.get(b"big").unwrap_err();
+    assert_eq!(error.kind(), Kind::Corruption);
+    assert_eq!(
+        error.message(),
+        "the value is in a blob file, but a reader of one SST file reads no blob files"
+    );
     assert_eq!(reader.get(b"small").unwrap().as_deref(), Some(&b"s"[..]));
     let mut iter = reader.iter(ReadOptions::default()).unwrap();
     iter.seek_to_first();
