@@ -190,29 +190,28 @@ impl FileMetaData {
     /// Returns true if [`FileMetaData::from_record`] would make the same facts from this record. Returns false if the record has no
     /// timestamps in its keys. Allocates nothing. The level is no fact.
     pub fn is_from_record(&self, r: &format::edit::NewFile) -> bool {
-        let numbers = self.number == r.number
-            && self.path_id == r.path_id
-            && self.size == r.file_size
-            && self.smallest_seq == r.smallest_seqno
-            && self.largest_seq == r.largest_seqno
-            && self.epoch_number == r.epoch_number
-            && self.unique_id == r.unique_id
-            && self.tail_size == r.tail_size
-            && self.temperature == r.temperature
-            && self.oldest_blob_file == r.oldest_blob_file_number
-            && self.marked_for_compaction == r.marked_for_compaction
-            && self.compensated_range_deletion_size == r.compensated_range_deletion_size;
-        let times =
-            self.times.oldest_ancester == r.times.oldest_ancester && self.times.creation == r.times.creation;
-        let texts = *self.smallest == *r.smallest
-            && *self.largest == *r.largest
-            && self.checksum.value == r.checksum.value
-            && self.checksum.function == r.checksum.function
-            && self.timestamps.min == r.timestamps.min
-            && self.timestamps.max == r.timestamps.max
-            && self.open_metadata == r.file_open_metadata;
-        let has_whole_keys = self.user_defined_timestamps_persisted && r.user_defined_timestamps_persisted;
-        has_whole_keys && numbers && times && texts
+        let own = (
+            (self.number, self.path_id, self.size, self.smallest_seq, self.largest_seq, self.epoch_number),
+            (self.unique_id, self.tail_size, self.temperature, self.oldest_blob_file),
+            (self.marked_for_compaction, self.compensated_range_deletion_size),
+            (self.times.oldest_ancester, self.times.creation),
+            (&self.smallest[..], &self.largest[..]),
+            (&self.checksum.value, &self.checksum.function),
+            (&self.timestamps.min, &self.timestamps.max),
+            (&self.open_metadata, self.user_defined_timestamps_persisted),
+        );
+        let recorded = (
+            (r.number, r.path_id, r.file_size, r.smallest_seqno, r.largest_seqno, r.epoch_number),
+            (r.unique_id, r.tail_size, r.temperature, r.oldest_blob_file_number),
+            (r.marked_for_compaction, r.compensated_range_deletion_size),
+            (r.times.oldest_ancester, r.times.creation),
+            (&r.smallest[..], &r.largest[..]),
+            (&r.checksum.value, &r.checksum.function),
+            (&r.timestamps.min, &r.timestamps.max),
+            // A record without timestamps in its keys is different from all files.
+            (&r.file_open_metadata, true),
+        );
+        own == recorded && r.user_defined_timestamps_persisted
     }
 
     /// Returns the MANIFEST record that adds this file to `level`. Boundary keys lose their last `timestamp_size` bytes, if the
