@@ -17,7 +17,8 @@
 //!
 //! `op` is a name of [`Op`], `write` for all calls that change the disk, or `*`. `file` is compared with the last
 //! part of the path; `*` matches any text. Each rule counts the calls that match it, from 1. Outcomes are the names
-//! of errors (EIO, ENOSPC, EINTR, EMFILE, EAGAIN, EACCES, EROFS, EDQUOT, ESTALE) and the words above.
+//! of errors (EIO, ENOSPC, EINTR, EMFILE, EAGAIN, EACCES, EROFS, EDQUOT, ESTALE) and the words above. The words `retryable`, `loss`
+//! and `fenced` are EIO with a mark ([`Mark`]).
 //!
 //! A budget of bytes is independent of the rules ([`FaultHook::set_budget`]). After the budget is used up, appends
 //! write the bytes that fit and fail with ENOSPC, as on a full disk.
@@ -38,7 +39,7 @@ pub use crate::hook::Op;
 
 mod rule;
 
-pub use rule::{Outcome, Rule, Which};
+pub use rule::{Mark, Outcome, Rule, Which};
 
 #[cfg(test)]
 mod tests;
@@ -172,6 +173,7 @@ impl Hook for FaultHook {
         self.fired.fetch_add(1, Ordering::Relaxed);
         match outcome {
             Outcome::Errno(code) => Verdict::Fail(error(code, call)),
+            Outcome::Marked(mark) => Verdict::Fail(mark.on(error(libc::EIO, call))),
             Outcome::Short(n) => Verdict::Part(n, None),
             Outcome::Torn(n) => Verdict::Part(n, Some(error(libc::EIO, call))),
             Outcome::Lie => Verdict::Skip,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use base::{Error, Result};
+use base::{Error, Result, Subcode};
 
 use super::Op;
 
@@ -36,6 +36,8 @@ impl Which {
 pub enum Outcome {
     /// The call does nothing and fails with this error number.
     Errno(i32),
+    /// The call does nothing and fails with an error that only some file systems report.
+    Marked(Mark),
     /// At most this number of bytes is read or written, and the call succeeds.
     Short(usize),
     /// This number of bytes is written, and the call fails with EIO.
@@ -49,6 +51,31 @@ pub enum Outcome {
     Crash,
     /// This number of bytes is written, and this and every later call fails.
     TornCrash(usize),
+}
+
+/// What an error says besides its error number. The file systems of an operating system do not say it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// The same call can succeed later.
+    Retryable,
+    /// Written data is lost.
+    DataLoss,
+    /// Another process owns the files now.
+    Fenced,
+}
+
+impl Mark {
+    const ALL: [(&'static str, Mark); 3] =
+        [("retryable", Mark::Retryable), ("loss", Mark::DataLoss), ("fenced", Mark::Fenced)];
+
+    /// Returns the error with the mark.
+    pub(super) fn on(self, error: Error) -> Error {
+        match self {
+            Mark::Retryable => error.with_retryable(true),
+            Mark::DataLoss => error.with_data_loss(true),
+            Mark::Fenced => error.with_subcode(Subcode::IoFenced),
+        }
+    }
 }
 
 /// One rule of a plan.
@@ -145,7 +172,10 @@ fn parse_outcome(words: &[&str]) -> Option<Outcome> {
         ["crash", n] => n.parse().ok().map(Outcome::TornCrash),
         ["short", n] => n.parse().ok().map(Outcome::Short),
         ["torn", n] => n.parse().ok().map(Outcome::Torn),
-        [errno] => ERRNOS.iter().find(|(name, _)| name == errno).map(|e| Outcome::Errno(e.1)),
+        [word] => {
+            let errno = ERRNOS.iter().find(|(name, _)| name == word).map(|e| Outcome::Errno(e.1));
+            errno.or_else(|| Mark::ALL.iter().find(|(name, _)| name == word).map(|m| Outcome::Marked(m.1)))
+        }
         _ => None,
     }
 }
@@ -168,6 +198,10 @@ impl fmt::Display for Rule {
             Outcome::Errno(code) => match ERRNOS.iter().find(|e| e.1 == code) {
                 Some((name, _)) => write!(f, " {name}"),
                 None => write!(f, " errno {code}"),
+            },
+            Outcome::Marked(mark) => match Mark::ALL.iter().find(|m| m.1 == mark) {
+                Some((name, _)) => write!(f, " {name}"),
+                None => write!(f, " {mark:?}"),
             },
             Outcome::Short(n) => write!(f, " short {n}"),
             Outcome::Torn(n) => write!(f, " torn {n}"),

@@ -94,13 +94,28 @@ fn a_disk_fills_up_in_the_middle_of_an_append() {
 #[test]
 fn a_plan_prints_as_it_was_written() {
     let text = "append *.log #3 EIO\nsync MANIFEST-* #2.. EIO\n* * #7 crash\nread *.sst * short 10\n\
-                append * #5..7 ENOSPC\nwrite * #4 crash 12\nsync x * lie\nappend a*b*c * torn 1";
+                append * #5..7 ENOSPC\nwrite * #4 crash 12\nsync x * lie\nappend a*b*c * torn 1\n\
+                sync y * retryable\nappend z * loss\nread w * fenced";
     let rules = rule::parse(text).unwrap();
     let printed: Vec<String> = rules.iter().map(ToString::to_string).collect();
     assert_eq!(printed.join("\n"), text.replace("                ", ""));
     for bad in ["append", "jump * * EIO", "read * 3 EIO", "read * * EWHAT", "read * #x EIO"] {
         assert!(fs_plan(bad).is_err(), "{bad}");
     }
+}
+
+#[test]
+fn an_error_can_say_more_than_its_number() {
+    let fs = disk();
+    let failed = |word: &str| {
+        fs.hook().set_plan(&format!("create * * {word}")).unwrap();
+        fs.create(Path::new("/db/x"), &AppendHints::default()).err().unwrap()
+    };
+    let plain = failed("EIO");
+    assert_eq!((plain.retryable(), plain.data_loss(), plain.subcode()), (false, false, base::Subcode::None));
+    assert!(failed("retryable").retryable());
+    assert!(failed("loss").data_loss());
+    assert_eq!(failed("fenced").subcode(), base::Subcode::IoFenced);
 }
 
 fn fs_plan(text: &str) -> Result<()> {

@@ -1,5 +1,7 @@
 //! Chooses the fault of a round: the failing call, or the call at which the machine stops.
 
+use testkit::chance::Chance;
+
 use super::{FORGETS, World};
 
 impl World {
@@ -16,11 +18,18 @@ impl World {
             *self.chance.pick(&["create *.sst", "append *.sst", "sync *.sst", "read *.sst", "close *.sst"]);
         let sync = what.starts_with("sync");
         let errno = *self.chance.pick(&["EIO", "ENOSPC", "ENOSPC", if sync { FORGETS } else { "EMFILE" }]);
+        let errno = self.marked().unwrap_or(errno);
         let n = 1 + self.chance.below(6);
         let last = n + 1 + self.chance.below(4);
         let more = *self.chance.pick(&["", "..", "..", "..LAST"]);
         let more = more.replace("LAST", &last.to_string());
         format!("{what} #{n}{more} {errno}")
+    }
+
+    /// Draws an error that says more than its error number; most often none. The draw does not move the chance forward.
+    fn marked(&self) -> Option<&'static str> {
+        let chance = &mut Chance::new(self.chance.clone().next() ^ 0x6d61_726b);
+        chance.percent(20).then(|| *chance.pick(&["retryable", "retryable", "loss", "fenced"]))
     }
 
     /// Returns a plan with a crash at a call, with a failing call, or without a fault.
@@ -60,6 +69,7 @@ impl World {
                     "sync" => *self.chance.pick(&["EIO", "ENOSPC", "EINTR", FORGETS, FORGETS]),
                     _ => *self.chance.pick(&["EIO", "EIO", "ENOSPC", "EMFILE", "EINTR"]),
                 };
+                let errno = self.marked().unwrap_or(errno);
                 let more = *self.chance.pick(&["", "", "..", ".."]);
                 format!("{what} #{n}{more} {errno}")
             }
