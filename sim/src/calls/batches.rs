@@ -223,6 +223,43 @@ impl Batches {
         self.check_batch()
     }
 
+    /// Adds a record whose key or value has 4 GiB to another batch. The batch keeps its other records, and no write accepts the batch.
+    /// A batch that takes over the record is not accepted either. A rollback removes the record.
+    fn oversize(&self, chance: &mut Chance) -> Result<(), String> {
+        // The record is refused for its length. No byte is read, so the system gives no memory.
+        let huge = vec![0; u32::MAX as usize + 1];
+        let (id, stamp) = (self.id(chance.below(2) as usize), 7u64.to_le_bytes());
+        let (key, value): (&[u8], &[u8]) = if chance.percent(50) { (&huge, b"v") } else { (b"k", &huge) };
+        let mut batch = WriteBatch::new();
+        batch.put_in(id, b"small", b"value").set_save_point();
+        match chance.below(12) {
+            0 => batch.put_in(id, key, value),
+            1 => batch.merge_in(id, key, value),
+            2 => batch.delete_in(id, &huge),
+            3 => batch.single_delete_in(id, &huge),
+            4 => batch.delete_range_in(id, key, value),
+            5 => batch.put_encoded_entity_in(id, key, value),
+            6 => batch.put_at(id, key, &stamp, value),
+            7 => batch.merge_at(id, key, &stamp, value),
+            8 => batch.delete_at(id, &huge, &stamp),
+            9 => batch.single_delete_at(id, &huge, &stamp),
+            10 => batch.delete_range_at(id, key, value, &stamp),
+            _ => batch.put_encoded_entity_at(id, key, &stamp, value),
+        };
+        let status = |batch: &WriteBatch| batch.status().map_err(|error| error.kind());
+        same("a record of 4 GiB", &status(&batch), &Err(Kind::InvalidArgument))?;
+        same("records beside a record of 4 GiB", &batch.count(), &1)?;
+        let mut other = WriteBatch::new();
+        other.append(&batch);
+        same("a batch with the records of the batch", &status(&other), &Err(Kind::InvalidArgument))?;
+        let before = self.db().latest_sequence();
+        let written = self.db().write(&mut batch).map_err(|error| error.kind());
+        same("the write of a record of 4 GiB", &written, &Err(Kind::InvalidArgument))?;
+        same("sequence number after a refusal", &self.db().latest_sequence(), &before)?;
+        batch.rollback_to_save_point().map_err(told("a rollback"))?;
+        same("a batch after its rollback", &(status(&batch), batch.count()), &(Ok(()), 1))
+    }
+
     fn limit_wal(&mut self) -> Result<(), String> {
         self.batch.mark_wal_termination_point();
         self.model.logged = Some(self.model.changes.len());
@@ -301,7 +338,8 @@ fn apply(state: &mut State, change: &Change) {
 impl World for Batches {
     fn step(&mut self, chance: &mut Chance) -> Result<(), String> {
         match chance.below(100) {
-            0..60 => self.grow(chance),
+            0..58 => self.grow(chance),
+            58..60 => self.oversize(chance),
             60..76 => self.save_points(chance),
             76..80 => self.limit_wal(),
             80..94 => self.finish(chance),

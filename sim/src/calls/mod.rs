@@ -26,6 +26,8 @@
 //!           inherited     databases that RocksDB wrote, with all of its formats
 //!           repaired      databases that lose files or bytes, and are repaired
 //!           unreadable    reads whose file-system calls fail, return fewer bytes, or are slow
+//!           managed       two databases that share their managers, caches and limits
+//!           kept          a block cache without a database
 //! ```
 //! A world runs on a disk in memory without faults, and in one thread, except `waits`. Not here: crashes (`crash`, `prepared`, `crate::copies`).
 
@@ -44,7 +46,9 @@ mod forms;
 mod indexed;
 mod ingested;
 mod inherited;
+mod kept;
 mod limited;
+mod managed;
 mod observed;
 mod overlay;
 mod queues;
@@ -69,7 +73,7 @@ use crate::random::Ran;
 use crate::sample::{self, Fixed, Timestamps};
 
 /// The number of worlds. The transactions without timestamps have three of them.
-const WORLDS: u64 = 26;
+const WORLDS: u64 = 28;
 
 /// The column families of each world.
 const FAMILIES: [&str; 2] = ["default", "second"];
@@ -126,7 +130,9 @@ fn run(seed: u64, len: usize) -> Result<Ran, String> {
         22 => Box::new(queues::Queues::new(&setting, chance).map_err(|w| failed(0, w))?),
         23 => Box::new(rejected::Rejected::new(seed, &setting).map_err(|w| failed(0, w))?),
         24 => Box::new(inherited::Inherited::new(&setting, chance).map_err(|w| failed(0, w))?),
-        _ => Box::new(unreadable::Unreadable::new(seed, &setting).map_err(|w| failed(0, w))?),
+        25 => Box::new(unreadable::Unreadable::new(seed, &setting).map_err(|w| failed(0, w))?),
+        26 => Box::new(managed::Managed::new(seed, &setting, chance).map_err(|w| failed(0, w))?),
+        _ => Box::new(kept::Kept::new(chance).map_err(|w| failed(0, w))?),
     };
     for at in 1..=len {
         world.step(chance).map_err(|words| failed(at, words))?;
@@ -148,7 +154,9 @@ impl Setting {
     fn draw(seed: u64, chance: &mut Chance) -> Setting {
         let fixed = Fixed { reverse: false, levels: 7, timestamps: Timestamps::None, plain: false };
         let (mut sample, mut options) = sample::options(&mut Chance::new(chance.next()), fixed);
-        let direct = sample::rare::direct_writes(seed, fixed) + sample::rare::direct_io(seed);
+        let direct = sample::rare::direct_writes(seed, fixed)
+            + sample::rare::direct_io(seed)
+            + &sample::rare::checks(seed);
         options.update(&direct).unwrap_or_else(|error| panic!("{direct}: {error}"));
         sample.text.push_str(&direct);
         let Machine { env, clock, .. } = Machine::new(seed);

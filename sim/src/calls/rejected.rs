@@ -7,6 +7,8 @@
 //! ```
 //! A rejected call changes no row, no sequence number and no column family.
 
+mod files;
+
 use std::path::{Path, PathBuf};
 
 use ironstone::{
@@ -474,7 +476,9 @@ impl Rejected {
 
     /// Makes one call that must fail.
     fn reject(&self, chance: &mut Chance) -> Result<(), String> {
-        let wrong = &Wrong::ALL[chance.below(Wrong::ALL.len() as u64) as usize];
+        let all = [Wrong::ALL, files::FILES];
+        let drawn = chance.below(all.iter().map(|rows| rows.len() as u64).sum()) as usize;
+        let wrong = all.iter().copied().flatten().nth(drawn).expect("a drawn row");
         let before = self.db().latest_sequence();
         match (wrong.call)(self, chance) {
             Err(error) if wrong.kinds.contains(&error.kind()) => {}

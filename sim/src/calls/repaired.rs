@@ -139,7 +139,10 @@ impl Repaired {
         let damages = *chance.pick(&[0, 1, 1, 1, 2, 3]);
         let mut done = Vec::new();
         for _ in 0..damages {
-            done.extend(damage(&disk, &options, chance)?);
+            done.extend(match chance.percent(30) {
+                true => lose(&disk, &options, chance)?,
+                false => damage(&disk, &options, chance)?,
+            });
         }
         // The file `PROOF` proves the end of the WALs.
         let is_proved = is_closed && !done.iter().any(|words| words.starts_with("PROOF"));
@@ -356,6 +359,57 @@ fn damage(disk: &MemoryFs, options: &Options, chance: &mut Chance) -> Result<Opt
             format!("{name} has another bit at {at} of {size}")
         }
     }))
+}
+
+/// Loses several files, or all bytes of one file, or changes the names of files. Returns the words for it.
+fn lose(disk: &MemoryFs, options: &Options, chance: &mut Chance) -> Result<Option<String>, String> {
+    let fs = &options.db.env.fs;
+    let mut names = fs.list(Path::new("/db")).map_err(told("list"))?;
+    names.sort();
+    let path = |name: &str| PathBuf::from("/db").join(name);
+    let of = |start: &str, end: &str| -> Vec<String> {
+        names.iter().filter(|name| name.starts_with(start) && name.ends_with(end)).cloned().collect()
+    };
+    let (tables, manifests) = (of("", ".sst"), of("MANIFEST", ""));
+    let gone: Vec<String> = match chance.below(9) {
+        0 => manifests,
+        1 => [manifests, of("OPTIONS", "")].concat(),
+        2 => [manifests, of("CURRENT", "")].concat(),
+        3 => [of("CURRENT", ""), of("OPTIONS", "")].concat(),
+        4 => [of("IDENTITY", ""), of("", ".log")].concat(),
+        5 => [manifests, of("IDENTITY", ""), of("CURRENT", "")].concat(),
+        6 if tables.len() > 1 => {
+            let (a, b) = (chance.pick(&tables).clone(), chance.pick(&tables).clone());
+            let aside = path("aside");
+            fs.rename(&path(&a), &aside).map_err(told("rename"))?;
+            if a != b {
+                fs.rename(&path(&b), &path(&a)).map_err(told("rename"))?;
+            }
+            fs.rename(&aside, &path(&b)).map_err(told("rename"))?;
+            return Ok(Some(format!("{a} and {b} have each other's name")));
+        }
+        7 if !tables.is_empty() => {
+            let old = chance.pick(&tables);
+            let new = old.replace(".sst", ".ldb");
+            fs.rename(&path(old), &path(&new)).map_err(told("rename"))?;
+            return Ok(Some(format!("{old} is {new}")));
+        }
+        _ => {
+            let files = [tables, manifests, of("", ".log"), of("", ".blob"), of("OPTIONS", "")].concat();
+            let Some(name) = (!files.is_empty()).then(|| chance.pick(&files).clone()) else {
+                return Ok(None);
+            };
+            let is_zeroed = chance.percent(50);
+            disk.damage(&path(&name), |bytes| if is_zeroed { bytes.fill(0) } else { bytes.clear() });
+            return Ok(Some(format!("{name} has {} bytes", if is_zeroed { "only zero" } else { "no" })));
+        }
+    };
+    for name in &gone {
+        fs.unlink(&path(name)).map_err(told("unlink"))?;
+    }
+    // The words of a lost WAL or MANIFEST come first.
+    let words: Vec<String> = gone.iter().rev().map(|name| format!("{name} is gone")).collect();
+    Ok((!words.is_empty()).then(|| words.join(", ")))
 }
 
 impl World for Repaired {

@@ -158,6 +158,34 @@ pub fn draw(seed: u64, plain: bool) -> String {
     text
 }
 
+/// Options that check entries and blocks, or that only change how they are found. No world counts what they change.
+const CHECKS: &[Row] = &[
+    ("memtable_protection_bytes_per_key", &["1", "2", "4", "8"]),
+    ("paranoid_memory_checks", &["true"]),
+    ("memtable_verify_per_key_checksum_on_seek", &["true"]),
+    ("memtable_batch_lookup_optimization", &["true"]),
+    ("memtable_insert_with_hint_prefix_extractor", &["rocksdb.FixedPrefix.2"]),
+    ("block_protection_bytes_per_key", &["1", "8"]),
+    ("uncache_aggressiveness", &["100"]),
+    ("enable_thread_tracking", &["true"]),
+    ("log_readahead_size", &["4096"]),
+    ("report_bg_io_stats", &["true"]),
+];
+
+/// Returns option text for checks of entries and blocks, for one open of three.
+pub fn checks(seed: u64) -> String {
+    let chance = &mut Chance::new(seed ^ 0x6368_6563);
+    let mut text = String::new();
+    if chance.percent(35) {
+        for (name, values) in CHECKS {
+            if chance.percent(40) {
+                text.push_str(&format!("{name}={};", chance.pick(values)));
+            }
+        }
+    }
+    text
+}
+
 /// Returns option text for options that are valid only with some values of other options. `sampled`: the text of the other options.
 pub fn dependent(seed: u64, plain: bool, sampled: &str) -> String {
     let chance = &mut Chance::new(seed ^ 0x6a6f_696e);
