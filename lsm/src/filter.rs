@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::Level;
 use base::error::{Error, Result};
-use base::option::{Object, id_and_options, no_such};
+use base::option::{Object, id_alone, no_such};
 
 /// The type of an entry that a filter gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,7 +156,7 @@ impl CompactionFilter for RemoveEmptyValue {
 
 impl Object for dyn CompactionFilter {
     fn make(text: &str) -> Result<Arc<Self>> {
-        match id_and_options(text)?.0.as_str() {
+        match id_alone(text)?.as_str() {
             REMOVE_EMPTY_VALUE => Ok(Arc::new(RemoveEmptyValue)),
             name => Err(no_such("compaction filter", name)),
         }

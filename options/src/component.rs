@@ -1,6 +1,6 @@
 //! Components that options name: the known names, and the component that each name makes.
 
-use base::option::{Nullable, Row, Value, id_and_options, is_null, no_such, not_a, parse_map};
+use base::option::{Nullable, Row, Value, id_alone, id_and_options, is_null, no_such, not_a, parse_map};
 use base::{Error, Result};
 use table::options::{
     BlockBasedTableOptions, CUCKOO_OPTIONS, CuckooTableOptions, PLAIN_OPTIONS, PlainTableOptions,
@@ -34,7 +34,7 @@ pub enum FileChecksumGen {
 
 impl Nullable for FileChecksumGen {
     fn parse_some(text: &str) -> Result<Self> {
-        match id_and_options(text)?.0.as_str() {
+        match id_alone(text)?.as_str() {
             "FileChecksumGenCrc32cFactory" => Ok(FileChecksumGen::Crc32c),
             name => Err(no_such("file checksum factory", name)),
         }
@@ -58,7 +58,7 @@ pub enum CompressionManager {
 
 impl Nullable for CompressionManager {
     fn parse_some(text: &str) -> Result<Self> {
-        match id_and_options(text)?.0.as_str() {
+        match id_alone(text)?.as_str() {
             "BuiltinV2" | "BuiltinCompressionManagerV2" => Ok(CompressionManager::BuiltinV2),
             name => Err(no_such("compression manager", name)),
         }

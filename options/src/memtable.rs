@@ -3,7 +3,7 @@
 //! Each structure is built on the same tree or on the vector. The names keep the rules of RocksDB. Source: RocksDB
 //! `table/plain/plain_table_factory.cc` (`RegisterBuiltinMemTableRepFactory`), `memtable/`.
 
-use base::option::{Value, id_and_options, no_such, parse_map};
+use base::option::{Value, id_and_options, no_such, no_such_option, parse_map};
 use base::{Error, Result};
 
 /// The structure of memtables.
@@ -100,9 +100,10 @@ impl Value for MemtableFactory {
             let mut number = 0;
             for (name, text) in &options {
                 if name != field {
-                    return Err(Error::invalid_argument(format!("no such option of a memtable: {name:?}")));
+                    return Err(no_such_option(&id, name));
                 }
-                number = usize::parse(text)?;
+                let parsed = usize::parse(text);
+                number = parsed.map_err(|error| error.doing(format!("setting field {id}.{field}")))?;
             }
             Ok(number)
         };

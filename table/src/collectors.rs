@@ -6,7 +6,7 @@ mod tests;
 use std::sync::Arc;
 
 use base::key::split;
-use base::option::{Object, Release, Value, id_and_options, no_such, not_a};
+use base::option::{Object, Release, Value, id_and_options, no_such, no_such_option};
 use base::{Result, SequenceNumber, ValueType};
 
 use crate::sst::writer::{CollectorContext, CollectorFactory, TablePropertiesCollector};
@@ -124,7 +124,7 @@ impl Object for dyn CollectorFactory {
                 "deletion_trigger" => settings.deletion_trigger = usize::parse(&value)?,
                 "deletion_ratio" => settings.deletion_ratio = f64::parse(&value)?,
                 "min_file_size" => settings.min_file_size = u64::parse(&value)?,
-                _ => return Err(not_a("option of CompactOnDeletionCollector", &option)),
+                _ => return Err(no_such_option(&name, &option)),
             }
         }
         Ok(Arc::new(settings))
@@ -145,7 +145,7 @@ fn tiering(options: &[(String, String)]) -> Result<Arc<dyn CollectorFactory>> {
     for (option, value) in options {
         match option.as_str() {
             "compaction_trigger_ratio" => settings.compaction_trigger_ratio = f64::parse(value)?,
-            _ => return Err(not_a("option of CompactForTieringCollector", option)),
+            _ => return Err(no_such_option(TIERING_NAME, option)),
         }
     }
     Ok(Arc::new(settings))

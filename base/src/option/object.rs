@@ -34,6 +34,24 @@ pub fn id_and_options(text: &str) -> Result<(String, Vec<(String, String)>)> {
     Ok((id, options))
 }
 
+/// Reads the text of an object that has no options: `{id=name}`, or the name alone. Returns the name.
+///
+/// # Errors
+/// InvalidArgument if the text has options.
+pub fn id_alone(text: &str) -> Result<String> {
+    let (id, options) = id_and_options(text)?;
+    match options.first() {
+        None => Ok(id),
+        Some((name, _)) => Err(no_such_option(&id, name)),
+    }
+}
+
+/// Returns the error for an option that the object `id` does not have.
+#[cold]
+pub fn no_such_option(id: &str, name: &str) -> Error {
+    Error::invalid_argument(format!("no such option of {id}: {name:?}"))
+}
+
 /// Returns the error for the name of an object that cannot be made.
 #[cold]
 pub fn no_such(what: &str, name: &str) -> Error {
@@ -159,7 +177,7 @@ impl Nullable for Vec<u8> {
 
 impl Value for Order {
     fn parse(text: &str) -> Result<Self> {
-        let (name, _) = id_and_options(text)?;
+        let name = id_alone(text)?;
         Order::by_name(&name).ok_or_else(|| no_such("comparator", &name))
     }
 
@@ -175,7 +193,7 @@ impl Value for Order {
 impl Object for dyn PrefixExtractor {
     /// RocksDB reads no object from `{id=rocksdb.FixedPrefix;length=3}`: the length is a part of the id.
     fn make(text: &str) -> Result<Arc<Self>> {
-        let (name, _) = id_and_options(text)?;
+        let name = id_alone(text)?;
         match BuiltinPrefix::parse(&name) {
             Some(prefix) => Ok(Arc::new(prefix)),
             None => Err(no_such("prefix extractor", &name)),
@@ -190,7 +208,7 @@ impl Object for dyn PrefixExtractor {
 /// The text makes new statistics with all counters at 0.
 impl Object for Statistics {
     fn make(text: &str) -> Result<Arc<Self>> {
-        match id_and_options(text)?.0.as_str() {
+        match id_alone(text)?.as_str() {
             "BasicStatistics" => Ok(Arc::new(Statistics::new())),
             name => Err(no_such("statistics", name)),
         }

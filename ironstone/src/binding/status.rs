@@ -165,7 +165,10 @@ fn call(error: &Error) -> String {
             Some((_, field)) if !option.contains('.') => format!("Unrecognized option: {option}.{field}"),
             _ => wrong_value(option, message),
         },
-        (None, Some((_, field))) => wrong_value(field, message),
+        (None, Some((_, field))) => match unknown {
+            Some((_, inner)) => format!("Unrecognized option: {field}.{inner}"),
+            None => wrong_value(field, message),
+        },
         (None, None) => option_syntax(message).unwrap_or_else(|| message.to_string()),
     }
 }
@@ -394,6 +397,20 @@ mod tests {
                 "No mapping for enum : partition_pinning",
             ),
             ("block_based_table_factory={block_cache={capacity=x}}", "Error parsing capacity:stoull"),
+            (
+                "compaction_options_fifo={file_temperature_age_thresholds={{nope=1}}}",
+                "Unrecognized option: file_temperature_age_thresholds.nope",
+            ),
+            ("memtable_factory={id=SkipListFactory;lookahead=x}", "Error parsing lookahead:stoull"),
+            (
+                "sst_partitioner_factory={id=SstPartitionerFixedPrefixFactory;length=x}",
+                "Error parsing length:stoull",
+            ),
+            ("table_factory={id=CuckooTable;hash_table_ratio=x}", "Error parsing hash_table_ratio:stod"),
+            (
+                "block_based_table_factory={metadata_cache_options.nope=1}",
+                "Unrecognized option: metadata_cache_options.nope",
+            ),
             ("compaction_options_universal=5", "Mismatched key value pair, '=' expected"),
         ] {
             let error = crate::Options::default().update(options).unwrap_err();

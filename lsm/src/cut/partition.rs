@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use base::option::{Object, Value, id_and_options, no_such};
+use base::option::{Object, Value, id_and_options, no_such, no_such_option};
 use base::{Level, Result};
 
 /// Decides where the output files of one subcompaction end. RocksDB's `SstPartitioner`.
@@ -94,10 +94,12 @@ impl Object for dyn PartitionerFactory {
         }
         let mut partitioner = FixedPrefixPartitioner { length: 0 };
         for (option, value) in options {
-            match option.as_str() {
-                "length" => partitioner.length = usize::parse(&value)?,
-                _ => return Err(base::option::not_a("option of SstPartitionerFixedPrefixFactory", &option)),
+            if option != "length" {
+                return Err(no_such_option(FIXED_PREFIX, &option));
             }
+            let length = usize::parse(&value);
+            partitioner.length =
+                length.map_err(|error| error.doing(format!("setting field {FIXED_PREFIX}.length")))?;
         }
         Ok(Arc::new(partitioner))
     }

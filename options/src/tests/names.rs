@@ -234,6 +234,32 @@ fn built_in_components_print_as_rocksdb_writes_them() {
     }
 }
 
+/// RocksDB refuses these texts too, except for the comparator.
+#[test]
+fn an_option_that_an_object_does_not_have_is_refused() {
+    for (option, id) in [
+        ("comparator", "leveldb.BytewiseComparator"),
+        ("prefix_extractor", "rocksdb.FixedPrefix.3"),
+        ("compaction_filter", "RemoveEmptyValueCompactionFilter"),
+        ("memtable_factory", "SkipListFactory"),
+        ("sst_partitioner_factory", "SstPartitionerFixedPrefixFactory"),
+        ("table_factory", "PlainTable"),
+        ("compression_manager", "BuiltinV2"),
+    ] {
+        FamilyOptions::default().set(option, &format!("{{id={id}}}")).unwrap();
+        let error = FamilyOptions::default().set(option, &format!("{{id={id};nope=1}}")).unwrap_err();
+        assert!(error.message().contains("\"nope\""), "{option}: {error}");
+        assert!(error.activity().unwrap().contains(option), "{option}: {error}");
+    }
+    for (option, id) in
+        [("file_checksum_gen_factory", "FileChecksumGenCrc32cFactory"), ("statistics", "BasicStatistics")]
+    {
+        DbOptions::default().set(option, &format!("{{id={id}}}")).unwrap();
+        let error = DbOptions::default().set(option, &format!("{{id={id};nope=1}}")).unwrap_err();
+        assert_eq!(error.message(), format!("no such option of {id}: \"nope\""));
+    }
+}
+
 #[test]
 fn a_compression_is_found_by_its_word_in_the_log() {
     for (word, number) in [("NoCompression", 0), ("Snappy", 1), ("LZ4", 4), ("ZSTD", 7)] {

@@ -3,8 +3,8 @@
 //! [`OtherTables`] holds the options of both kinds. The magic number of an SST file decides the kind of its table, and a
 //! database with block-based tables can have older plain tables.
 
-use base::option::{Row, check_ranges};
-use base::{Error, Result};
+use base::Result;
+use base::option::{Row, check_ranges, no_such_option};
 
 base::option_words! {
     /// How a plain table stores keys. The numbers are on disk, in a table property.
@@ -103,7 +103,7 @@ impl PlainTableOptions {
     /// # Errors
     /// InvalidArgument for an unknown name or a bad value.
     pub fn set(&mut self, name: &str, text: &str) -> Result<()> {
-        set(PLAIN_OPTIONS, self, name, text)
+        set(PLAIN_OPTIONS, "PlainTableOptions", self, name, text)
     }
 
     /// Checks the ranges of the rows.
@@ -121,7 +121,7 @@ impl CuckooTableOptions {
     /// # Errors
     /// InvalidArgument for an unknown name or a bad value.
     pub fn set(&mut self, name: &str, text: &str) -> Result<()> {
-        set(CUCKOO_OPTIONS, self, name, text)
+        set(CUCKOO_OPTIONS, "CuckooTableOptions", self, name, text)
     }
 
     /// Checks the ranges of the rows.
@@ -133,9 +133,12 @@ impl CuckooTableOptions {
     }
 }
 
-fn set<T>(rows: &[Row<T>], options: &mut T, name: &str, text: &str) -> Result<()> {
+/// Sets the option `name` of the struct `of` from its text.
+fn set<T>(rows: &[Row<T>], of: &str, options: &mut T, name: &str, text: &str) -> Result<()> {
     match rows.iter().find(|row| row.name == name) {
-        Some(row) => (row.set)(options, text),
-        None => Err(Error::invalid_argument(format!("no such option of the table: {name:?}"))),
+        Some(row) => {
+            (row.set)(options, text).map_err(|error| error.doing(format!("setting field {of}.{name}")))
+        }
+        None => Err(no_such_option(of, name)),
     }
 }

@@ -100,7 +100,8 @@ impl BlockBasedTableOptions {
             return (row.set)(self, text).map_err(|error| error.doing(format!("setting option {name}")));
         }
         if let Some(field) = name.strip_prefix("metadata_cache_options.") {
-            return self.metadata_cache_options.set(field, text);
+            let set = self.metadata_cache_options.set(field, text);
+            return set.map_err(|error| error.doing("setting option metadata_cache_options"));
         }
         if DEPRECATED.contains(&name) {
             return Ok(());
