@@ -18,7 +18,7 @@ base::options! {
     mutable max_dict_bytes: u32 = 0, unit: "bytes";
     /// Stores a block compressed only if each 1024 bytes become at most this many bytes. Values below 1 store all blocks
     /// uncompressed, and values above 1023 count as 1023.
-    mutable max_compressed_bytes_per_kb: i32 = 1024 * 7 / 8, unit: "bytes", range: "1..=1023", since: "8.3";
+    mutable max_compressed_bytes_per_kb: i32 = 1024 * 7 / 8, unit: "bytes", range: "1 to 1023", since: "8.3";
     /// The number of threads that compress the blocks of one SST file.
     mutable parallel_threads: u32 = 1, unit: "threads";
     /// The largest number of sample bytes for the trainer of ZSTD. 0 takes the samples as the dictionary.
@@ -30,10 +30,10 @@ base::options! {
     /// ZSTD only: the trainer of ZSTD makes the dictionary. If false, ZSTD only adds statistics to the samples.
     mutable use_zstd_dict_trainer: bool = true, since: "7.3";
     /// zlib only: 0 default, 1 filtered, 2 Huffman only, 3 run lengths, 4 fixed codes. Other values count as 0.
-    mutable strategy: i32 = 0, range: "0..=4";
+    mutable strategy: i32 = 0, range: "0 to 4";
     /// zlib only: the size of the window in bits. A negative value asks for a raw stream. Blocks are always raw, so the sign
     /// has no effect. Sizes outside of 9 to 15 are moved to the nearest end.
-    mutable window_bits: i32 = -14, unit: "bits", range: "-15..=-9, 9..=15";
+    mutable window_bits: i32 = -14, unit: "bits", range: "-15 to -9, 9 to 15";
     components
 }
 

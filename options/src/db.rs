@@ -58,12 +58,12 @@ base::options! {
     fixed info_log_level: LogLevel = LogLevel::Info;
     /// The number of SST files that the table cache keeps open. -1 keeps all files open. Smaller values are raised to
     /// 20.
-    mutable max_open_files: i32 = -1, unit: "files", range: "-1, 20..=4194304";
+    mutable max_open_files: i32 = -1, unit: "files", range: "-1, 20 to 4194304";
     /// The number of threads that open SST files while the database opens. A thread opens at least eight files.
-    fixed max_file_opening_threads: i32 = 16, unit: "threads", range: "1..";
+    fixed max_file_opening_threads: i32 = 16, unit: "threads", range: "1 and more";
     /// Has no effect: reads of an open are not asynchronous. RocksDB: the threads of asynchronous reads while the
     /// database opens.
-    fixed read_io_executor_threads: i32 = 1, unit: "threads", range: "1..", since: "11.8";
+    fixed read_io_executor_threads: i32 = 1, unit: "threads", range: "1 and more", since: "11.8";
     /// Opens the SST files in the background after the open returns. Needs `skip_stats_update_on_db_open`.
     fixed open_files_async: bool = false, since: "11.1";
     /// The total size of the WALs at which the column families that need the oldest WAL are flushed. 0 stands for
@@ -81,21 +81,21 @@ base::options! {
     mutable delete_obsolete_files_period_micros: u64 = 6 * 60 * 60 * 1_000_000, unit: "microseconds";
     /// The number of flushes and compactions that run at the same time. A quarter of the jobs are flushes, the others
     /// are compactions. There is at least one job of each kind. Values below 1 stand for 1.
-    mutable max_background_jobs: i32 = 2, unit: "jobs", range: "..=4096";
+    mutable max_background_jobs: i32 = 2, unit: "jobs", range: "at most 4096";
     /// The number of compactions that run at the same time. Superseded by `max_background_jobs`. -1 derives the
     /// number from `max_background_jobs`, or stands for 1 if `max_background_flushes` is set.
-    mutable max_background_compactions: i32 = -1, unit: "jobs", range: "-1..=4096";
+    mutable max_background_compactions: i32 = -1, unit: "jobs", range: "-1 to 4096";
     /// The number of threads that share one compaction.
-    mutable max_subcompactions: u32 = 1, unit: "threads", range: "1..";
+    mutable max_subcompactions: u32 = 1, unit: "threads", range: "1 and more";
     /// The number of flushes that run at the same time. Superseded by `max_background_jobs`. -1 derives the number
     /// from `max_background_jobs`, or stands for 1 if `max_background_compactions` is set.
-    mutable max_background_flushes: i32 = -1, unit: "jobs", range: "-1..=4096";
+    mutable max_background_flushes: i32 = -1, unit: "jobs", range: "-1 to 4096";
     /// The size at which a new info log is started. 0 sets no limit.
     fixed max_log_file_size: usize = 0, unit: "bytes";
     /// The age at which a new info log is started. 0 sets no limit.
     fixed log_file_time_to_roll: usize = 0, unit: "seconds";
     /// The number of info logs that are kept.
-    fixed keep_log_file_num: usize = 1000, unit: "files", range: "1..";
+    fixed keep_log_file_num: usize = 1000, unit: "files", range: "1 and more";
     /// The number of obsolete WALs that are kept and reused for new WALs. 0 is used instead if WALs are archived
     /// (`WAL_ttl_seconds`, `WAL_size_limit_MB`), and if `wal_recovery_mode` is `kTolerateCorruptedTailRecords` or
     /// `kAbsoluteConsistency`.
@@ -116,7 +116,7 @@ base::options! {
     fixed reuse_manifest_on_open: bool = false, since: "11.3";
     /// Has no effect: the number of shards of the table cache is fixed. RocksDB: the number of shards is two to this
     /// power.
-    fixed table_cache_numshardbits: i32 = 6, unit: "bits", range: "0..=19";
+    fixed table_cache_numshardbits: i32 = 6, unit: "bits", range: "0 to 19";
     /// The age at which an archived WAL is deleted. 0 sets no limit on the age. If this option and
     /// `WAL_size_limit_MB` are 0, obsolete WALs are not archived.
     fixed WAL_ttl_seconds: u64 = 0, unit: "seconds";
@@ -156,7 +156,7 @@ base::options! {
     /// The number of bytes that a compaction reads ahead.
     mutable compaction_readahead_size: usize = 2 * 1024 * 1024, unit: "bytes";
     /// The size of the buffer of a file that is written. Direct writes need a value above 0.
-    mutable writable_file_max_buffer_size: usize = 1024 * 1024, unit: "bytes", range: "0..";
+    mutable writable_file_max_buffer_size: usize = 1024 * 1024, unit: "bytes", range: "0 and more";
     /// Has no effect: locks always spin for a short time before they sleep.
     fixed use_adaptive_mutex: bool = false;
     /// The number of bytes after which the system starts to write an SST file to disk. With 0, a flush or a compaction writes
@@ -237,7 +237,7 @@ base::options! {
     /// The open recovers the newest state whose files all exist, if files are missing.
     fixed best_efforts_recovery: bool = false, since: "6.9";
     /// The number of tries to resume after a background error that can be retried. 0 never resumes.
-    fixed max_bgerror_resume_count: i32 = i32::MAX, unit: "tries", range: "0..", since: "6.12";
+    fixed max_bgerror_resume_count: i32 = i32::MAX, unit: "tries", range: "0 and more", since: "6.12";
     /// The time between two tries to resume.
     fixed bgerror_resume_retry_interval: u64 = 1_000_000, unit: "microseconds", since: "6.12";
     /// Shows the user keys of corrupt memtable entries in error texts. If false, no error text contains keys or names of

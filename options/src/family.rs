@@ -39,7 +39,7 @@ base::options! {
     fixed compaction_filter_factory: Option<Arc<dyn CompactionFilterFactory>> = None;
     /// The size at which the active memtable becomes immutable and is flushed. Other values are moved to the nearest
     /// end of the range. A small value makes many small SST files.
-    mutable write_buffer_size: usize = 64 << 20, unit: "bytes", range: "65536..=8589934592";
+    mutable write_buffer_size: usize = 64 << 20, unit: "bytes", range: "65536 to 8589934592";
     /// The compression of SST files on levels for which no other option decides.
     mutable compression: CompressionType = super::tune::default_compression();
     /// The compression of the last level that holds files. `kDisableCompressionOption` uses `compression` or
@@ -52,7 +52,7 @@ base::options! {
     /// Chooses compressions by code. `BuiltinV2` acts as `nullptr`. Other managers are not built and are refused.
     mutable compression_manager: Option<CompressionManager> = None, since: "10.10";
     /// The number of files in level 0 that starts a compaction.
-    mutable level0_file_num_compaction_trigger: i32 = 4, unit: "files", range: "1..";
+    mutable level0_file_num_compaction_trigger: i32 = 4, unit: "files", range: "1 and more";
     /// The part of a key that prefix filters and prefix seeks use.
     mutable prefix_extractor: Option<Arc<dyn PrefixExtractor>> = None;
     /// The target size of the first level below level 0.
@@ -70,10 +70,10 @@ base::options! {
     /// at the first block that is not cached; each step more accepts a share of such blocks that is 1 % larger.
     mutable uncache_aggressiveness: u32 = 0, since: "9.4";
     /// The number of memtables, immutable memtables included, at which writes stop. Smaller values are raised to 2.
-    mutable max_write_buffer_number: i32 = 2, unit: "memtables", range: "2..";
+    mutable max_write_buffer_number: i32 = 2, unit: "memtables", range: "2 and more";
     /// The number of immutable memtables that are flushed together. The value is lowered below
     /// `max_write_buffer_number`, and to 1 with `atomic_flush`.
-    fixed min_write_buffer_number_to_merge: i32 = 1, unit: "memtables", range: "1..";
+    fixed min_write_buffer_number_to_merge: i32 = 1, unit: "memtables", range: "1 and more";
     /// The memory for flushed memtables that are kept for conflict checks of transactions. -1 stands for
     /// `write_buffer_size` times `max_write_buffer_number`. 0 keeps no flushed memtable.
     fixed max_write_buffer_size_to_maintain: i64 = 0, unit: "bytes", since: "6.5";
@@ -87,7 +87,7 @@ base::options! {
     mutable experimental_mempurge_threshold: f64 = 0.0, unit: "share", since: "7.5";
     /// The size of the Bloom filter of a memtable. 0 makes no filter. Larger values are lowered to 0.25.
     mutable memtable_prefix_bloom_size_ratio: f64 =
-        0.0, unit: "share of `write_buffer_size`", range: "0.0..=0.25";
+        0.0, unit: "share of `write_buffer_size`", range: "0.0 to 0.25";
     /// The Bloom filter of a memtable holds whole keys too.
     mutable memtable_whole_key_filtering: bool = false, since: "6.0";
     /// Has no effect: memtables ask for huge pages wherever their chunks are large enough.
@@ -104,7 +104,7 @@ base::options! {
     /// all deeper levels.
     mutable compression_per_level: Vec<CompressionType> = Vec::new();
     /// The number of levels. The level style needs at least 2 levels: 1 is raised to 2.
-    fixed num_levels: i32 = 7, unit: "levels", range: "1..";
+    fixed num_levels: i32 = 7, unit: "levels", range: "1 and more";
     /// The number of files in level 0 that slows writes. Values below `level0_file_num_compaction_trigger` are raised
     /// to this trigger.
     mutable level0_slowdown_writes_trigger: i32 = 20, unit: "files";
@@ -177,7 +177,7 @@ base::options! {
     /// Compacts a file if its wasted reads per byte of file size exceed this value. A read is wasted if the file
     /// returns a tombstone, a merge operand, or nothing. 0 disables read-triggered compaction.
     mutable read_triggered_compaction_threshold: f64 =
-        0.0, unit: "reads per byte", range: "0.0..", since: "11.2";
+        0.0, unit: "reads per byte", range: "0.0 and more", since: "11.2";
     /// One of this many blocks is compressed on trial, for the statistics of an SST file. 0 compresses none on trial.
     mutable sample_for_compression: u64 = 0, unit: "blocks", since: "6.15";
     /// The temperature of files in the last level. The MANIFEST holds the temperature. The file system does not use
@@ -208,11 +208,11 @@ base::options! {
     /// The share of the blob files, oldest first, from which compactions move live blobs. Acts with
     /// `enable_blob_garbage_collection`.
     mutable blob_garbage_collection_age_cutoff: f64 =
-        0.25, unit: "share of blob files", range: "0.0..=1.0", since: "6.15";
+        0.25, unit: "share of blob files", range: "0.0 to 1.0", since: "6.15";
     /// If the oldest blob files have at least this share of garbage, a compaction moves their live blobs. 1.0 starts
     /// no such compaction. Acts with `enable_blob_garbage_collection`.
     mutable blob_garbage_collection_force_threshold: f64 =
-        1.0, unit: "share of garbage", range: "0.0..=1.0", since: "6.26";
+        1.0, unit: "share of garbage", range: "0.0 to 1.0", since: "6.26";
     /// The number of bytes that a compaction reads ahead in blob files. Acts with `enable_blob_files`.
     mutable blob_compaction_readahead_size: u64 = 0, unit: "bytes", since: "6.27";
     /// The first level whose values go to blob files. Values in levels with smaller numbers stay in SST files. Acts with
@@ -225,7 +225,7 @@ base::options! {
     /// `enable_pipelined_write`, `unordered_write`, `two_write_queues` and `experimental_mempurge_threshold`.
     fixed enable_blob_direct_write: bool = false, since: "11.8";
     /// The number of blob files that writes use at the same time. Acts with `enable_blob_direct_write`.
-    fixed blob_direct_write_partitions: u32 = 1, unit: "files", range: "1..", since: "11.8";
+    fixed blob_direct_write_partitions: u32 = 1, unit: "files", range: "1 and more", since: "11.8";
     /// The size of the checksum of each memtable entry. 0 makes no checksum.
     mutable memtable_protection_bytes_per_key: u32 = 0, unit: "bytes", range: "0, 1, 2, 4, 8", since: "7.6";
     /// Writes user-defined timestamps to SST files. If false, only memtables and WALs have timestamps: a flush keeps the newest

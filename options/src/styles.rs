@@ -26,10 +26,10 @@ base::options! {
     /// Decides how the size of a compaction is compared with the next sorted run.
     mutable stop_style: CompactionStopStyle = CompactionStopStyle::TotalSize;
     /// The smallest number of sorted runs in a compaction. Values below 2 count as 2.
-    mutable min_merge_width: u32 = 2, unit: "sorted runs", range: "2..";
+    mutable min_merge_width: u32 = 2, unit: "sorted runs", range: "2 and more";
     /// The number of sorted runs at rest. -1 stands for `level0_file_num_compaction_trigger`. 0 derives the number from the
     /// sizes.
-    mutable max_read_amp: i32 = -1, unit: "sorted runs", range: "-1..", since: "9.4";
+    mutable max_read_amp: i32 = -1, unit: "sorted runs", range: "-1 and more", since: "9.4";
     /// A sorted run joins a compaction if it is at most this percentage larger than the runs before.
     mutable size_ratio: u32 = 1, unit: "percent";
     components
@@ -49,7 +49,7 @@ base::options! {
     mutable max_data_files_size: u64 = 0, unit: "bytes", since: "11.0";
     /// The size of the buffer of a copy, in bytes, for `allow_trivial_copy_when_change_temperature`. Values below 4096 count
     /// as 4096, and values above 16 MiB count as 16 MiB.
-    mutable trivial_copy_buffer_size: u64 = 4096, unit: "bytes", range: "4096..=16777216", since: "10.3";
+    mutable trivial_copy_buffer_size: u64 = 4096, unit: "bytes", range: "4096 to 16777216", since: "10.3";
     /// A change of temperature copies the file byte by byte, without a read of its entries. false rewrites the file.
     mutable allow_trivial_copy_when_change_temperature: bool = false, since: "10.3";
     /// The temperatures of files by age, in ascending order of age.

@@ -2,12 +2,12 @@
 //!
 //! | part | accepts |
 //! |---|---|
-//! | `2..` | 2 and more |
-//! | `..=9` | at most 9 |
-//! | `2..=9` | from 2 to 9 |
+//! | `2 and more` | 2 and more |
+//! | `at most 9` | at most 9 |
+//! | `2 to 9` | from 2 to 9 |
 //! | `8` | 8 |
 //! | `above 0` | more than 0 |
-//! | `powers of two ..=9` | each power of two in the range after the words, here 1, 2, 4 and 8 |
+//! | `powers of two up to 9` | here 1, 2, 4 and 8 |
 //!
 //! A comma separates the parts. A number that one part accepts is in the range. An empty text accepts each number.
 
@@ -21,22 +21,22 @@ pub(super) fn contains(range: &str, number: f64) -> bool {
 }
 
 fn part_contains(part: &str, number: f64) -> bool {
-    if let Some(part) = part.strip_prefix("powers of two ") {
-        return part_contains(part, number) && number >= 1.0 && number.log2().fract() == 0.0;
+    if let Some(last) = part.strip_prefix("powers of two up to ") {
+        return number <= end(last, part) && number >= 1.0 && number.log2().fract() == 0.0;
+    }
+    if let Some(last) = part.strip_prefix("at most ") {
+        return number <= end(last, part);
     }
     if let Some(bound) = part.strip_prefix("above ") {
         return number > end(bound, part);
     }
-    let Some((first, last)) = part.split_once("..") else { return number == end(part, part) };
-    let first = if first.is_empty() { f64::NEG_INFINITY } else { end(first, part) };
-    let last = match last.strip_prefix('=') {
-        Some(last) => end(last, part),
-        None => {
-            assert!(last.is_empty(), "a range without its last number is not written: {part:?}");
-            f64::INFINITY
-        }
-    };
-    (first..=last).contains(&number)
+    if let Some(first) = part.strip_suffix(" and more") {
+        return number >= end(first, part);
+    }
+    match part.split_once(" to ") {
+        Some((first, last)) => (end(first, part)..=end(last, part)).contains(&number),
+        None => number == end(part, part),
+    }
 }
 
 /// Returns the number at an end of a part.

@@ -122,7 +122,7 @@ pub struct Component {
 ///
 /// ```text
 /// /// Doc of the option.
-/// mutable name: type = default, unit: "bytes", range: "1..", since: "9.4";
+/// mutable name: type = default, unit: "bytes", range: "1 and more", since: "9.4";
 /// ```
 /// `fixed` and `mutable` options are in OPTIONS files. `unwritten` options have a text and are not in OPTIONS files.
 /// The fields after `components` have no row. They are in `COMPONENTS`.

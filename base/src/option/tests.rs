@@ -4,7 +4,7 @@ crate::options! {
     /// Options of this test.
     Sample;
     /// How many.
-    mutable count: u32 = 3, unit: "files", range: "1..", since: "9.10";
+    mutable count: u32 = 3, unit: "files", range: "1 and more", since: "9.10";
     /// Names.
     fixed names: Vec<String> = Vec::new();
     /// Only in text.
@@ -19,7 +19,7 @@ crate::options! {
     #[derive(Debug, PartialEq)]
     Pair;
     /// The old field.
-    mutable old: u32 = 0, range: "..=7";
+    mutable old: u32 = 0, range: "at most 7";
     /// The new field.
     mutable new: u32 = 0, since: "9.10";
     components
@@ -31,7 +31,7 @@ fn a_row_has_the_values_of_its_declaration() {
     let [count, names, hint] = Sample::ROWS else { panic!() };
     let [other] = Sample::COMPONENTS else { panic!() };
     assert_eq!((other.name, other.since), ("other", Release::OLDEST));
-    assert_eq!((count.doc, count.ty, count.unit, count.range), (" How many.", "u32", "files", "1.."));
+    assert_eq!((count.doc, count.ty, count.unit, count.range), (" How many.", "u32", "files", "1 and more"));
     assert_eq!((count.since, names.since), (Release(9, 10), Release::OLDEST));
     assert!(count.is_mutable() && !names.is_mutable() && !hint.is_mutable());
     assert_eq!((count.written, hint.written), (true, false));
@@ -75,7 +75,7 @@ fn struct_prints_only_the_fields_that_a_release_knows() {
     assert_eq!((error.activity(), error.message()), (Some("setting field Pair.old"), "not a u32: \"many\""));
     let check = |text: &str| check_ranges(Pair::ROWS, "Pair", &Pair::parse(text).unwrap());
     check("{old=7;new=8}").unwrap();
-    assert_eq!(check("{old=8}").unwrap_err().message(), "Pair.old is 8; the range is ..=7");
+    assert_eq!(check("{old=8}").unwrap_err().message(), "Pair.old is 8; the range is at most 7");
     assert!(Pair::COMPONENTS.is_empty());
 }
 
@@ -83,13 +83,13 @@ fn struct_prints_only_the_fields_that_a_release_knows() {
 fn ranges_accept_their_numbers() {
     for (range, inside, outside) in [
         ("", &[-1.0, 0.0, f64::INFINITY, f64::NAN][..], &[][..]),
-        ("2..", &[2.0, 2.5, f64::INFINITY], &[1.9, f64::NAN]),
-        ("..=9", &[-1.0, 9.0], &[9.1, f64::NAN]),
-        ("-1, 20..=30", &[-1.0, 20.0, 30.0], &[0.0, 19.0, 31.0, -2.0]),
+        ("2 and more", &[2.0, 2.5, f64::INFINITY], &[1.9, f64::NAN]),
+        ("at most 9", &[-1.0, 9.0], &[9.1, f64::NAN]),
+        ("-1, 20 to 30", &[-1.0, 20.0, 30.0], &[0.0, 19.0, 31.0, -2.0]),
         ("0, 1, 2, 4, 8", &[0.0, 8.0], &[3.0, 16.0]),
         ("above 0", &[1e-9], &[0.0, -1.0, f64::NAN]),
-        ("0, powers of two ..=16", &[0.0, 1.0, 2.0, 16.0], &[3.0, 32.0, 0.5, -2.0]),
-        ("0.0..=0.25", &[0.0, 0.25], &[0.26, -0.1]),
+        ("0, powers of two up to 16", &[0.0, 1.0, 2.0, 16.0], &[3.0, 32.0, 0.5, -2.0]),
+        ("0.0 to 0.25", &[0.0, 0.25], &[0.26, -0.1]),
     ] {
         for number in inside {
             assert!(super::range::contains(range, *number), "{number} in {range:?}");
@@ -103,7 +103,13 @@ fn ranges_accept_their_numbers() {
 /// A wrong part is found with each number, so a check of the default of a row reads the whole range.
 #[test]
 fn ranges_are_read_after_the_part_that_accepts() {
-    for range in ["8, eight", "1.., ..9", "0, powers of two eight", "2.., above"] {
+    for range in [
+        "8, eight",
+        "1 and more, at most nine",
+        "0, powers of two up to eight",
+        "2 and more, above",
+        "8, 1..",
+    ] {
         let read = std::panic::catch_unwind(|| super::range::contains(range, 8.0));
         assert!(read.is_err(), "{range:?} has a part that is no range");
     }

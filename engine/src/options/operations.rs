@@ -252,7 +252,7 @@ base::options! {
     /// Moves the output files to `target_level` afterwards.
     call change_level: bool = false;
     /// The target of `change_level`. -1 selects the smallest empty level that is large enough.
-    call target_level: i32 = -1, range: "-1..";
+    call target_level: i32 = -1, range: "-1 and more";
     /// The path of the output files, as an index into the paths of the column family.
     call target_path_id: u32 = 0;
     /// The rule for the files of the bottommost level.

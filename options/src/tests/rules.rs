@@ -494,10 +494,16 @@ fn options_of_tables_out_of_their_ranges_are_refused() {
     for (table, said) in [
         (
             "PlainTable;hash_table_ratio=-1",
-            "PlainTableOptions.hash_table_ratio is -1.000000; the range is 0..",
+            "PlainTableOptions.hash_table_ratio is -1.000000; the range is 0 and more",
         ),
-        ("PlainTable;hash_table_ratio=nan", "PlainTableOptions.hash_table_ratio is NaN; the range is 0.."),
-        ("PlainTable;bloom_bits_per_key=-7", "PlainTableOptions.bloom_bits_per_key is -7; the range is 0.."),
+        (
+            "PlainTable;hash_table_ratio=nan",
+            "PlainTableOptions.hash_table_ratio is NaN; the range is 0 and more",
+        ),
+        (
+            "PlainTable;bloom_bits_per_key=-7",
+            "PlainTableOptions.bloom_bits_per_key is -7; the range is 0 and more",
+        ),
         (
             "CuckooTable;hash_table_ratio=0",
             "CuckooTableOptions.hash_table_ratio is 0.000000; the range is above 0",

@@ -27,10 +27,10 @@ base::options! {
     mutable pin_top_level_index_and_filter: bool = true;
     /// The padding of `super_block_alignment_size` stays below the alignment size divided by this value. 0 sets no
     /// limit.
-    mutable super_block_alignment_space_overhead_ratio: usize = 128, range: "0, 4..", since: "10.10";
+    mutable super_block_alignment_space_overhead_ratio: usize = 128, range: "0, 4 and more", since: "10.10";
     /// Data blocks do not cross multiples of this size where little padding avoids the crossing. 0 aligns nothing.
     mutable super_block_alignment_size: usize =
-        0, unit: "bytes", range: "0, powers of two ..=4294967295", since: "10.10";
+        0, unit: "bytes", range: "0, powers of two up to 4294967295", since: "10.10";
     /// Decompresses each new block and compares the result with the block.
     mutable verify_compression: bool = false;
     /// Stores the keys and the values of a data block apart. Only releases from 11.0 read such blocks.
@@ -38,7 +38,7 @@ base::options! {
     /// The number of reads in order after which an iterator starts automatic read-ahead.
     mutable num_file_reads_for_auto_readahead: u64 = 2, unit: "reads", since: "7.7";
     /// The version of the SST file format. `first_release_reading` says which release reads which version. 0 and 1 become 2.
-    mutable format_version: u32 = 7, range: "2..=7";
+    mutable format_version: u32 = 7, range: "2 to 7";
     /// Uses a user-defined index as the only index. There are no user-defined indexes: true is refused.
     mutable use_udi_as_primary_index: bool = false, since: "11.8";
     /// Estimates how many bytes of the loaded data blocks are used, with one bit for this number of bytes: the ticker
@@ -68,12 +68,12 @@ base::options! {
     /// The target size of an index partition or a filter partition.
     mutable metadata_block_size: u64 = 4096, unit: "bytes";
     /// The number of entries between two restart points of an index block.
-    mutable index_block_restart_interval: i32 = 1, unit: "entries", range: "1..";
+    mutable index_block_restart_interval: i32 = 1, unit: "entries", range: "1 and more";
     /// Ends a data block if the block is this close to `block_size` and the next entry does not fit. Other values
     /// stand for 0.
-    mutable block_size_deviation: i32 = 10, unit: "percent", range: "0..=100";
+    mutable block_size_deviation: i32 = 10, unit: "percent", range: "0 to 100";
     /// The size of uncompressed entries at which a data block ends.
-    mutable block_size: u64 = 4096, unit: "bytes", range: "..=4294967295";
+    mutable block_size: u64 = 4096, unit: "bytes", range: "at most 4294967295";
     /// Uses no block cache.
     mutable no_block_cache: bool = false;
     /// The type of the checksums of blocks.
@@ -102,7 +102,7 @@ base::options! {
     /// Keeps index and filter blocks in the block cache. If false, an open SST file holds them.
     mutable cache_index_and_filter_blocks: bool = false;
     /// The number of entries between two restart points of a data block.
-    mutable block_restart_interval: i32 = 16, unit: "entries", range: "1..";
+    mutable block_restart_interval: i32 = 16, unit: "entries", range: "1 and more";
     /// Index and filter blocks have high priority in the block cache.
     mutable cache_index_and_filter_blocks_with_high_priority: bool = true;
     /// Decides where data blocks end. Only the policy by size is built.

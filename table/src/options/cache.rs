@@ -41,13 +41,13 @@ base::options! {
     fixed capacity: usize = 0, unit: "bytes";
     /// The base-2 logarithm of the number of shards. A negative value chooses by capacity: at least 512 KiB for each shard, and at
     /// most 64 shards.
-    fixed num_shard_bits: i32 = -1, unit: "bits", range: "..=19";
+    fixed num_shard_bits: i32 = -1, unit: "bits", range: "at most 19";
     /// An insertion fails if the cache is full of entries in use. If false, the cache then exceeds its capacity.
     fixed strict_capacity_limit: bool = false;
     /// The share of the capacity for entries with high priority or with a hit. Both shares together are at most 1.
-    fixed high_pri_pool_ratio: f64 = 0.5, unit: "share of the capacity", range: "0.0..=1.0";
+    fixed high_pri_pool_ratio: f64 = 0.5, unit: "share of the capacity", range: "0.0 to 1.0";
     /// The share of the capacity for entries with low priority. Both shares together are at most 1.
-    fixed low_pri_pool_ratio: f64 = 0.0, unit: "share of the capacity", range: "0.0..=1.0", since: "7.6";
+    fixed low_pri_pool_ratio: f64 = 0.0, unit: "share of the capacity", range: "0.0 to 1.0", since: "7.6";
     components
 }
 

@@ -30,11 +30,11 @@ base::options! {
     fixed huge_page_tlb_size: usize = 0, unit: "bytes";
     /// Prefixes for each bucket of the hash index. 0 builds one bucket: lookups are binary searches. Another value needs
     /// a prefix extractor.
-    fixed hash_table_ratio: f64 = 0.75, unit: "prefixes per bucket", range: "0..";
+    fixed hash_table_ratio: f64 = 0.75, unit: "prefixes per bucket", range: "0 and more";
     /// Reads an SST file from the start to the end only. Gets and seeks fail, and no index is built.
     fixed full_scan_mode: bool = false;
     /// The Bloom filter bits of each prefix, or of each key without a prefix extractor. 0 builds no Bloom filter.
-    fixed bloom_bits_per_key: i32 = 10, unit: "bits", range: "0..";
+    fixed bloom_bits_per_key: i32 = 10, unit: "bits", range: "0 and more";
     /// The number of keys of one prefix for each entry of the index. 0 and 1 index each key. With `kPrefix`, the key of an
     /// index entry is stored whole.
     fixed index_sparseness: usize = 16, unit: "keys";
