@@ -42,12 +42,14 @@ impl Stripes {
     }
 
     /// Returns the stripe of `seq` and the snapshot before the stripe. The stripe is the oldest snapshot that
-    /// sees `seq`, or `MAX_SEQUENCE` if no snapshot sees `seq`. The snapshot before is 0 if there is none.
+    /// sees `seq`, or `MAX_SEQUENCE` if no snapshot sees `seq`. A snapshot can have the number 0: it sees the entries of files that were
+    /// ingested into an empty database. RocksDB takes the snapshot 0 for no snapshot here (`findEarliestVisibleSnapshot` of its compaction
+    /// iterator), and a compaction drops what the snapshot sees.
     #[inline]
-    pub fn of(&self, seq: SequenceNumber) -> (SequenceNumber, SequenceNumber) {
+    pub fn of(&self, seq: SequenceNumber) -> (SequenceNumber, Option<SequenceNumber>) {
         base::invariant!(seq <= MAX_SEQUENCE, "the sequence number {seq} has more than 56 bits");
         let at = self.0.partition_point(|&s| s < seq);
-        let before = if at == 0 { SequenceNumber::ZERO } else { self.0[at - 1] };
+        let before = at.checked_sub(1).map(|before| self.0[before]);
         (self.0.get(at).copied().unwrap_or(MAX_SEQUENCE), before)
     }
 

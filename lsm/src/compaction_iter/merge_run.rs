@@ -29,7 +29,7 @@ enum End {
 impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
     /// Merges operands, starting with the operand at the input. Afterwards the input is after all entries
     /// that were used.
-    pub(super) fn run_merge(&mut self, before: SequenceNumber) {
+    pub(super) fn run_merge(&mut self, before: Option<SequenceNumber>) {
         base::invariant!(
             self.out.value_type == ValueType::Merge,
             "a merge begins at a {:?}",
@@ -61,7 +61,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
     }
 
     /// Collects operands, newest first.
-    fn collect(&mut self, before: SequenceNumber) -> Result<End> {
+    fn collect(&mut self, before: Option<SequenceNumber>) -> Result<End> {
         let newest_snapshot =
             self.rules.config.snapshots.as_slice().last().copied().unwrap_or(SequenceNumber::ZERO);
         let mut first = true;
@@ -74,7 +74,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
                 if !continues {
                     return Ok(End::KeyEnds);
                 }
-                if before > SequenceNumber::ZERO && seq <= before {
+                if before.is_some_and(|before| seq <= before) {
                     return Ok(End::Stripe);
                 }
             }

@@ -103,7 +103,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         let newer_stripe = self.history.last_stripe;
         self.history.last_seq = self.out.seq;
         let (stripe, before) = if self.rules.no_snapshots {
-            (self.rules.earliest_snapshot, SequenceNumber::ZERO)
+            (self.rules.earliest_snapshot, None)
         } else {
             self.rules.config.snapshots.of(self.out.seq)
         };
@@ -132,7 +132,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
     }
 
     /// Applies the rules to an entry that no newer entry hides and that is not a single deletion.
-    fn judge_by_value_type(&mut self, before: SequenceNumber) {
+    fn judge_by_value_type(&mut self, before: Option<SequenceNumber>) {
         base::invariant!(
             self.out.value_type != ValueType::SingleDeletion,
             "a single deletion is judged without the entry after it"
@@ -182,14 +182,14 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
 
     /// (C): drops the entries of the same stripe that the tombstone hides. Keeps the tombstone only if an
     /// older stripe has an entry of the key.
-    fn judge_bottommost_deletion(&mut self, before: SequenceNumber) {
+    fn judge_bottommost_deletion(&mut self, before: Option<SequenceNumber>) {
         base::invariant!(
             self.rules.bottommost,
             "a deletion above the bottommost level drops the entries after it"
         );
         self.advance();
         while self.input.valid() && self.input_has_current_user_key() {
-            if !before.is_zero() && key::sequence(self.input.key()) <= before {
+            if before.is_some_and(|before| key::sequence(self.input.key()) <= before) {
                 self.at_next = true;
                 return self.out.show_empty();
             }

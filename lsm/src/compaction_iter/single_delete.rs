@@ -10,7 +10,7 @@ use super::{Below, CompactionIter};
 
 impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
     /// Applies the rules to the single deletion at the input. The next older entry of its key decides.
-    pub(super) fn judge_single_deletion(&mut self, before: SequenceNumber) {
+    pub(super) fn judge_single_deletion(&mut self, before: Option<SequenceNumber>) {
         base::invariant!(
             self.out.value_type == ValueType::SingleDeletion,
             "a {:?} is judged as a single deletion",
@@ -40,11 +40,11 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         }
     }
 
-    fn judge_pair(&mut self, before: SequenceNumber, next_seq: SequenceNumber, next_type: ValueType) {
+    fn judge_pair(&mut self, before: Option<SequenceNumber>, next_seq: SequenceNumber, next_type: ValueType) {
         base::invariant!(self.input.valid(), "a pair is judged without its second entry");
         if self.history.seq_zeroed {
             self.drop_pair();
-        } else if !before.is_zero() && next_seq <= before {
+        } else if before.is_some_and(|before| next_seq <= before) {
             // A snapshot sees the value but not its single deletion.
             self.out.valid = true;
         } else if next_type == ValueType::SingleDeletion {

@@ -276,10 +276,9 @@ impl CompactionTombstones {
                 return false;
             }
             let (_, before) = self.stripes.of(seq);
-            if before.is_zero() {
-                done = true;
-            } else {
-                limit = before;
+            match before {
+                None => done = true,
+                Some(before) => limit = before,
             }
             true
         })

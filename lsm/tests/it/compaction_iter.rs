@@ -275,17 +275,18 @@ struct Case {
 }
 
 /// Makes a case with keys `a` to `d`. The older third of the history is below the output, unless the output
-/// is on the bottommost level.
+/// is on the bottommost level. The sequence numbers begin at 1, or at 0 as after an ingestion into an empty database.
 fn case() -> impl Strategy<Value = Case> {
     let op = (0u8..4, 0u8..8);
     let ops = prop::collection::vec(op, 1..40);
     let tombstones = prop::collection::vec((0u8..5, 0u8..5, 1u64..45), 0..3);
-    (ops, tombstones, prop::collection::vec(1u64..45, 0..4), any::<bool>(), any::<bool>()).prop_map(
-        |(ops, tombstones, snapshots, bottommost, compaction)| {
+    let snapshots = prop::collection::vec(prop_oneof![4 => 1u64..45, 1 => Just(0)], 0..4);
+    (ops, tombstones, snapshots, any::<bool>(), any::<bool>(), 0u64..2).prop_map(
+        |(ops, tombstones, snapshots, bottommost, compaction, first)| {
             let third = ops.len() as u64 / 3;
             let (mut rows, mut below) = (Vec::new(), Vec::new());
             for (i, (k, what)) in ops.into_iter().enumerate() {
-                let seq = i as u64 + 1;
+                let seq = i as u64 + first;
                 let value_type = match what {
                     0..3 => ValueType::Value,
                     3..6 => ValueType::Merge,
@@ -298,7 +299,7 @@ fn case() -> impl Strategy<Value = Case> {
                 } else {
                     format!("v{seq}").into_bytes()
                 };
-                if seq <= third && !bottommost { &mut below } else { &mut rows }.push((key, value));
+                if seq < third + first && !bottommost { &mut below } else { &mut rows }.push((key, value));
             }
             for list in [&mut rows, &mut below] {
                 list.sort_by(|a, b| order().compare(&a.0, &b.0));
