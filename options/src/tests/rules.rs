@@ -491,26 +491,14 @@ fn fields_out_of_their_ranges_are_named() {
 /// The ranges of tables reject a value and name the option.
 #[test]
 fn options_of_tables_out_of_their_ranges_are_refused() {
-    for (table, said) in [
-        (
-            "PlainTable;hash_table_ratio=-1",
-            "PlainTableOptions.hash_table_ratio is -1.000000; the range is 0 and more",
-        ),
-        (
-            "PlainTable;hash_table_ratio=nan",
-            "PlainTableOptions.hash_table_ratio is NaN; the range is 0 and more",
-        ),
-        (
-            "PlainTable;bloom_bits_per_key=-7",
-            "PlainTableOptions.bloom_bits_per_key is -7; the range is 0 and more",
-        ),
-        (
-            "CuckooTable;hash_table_ratio=0",
-            "CuckooTableOptions.hash_table_ratio is 0.000000; the range is above 0",
-        ),
+    for (table, field, said) in [
+        ("PlainTable", "hash_table_ratio=-1", "hash_table_ratio is -1.000000; the range is 0 and more"),
+        ("PlainTable", "hash_table_ratio=nan", "hash_table_ratio is NaN; the range is 0 and more"),
+        ("PlainTable", "bloom_bits_per_key=-7", "bloom_bits_per_key is -7; the range is 0 and more"),
+        ("CuckooTable", "hash_table_ratio=0", "hash_table_ratio is 0.000000; the range is above 0"),
     ] {
-        let error = check("", &format!("table_factory={{id={table}}}")).unwrap_err();
-        assert_eq!(error.message(), said);
+        let error = check("", &format!("table_factory={{id={table};{field}}}")).unwrap_err();
+        assert_eq!(error.message(), format!("{table}Options.{said}"));
     }
 }
 
