@@ -14,7 +14,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Kind {
-    /// A named thing, such as a column family or a file, does not exist. A look-up of a missing key returns `None` instead.
+    /// A named thing, such as a column family or a file, does not exist. A lookup of a missing key returns `None` instead.
     NotFound = 1,
     /// Bytes on disk differ from the bytes that were written. The error names file and offset. Restore a backup, or call `repair`.
     Corruption = 2,

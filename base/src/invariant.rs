@@ -18,7 +18,7 @@ pub enum FastPath {
     OneKey,
     /// `engine::read`: the first bytes decide the order of a list of keys.
     KeyOrder,
-    /// `format::block`: a point look-up compares encoded keys.
+    /// `format::block`: a point lookup compares encoded keys.
     BlockPoint,
     /// `format::block`: anchors find the start of a seek.
     BlockAnchors,

@@ -21,7 +21,7 @@ pub type HashMap<K, V> = std::collections::HashMap<K, V, BuildHasherDefault<Defa
 pub type HashSet<K> = std::collections::HashSet<K, BuildHasherDefault<DefaultHasher>>;
 
 /// A map by file number. The hash is one multiplication, because the database gives out file numbers in
-/// ascending order. Use the map for frequent look-ups, where SipHash would show in a profile (the table cache).
+/// ascending order. Use the map for frequent lookups, where SipHash would show in a profile (the table cache).
 pub type FileMap<V> = std::collections::HashMap<FileNumber, V, BuildHasherDefault<NumberHasher>>;
 
 /// The hash of [`FileMap`].

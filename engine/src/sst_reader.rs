@@ -1,4 +1,4 @@
-//! Reads one SST file without a database: look-ups, iterators, raw entries, verification. RocksDB's `SstFileReader`.
+//! Reads one SST file without a database: lookups, iterators, raw entries, verification. RocksDB's `SstFileReader`.
 //!
 //! The file may be of a database or of `SstFileWriter`, and of any table kind. Nothing is written. Range tombstones of the
 //! file hide no key, as in RocksDB (`table/sst_file_reader.cc`): their sequence numbers mean nothing without the other

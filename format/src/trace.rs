@@ -187,18 +187,18 @@ pub struct BlockAccess<'a> {
     pub is_hit: bool,
     /// True if the read does not insert the block.
     pub no_insert: bool,
-    /// The look-up of a key or of several keys. `None` for all other callers.
+    /// The lookup of a key or of several keys. `None` for all other callers.
     pub get: Option<GetAccess<'a>>,
 }
 
-/// The look-up that an access belongs to.
+/// The lookup that an access belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GetAccess<'a> {
-    /// The number of the look-up in the trace.
+    /// The number of the lookup in the trace.
     pub id: u64,
-    /// True if the look-up has a snapshot of the application.
+    /// True if the lookup has a snapshot of the application.
     pub from_snapshot: bool,
-    /// The internal key that the look-up seeks.
+    /// The internal key that the lookup seeks.
     pub key: &'a [u8],
     /// For a data block: the bytes of the found entry, the number of entries of the block, and true if the block has the key.
     pub data: Option<(u64, u64, bool)>,

@@ -90,7 +90,7 @@ impl Family {
     }
 
     /// Returns about how many entries and bytes the memtables hold in `[begin, end)`. The result is exact if the
-    /// range has few entries. The result is 0 if `end` is not after `begin`. Cost: about two look-ups.
+    /// range has few entries. The result is 0 if `end` is not after `begin`. Cost: about two lookups.
     ///
     /// ```
     /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;

@@ -15,7 +15,7 @@ pub use engine::sst_reader::{SstEntries, SstEntry};
 /// An open SST file of a database or of [`SstFileWriter`](crate::SstFileWriter), of any table kind. RocksDB's
 /// `SstFileReader`. Any thread may use the value; a clone is another handle of the same open file.
 ///
-/// Range tombstones of the file hide no key. Blob files are not read: a look-up of a value in a blob file is Corruption,
+/// Range tombstones of the file hide no key. Blob files are not read: a lookup of a value in a blob file is Corruption,
 /// and an iterator shows the blob index as the value. Both are as in RocksDB.
 ///
 /// ```

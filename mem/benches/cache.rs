@@ -1,4 +1,4 @@
-//! `cargo bench -p ironstone-mem --bench cache [-- entries]`: nanoseconds for a look-up, and for an insertion
+//! `cargo bench -p ironstone-mem --bench cache [-- entries]`: nanoseconds for a lookup, and for an insertion
 //! that evicts, for each kind of cache.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a bench")]

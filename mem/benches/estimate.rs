@@ -1,5 +1,5 @@
 //! `cargo bench -p ironstone-mem --bench estimate [-- entries]`: the cost of a range estimate compared with
-//! two look-ups, and its error by the width of the range.
+//! two lookups, and its error by the width of the range.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a bench")]
 
@@ -61,7 +61,7 @@ fn main() {
         black_box((answer.is_ok(), found));
     });
     println!(
-        "{entries} entries in random order: an insertion {insert:.0} ns, two look-ups {:.0} ns",
+        "{entries} entries in random order: an insertion {insert:.0} ns, two lookups {:.0} ns",
         2.0 * lookup
     );
     println!(

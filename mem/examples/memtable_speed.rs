@@ -1,4 +1,4 @@
-//! Measures the speed of the memtable: inserts, look-ups, iterations and estimates over a million entries
+//! Measures the speed of the memtable: inserts, lookups, iterations and estimates over a million entries
 //! with keys of 16 bytes and values of 100 bytes. `cargo run --release -p ironstone-mem --example
 //! memtable_speed [entries] [key shape]`. The key shape is `number` (default; eight bytes, as db_bench makes
 //! them) or `text` (a common prefix of twelve bytes, then decimal digits).

@@ -295,7 +295,7 @@ base::options! {
     /// Tracks SST files, deletes obsolete SST files at a limited rate, and limits the space of SST files. Several
     /// databases may share a manager. Default: none. Files are then deleted at once, and space has no limit.
     sst_file_manager: Option<Arc<SstFileManager>> = None;
-    /// Keeps entries of single keys of SST files, for look-ups. A hit reads neither the SST file nor the block cache. Several databases
+    /// Keeps entries of single keys of SST files, for lookups. A hit reads neither the SST file nor the block cache. Several databases
     /// may share a row cache. May be the block cache. Default: none.
     row_cache: Option<Arc<BlockCache>> = None;
     /// One memory limit for the block cache, the memtables, and what is outside of them: iterators, and the buffers of jobs. Only

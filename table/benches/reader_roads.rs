@@ -1,5 +1,5 @@
 //! Measures the operations on an open table whose blocks are all in the cache, in nanoseconds: get,
-//! multi_get, seek, next, prev, and a look-up that the filter ends.
+//! multi_get, seek, next, prev, and a lookup that the filter ends.
 //!
 //! `cargo bench -p ironstone-table --bench reader_roads [rows]`. Keys have 16 bytes, as db_bench makes them,
 //! values have 100 bytes, and the Bloom filter has ten bits for each key. The result is the best of several

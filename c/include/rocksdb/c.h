@@ -2846,7 +2846,7 @@ extern ROCKSDB_LIBRARY_API size_t rocksdb_options_calculate_sst_write_lifetime_h
 /* Sets the maximum number of background jobs to `total_threads`. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_increase_parallelism(rocksdb_options_t* options,
     int total_threads);
-/* Sets options for point look-ups without range scans. `block_cache_size_mb` is the capacity of the block cache in MiB. */
+/* Sets options for point lookups without range scans. `block_cache_size_mb` is the capacity of the block cache in MiB. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_optimize_for_point_lookup(rocksdb_options_t* options,
     uint64_t block_cache_size_mb);
 /* Sets options for level compaction. `memtable_memory_budget` is the memory of the memtables in bytes. */

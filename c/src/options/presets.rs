@@ -16,7 +16,7 @@ c_api! {
         options.db.env.executor.set_threads(env::Pool::High, 1);
     }
 
-    /// Sets options for point look-ups without range scans. `block_cache_size_mb` is the capacity of the block cache in MiB.
+    /// Sets options for point lookups without range scans. `block_cache_size_mb` is the capacity of the block cache in MiB.
     fn rocksdb_options_optimize_for_point_lookup(options: mut rocksdb_options_t, block_cache_size_mb: u64) {
         options.family.optimize_for_point_lookup(block_cache_size_mb);
         options.table_cache = TableCache::default();

@@ -1,7 +1,7 @@
 //! Applies write batches to memtables: each record in order, and each counted record with the next sequence
 //! number.
 //!
-//! Adjacent records of one column family share one look-up of the memtable and one writer. An empty range
+//! Adjacent records of one column family share one lookup of the memtable and one writer. An empty range
 //! deletion is dropped and takes no sequence number, as in RocksDB. This rule also holds if the records of
 //! the column family are skipped. RocksDB counts the empty range deletion in this case. The next record
 //! then has another sequence number in a replay than when it was written, and this number may belong to the

@@ -1,4 +1,4 @@
-//! The column families of a database. A look-up by id takes no lock, and a look-up by name takes a short lock.
+//! The column families of a database. A lookup by id takes no lock, and a lookup by name takes a short lock.
 
 use base::map::HashMap;
 use base::{Arrange, FamilyId};

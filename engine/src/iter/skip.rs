@@ -12,7 +12,7 @@ use crate::sync::{Arc, Flag, Ordering};
 pub(super) const LOOK_FIRST: u64 = 16;
 /// The number of hidden entries in a row after which a walk starts a watch.
 const WATCH_AFTER: u64 = 128;
-/// The largest number of hidden entries between two look-ups.
+/// The largest number of hidden entries between two lookups.
 const LOOK_EVERY: u64 = 1024;
 
 /// Skips and finds empty key ranges, for one iterator.

@@ -64,7 +64,7 @@ base::options! {
     /// absent, the iterator shows the newest entry of each key, merged, and no tombstones.
     call iter_start_ts: Option<Vec<u8>> = None, since: "6.11";
     /// The time at which the read fails with TimedOut, as the time since 1970. The read checks the time before each
-    /// SST file of a look-up, each positioning of an iterator, and each access to an SST file. 0 sets no deadline.
+    /// SST file of a lookup, each positioning of an iterator, and each access to an SST file. 0 sets no deadline.
     call deadline: Duration = Duration::ZERO, unit: "microseconds", since: "6.11";
     /// The longest duration of one access to an SST file. If an access took longer, the call returns `TimedOut`. 0
     /// sets no limit.
@@ -78,8 +78,8 @@ base::options! {
     /// several column families, each column family has the limit, and after an exceeded limit all later column
     /// families fail. The default sets no limit.
     call value_size_soft_limit: u64 = u64::MAX, unit: "bytes", since: "6.11";
-    /// If a look-up merges more operands than this number, its `Answered` has the subcode
-    /// `MergeOperandThresholdExceeded`. If absent, the look-up reports no number.
+    /// If a lookup merges more operands than this number, its `Answered` has the subcode
+    /// `MergeOperandThresholdExceeded`. If absent, the lookup reports no number.
     call merge_operand_count_threshold: Option<usize> = None, unit: "operands", since: "8.7";
     /// Verifies the checksum of each block that is read from a file.
     call verify_checksums: bool = true;

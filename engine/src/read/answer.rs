@@ -15,7 +15,7 @@ use crate::source::BlobReads;
 use crate::source::resolve::{self, Base, Found, Merging, Scratch};
 use crate::sync::Arc;
 
-/// The result of a look-up. The look-up passes entries to it until it is complete, and then calls
+/// The result of a lookup. The lookup passes entries to it until it is complete, and then calls
 /// [`Answer::finish`].
 pub struct Answer<'a> {
     operator: Option<&'a Arc<dyn MergeOperator>>,
@@ -76,7 +76,7 @@ impl<'a> Answer<'a> {
         self.visibility = visibility;
     }
 
-    /// Returns the sequence number up to which range tombstones are visible, for a look-up at `seq`.
+    /// Returns the sequence number up to which range tombstones are visible, for a lookup at `seq`.
     #[inline]
     pub fn tombstone_seq(&self, seq: SequenceNumber) -> SequenceNumber {
         self.visibility.as_ref().map_or(seq, |visibility| visibility.sequence())
@@ -104,7 +104,7 @@ impl<'a> Answer<'a> {
         self.outcome.is_some()
     }
 
-    /// Returns true if a range tombstone deletes the key. All entries in older sources are deleted, and the look-up
+    /// Returns true if a range tombstone deletes the key. All entries in older sources are deleted, and the lookup
     /// ends after this source. Two SST files of one level that have entries of the key are one source.
     #[inline]
     pub fn covered(&self) -> bool {
@@ -167,7 +167,7 @@ impl<'a> Answer<'a> {
         decided
     }
 
-    /// Returns the sequence number up to which a look-up at `seq` sees every entry.
+    /// Returns the sequence number up to which a lookup at `seq` sees every entry.
     #[inline]
     pub fn certain_up_to(&self, seq: SequenceNumber) -> SequenceNumber {
         self.visibility.as_ref().map_or(seq, |visibility| visibility.certain_up_to().min(seq))

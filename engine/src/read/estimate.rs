@@ -12,7 +12,7 @@ use crate::options::SizeApproximationOptions;
 use crate::source::size_in_file;
 
 impl Reads {
-    /// Estimates the number of entries and bytes that the memtables have in `[begin, end)`. Costs two look-ups for
+    /// Estimates the number of entries and bytes that the memtables have in `[begin, end)`. Costs two lookups for
     /// each memtable. If the range ends before it starts, both numbers are 0.
     pub fn memtable_stats(&self, family: &Family, begin: &[u8], end: &[u8]) -> (u64, u64) {
         let super_version = family.pin();

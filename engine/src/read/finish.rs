@@ -1,4 +1,4 @@
-//! Finishes the look-ups of one MultiGet: the size limit of the values, and the statistics of the call.
+//! Finishes the lookups of one MultiGet: the size limit of the values, and the statistics of the call.
 
 use base::stats::{HistogramKind, PerfCounter, Statistics, Ticker, perf_add};
 use base::{Error, Result};

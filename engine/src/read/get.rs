@@ -1,4 +1,4 @@
-//! Look-ups of one key.
+//! Lookups of one key.
 
 use std::ops::ControlFlow;
 
@@ -24,7 +24,7 @@ use crate::source::{WideColumns, covering, covering_in_memory, sample};
 use crate::stats::Began;
 use crate::sync::Arc;
 
-/// The key of a look-up, and what the look-up may see.
+/// The key of a lookup, and what the lookup may see.
 #[derive(Clone, Copy)]
 pub(super) struct Sought<'a> {
     pub key: &'a [u8],
@@ -35,7 +35,7 @@ pub(super) struct Sought<'a> {
     pub call: Call<'a>,
 }
 
-/// The call that a look-up belongs to. The call decides which statistics the reads of SST files have.
+/// The call that a lookup belongs to. The call decides which statistics the reads of SST files have.
 #[derive(Clone, Copy)]
 pub(super) enum Call<'a> {
     Get,
@@ -118,7 +118,7 @@ impl Reads {
             {
                 Ok(place) => place,
                 Err(error) => {
-                    // A look-up that fails in an SST file counts, as in RocksDB.
+                    // A lookup that fails in an SST file counts, as in RocksDB.
                     let failed = Err(error);
                     if let Some(statistics) = self.stats.statistics() {
                         self.count_get(statistics, DecidedBy::Nowhere, &failed, began);
@@ -223,7 +223,7 @@ impl Reads {
         }
     }
 
-    /// Passes the entries of the key that the look-up may see to `answer`, newest first. Returns the source that
+    /// Passes the entries of the key that the lookup may see to `answer`, newest first. Returns the source that
     /// completed the answer.
     pub(super) fn walk(
         &self,
@@ -269,8 +269,8 @@ impl Reads {
         self.walk_tables(super_version, sought, answer)
     }
 
-    /// Returns true if every entry of the SST file is newer than `timestamp`. Counts the look-ups of `keys` keys. RocksDB:
-    /// `TimestampMayMatch`, which only a look-up of one key calls.
+    /// Returns true if every entry of the SST file is newer than `timestamp`. Counts the lookups of `keys` keys. RocksDB:
+    /// `TimestampMayMatch`, which only a lookup of one key calls.
     pub(super) fn is_newer(
         &self,
         super_version: &SuperVersion,
@@ -322,7 +322,7 @@ impl Reads {
             if let Some(row) = &row
                 && row.replay(key, options.ignore_range_deletions, answer)
             {
-                // As in RocksDB, a look-up that the row cache answers is a read of the file.
+                // As in RocksDB, a lookup that the row cache answers is a read of the file.
                 sample_read(file, counted && !answer.found());
                 if answer.settled() {
                     return Ok(DecidedBy::Level(level));

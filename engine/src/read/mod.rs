@@ -1,6 +1,6 @@
-//! Point reads: get, multi-get, and the look-ups of merges and transactions.
+//! Point reads: get, multi-get, and the lookups of merges and transactions.
 //!
-//! A look-up searches the newest source first: the memtable, the immutable memtables, then the SST files that may
+//! A lookup searches the newest source first: the memtable, the immutable memtables, then the SST files that may
 //! have the key. Level-0 files are searched newest first, and each lower level has at most one such file. The first
 //! source that decides the key ends the search. The result is a view into a memtable or a block.
 
@@ -32,7 +32,7 @@ use crate::source::{BlobReads, TableCache};
 use crate::stats::Stats;
 use crate::sync::{Arc, AtomicBool, Ordering};
 
-/// The source that decided a look-up.
+/// The source that decided a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DecidedBy {
     Memtable,
@@ -41,7 +41,7 @@ enum DecidedBy {
 }
 
 impl DecidedBy {
-    /// Counts a look-up that this source decided. `found` is true if there is a value.
+    /// Counts a lookup that this source decided. `found` is true if there is a value.
     fn count(self, statistics: &Statistics, found: bool) {
         let memtable = self == DecidedBy::Memtable;
         statistics.tick(if memtable { Ticker::MemtableHit } else { Ticker::MemtableMiss });
@@ -56,7 +56,7 @@ impl DecidedBy {
     }
 }
 
-/// The result of a look-up with RocksDB's subcode. RocksDB can return a subcode with a status that is OK.
+/// The result of a lookup with RocksDB's subcode. RocksDB can return a subcode with a status that is OK.
 #[derive(Clone, Debug)]
 pub struct Answered {
     pub value: Option<Pinned>,

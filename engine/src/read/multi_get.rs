@@ -1,4 +1,4 @@
-//! Look-ups of many keys: sorts the keys, and asks each source for all keys that are not decided yet.
+//! Lookups of many keys: sorts the keys, and asks each source for all keys that are not decided yet.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -28,7 +28,7 @@ use crate::sync::Arc;
 /// A call starts reads for one level until their buffers have this many bytes. Then it waits for these reads.
 const UNDER_WAY_BYTES_MAX: usize = 8 << 20;
 
-/// The look-up of one key.
+/// The lookup of one key.
 struct Slot<'a> {
     /// The index of the key in the caller's list.
     index: usize,
@@ -39,13 +39,13 @@ struct Slot<'a> {
     place: DecidedBy,
 }
 
-/// The look-ups of all keys, in the order of the keys.
+/// The lookups of all keys, in the order of the keys.
 struct Slots<'a> {
     list: Vec<Slot<'a>>,
 }
 
 impl<'a> Slots<'a> {
-    /// Makes the look-ups of `keys`, each with an answer of `new`. `sorted` has the order of the keys. `bytes` has the internal
+    /// Makes the lookups of `keys`, each with an answer of `new`. `sorted` has the order of the keys. `bytes` has the internal
     /// keys in this order, and `ends` the end of each internal key.
     fn new(
         keys: &[&'a [u8]],
@@ -189,8 +189,8 @@ impl Reads {
 
     /// Looks up the only key of a call as [`Reads::get`] does. Returns the value and the number of merge operands.
     ///
-    /// A look-up of one key needs no list of keys for each SST file. In a cache of 1 MB, these lists took a tenth of the time of
-    /// a look-up.
+    /// A lookup of one key needs no list of keys for each SST file. In a cache of 1 MB, these lists took a tenth of the time of
+    /// a lookup.
     fn find_one(
         &self,
         family: &Family,
@@ -344,7 +344,7 @@ fn from_memtables(
     }
 }
 
-/// What look-ups in one SST file need.
+/// What lookups in one SST file need.
 struct Table<'a> {
     reads: &'a Reads,
     order: &'a InternalOrder,
@@ -438,7 +438,7 @@ impl Table<'_> {
         }
     }
 
-    /// Starts the look-up of the keys `within` the range of one SST file. Returns `None` if no key needs it. With
+    /// Starts the lookup of the keys `within` the range of one SST file. Returns `None` if no key needs it. With
     /// `announces`, the reads of the file are started.
     fn begin<'s, 't>(
         &'t self,
@@ -550,7 +550,7 @@ impl Table<'_> {
         (Cow::Owned(list), rows)
     }
 
-    /// Ends the look-up that [`Table::begin`] started.
+    /// Ends the lookup that [`Table::begin`] started.
     fn finish(&self, level: Level, file: &Arc<TableFile>, asked: Asked<'_, '_>, slots: &mut Slots<'_>) {
         let Asked { reader, list: asked, keys, mut rows, begun, read } = asked;
         base::invariant!(
@@ -591,7 +591,7 @@ impl Table<'_> {
     }
 }
 
-/// The running look-up of some keys in one SST file.
+/// The running lookup of some keys in one SST file.
 struct Asked<'s, 't> {
     reader: AnyReader,
     /// The slots of the keys.

@@ -29,8 +29,8 @@ pub struct NewestWrite {
 
 impl Reads {
     /// Returns the newest write of `key` that is newer than `above`, and sometimes an older write. The result may
-    /// be a write that is not visible yet. `key` has no timestamp. Cost: one look-up in each memtable. With
-    /// [`Reach::Files`] and a short history, also a point look-up in SST files.
+    /// be a write that is not visible yet. `key` has no timestamp. Cost: one lookup in each memtable. With
+    /// [`Reach::Files`] and a short history, also a point lookup in SST files.
     ///
     /// # Errors
     /// TryAgain if `reach` is [`Reach::Memory`] and writes newer than `above` may have left the memory. An error of

@@ -1,11 +1,11 @@
 //! The row cache: keeps the entries of single keys of SST files.
 //!
 //! ```text
-//! look-up of a key in one SST file ─► row cache ─► hit:  replay the entries into the answer
+//! lookup of a key in one SST file ─► row cache ─► hit:  replay the entries into the answer
 //!                                              └─► miss: open the SST file, record the entries, add the row
 //! ```
 //! A row belongs to one key and one SST file. The row has the entries of the key, newest first, and the sequence number of the newest
-//! range tombstone of this file over the key. A look-up takes nothing else from the SST file. So a hit needs neither the open table nor a data block. A row is added
+//! range tombstone of this file over the key. A lookup takes nothing else from the SST file. So a hit needs neither the open table nor a data block. A row is added
 //! only if the file has an entry of the key.
 //!
 //! Invariant: a replay gives the answer that the SST file gives. For this, a row holds raw entries with sequence numbers and not the
@@ -78,7 +78,7 @@ impl RowCache {
             entries: Vec::new(),
             whole: true,
         };
-        base::invariant!(row.full() == full, "the identity of a row has another key than the look-up");
+        base::invariant!(row.full() == full, "the identity of a row has another key than the lookup");
         Some(row)
     }
 
@@ -89,7 +89,7 @@ impl RowCache {
     }
 }
 
-/// The look-up of one key in one SST file, through the row cache.
+/// The lookup of one key in one SST file, through the row cache.
 pub struct Row<'a> {
     rows: &'a RowCache,
     key: CacheKey,
@@ -184,7 +184,7 @@ impl Row<'_> {
         self.entries.clear();
     }
 
-    /// Adds the row to the cache, if the SST file has entries of the key. Called after a look-up without an error. A full cache with
+    /// Adds the row to the cache, if the SST file has entries of the key. Called after a lookup without an error. A full cache with
     /// a strict limit does not take the row.
     pub fn keep(self) {
         if !self.whole || self.entries.is_empty() {

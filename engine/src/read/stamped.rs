@@ -1,6 +1,6 @@
-//! Look-ups that also return the timestamp of the newest entry of the key.
+//! Lookups that also return the timestamp of the newest entry of the key.
 //!
-//! The look-up of the value and the search of the timestamp read one super version at one sequence number. A get without
+//! The lookup of the value and the search of the timestamp read one super version at one sequence number. A get without
 //! timestamp does not pay for the search. Facts: RocksDB `DB::Get` with a timestamp; a range tombstone counts as an entry.
 
 use std::ops::ControlFlow;
@@ -86,7 +86,7 @@ impl Newest {
 
 impl Reads {
     /// Returns the value of `key` and the timestamp of its newest entry. `None` if the read sees no entry of the key, and no range
-    /// tombstone over the key. Cost: two point look-ups.
+    /// tombstone over the key. Cost: two point lookups.
     ///
     /// In a column family without timestamps, the timestamp of each value is empty, as in RocksDB.
     ///
@@ -138,13 +138,13 @@ impl Reads {
         let value = found?.map(Found::into_plain).transpose()?;
         base::invariant!(
             value.is_none() || timestamp.is_some(),
-            "a look-up with timestamp finds a value without an entry"
+            "a lookup with timestamp finds a value without an entry"
         );
         Ok(timestamp.map(|timestamp| Stamped { value, timestamp }))
     }
 
     /// Returns the timestamp of the newest entry. If no entry is found, counts the SST files whose oldest timestamp was compared:
-    /// otherwise the look-up of the value counts the files.
+    /// otherwise the lookup of the value counts the files.
     fn newest_timestamp_of(
         &self,
         super_version: &SuperVersion,

@@ -14,7 +14,7 @@ pub(super) struct Tally<'a> {
     tables: Cell<u64>,
     /// The number of levels whose data was read.
     levels: Cell<u64>,
-    /// The present level of a look-up of one key.
+    /// The present level of a lookup of one key.
     level: Cell<Level>,
 }
 
@@ -37,8 +37,8 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// Counts the look-up of `keys` keys in one SST file. `before` has the block counts of the thread before the
-    /// look-up.
+    /// Counts the lookup of `keys` keys in one SST file. `before` has the block counts of the thread before the
+    /// lookup.
     pub(super) fn asked(&self, keys: usize, before: (u64, u64)) {
         let (metadata, data) = difference(blocks_read(), before);
         self.metadata.set(self.metadata.get() + metadata);
@@ -46,7 +46,7 @@ impl<'a> Tally<'a> {
         self.statistics.measure(HistogramKind::SstBatchSize, keys as u64);
     }
 
-    /// Counts the look-up of one key in an SST file of `level`. The files of a key are asked level by level.
+    /// Counts the lookup of one key in an SST file of `level`. The files of a key are asked level by level.
     fn asked_one(&self, level: Level, before: (u64, u64)) {
         if level == Level::ZERO || self.level.replace(level) != level {
             self.end_of_level();
@@ -75,7 +75,7 @@ impl Drop for Tally<'_> {
     }
 }
 
-/// Runs a look-up of one key in an SST file of `level`, and counts it if there is a tally.
+/// Runs a lookup of one key in an SST file of `level`, and counts it if there is a tally.
 #[inline(always)]
 pub(super) fn counting<T>(tally: Option<&Tally<'_>>, level: Level, run: impl FnOnce() -> T) -> T {
     let Some(tally) = tally else { return run() };

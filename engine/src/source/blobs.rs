@@ -4,8 +4,8 @@
 //! blob index ─► is the file in the version? ─► blob cache ─► open blob files ─► table::blob::BlobReader
 //!               or in `direct`, for an entry of a memtable
 //! ```
-//! [`BlobReads`] serves one read (a look-up, an iterator, a compaction). [`OpenBlobs`] holds the open blob files of the
-//! database. Embedded blobs (file 0) never come here: the iterators and look-ups of their SST file resolve them.
+//! [`BlobReads`] serves one read (a lookup, an iterator, a compaction). [`OpenBlobs`] holds the open blob files of the
+//! database. Embedded blobs (file 0) never come here: the iterators and lookups of their SST file resolve them.
 //!
 //! Source: RocksDB `db/blob/blob_source.cc`, `db/version_set.cc` (`Version::GetBlob`).
 
@@ -42,7 +42,7 @@ pub struct BlobSettings {
 pub struct OpenBlobs {
     env: Env,
     settings: BlobSettings,
-    /// Locked only for a hash look-up, never during I/O.
+    /// Locked only for a hash lookup, never during I/O.
     readers: RwLock<FileMap<Arc<BlobReader>>>,
     /// The blob files that memtables refer to.
     direct: OnceLock<Arc<DirectBlobs>>,

@@ -1,8 +1,8 @@
 //! The table cache: open tables by file number.
 //!
 //! The table cache has sixty-four shards, each with a read-write lock. A hit holds the read lock of one shard for a
-//! hash look-up and a reference count. With `max_open_files` = -1 the cache never closes a table, and the files of the
-//! versions hold their open tables after the first hit. A later look-up takes no lock. Otherwise a shard above its
+//! hash lookup and a reference count. With `max_open_files` = -1 the cache never closes a table, and the files of the
+//! versions hold their open tables after the first hit. A later lookup takes no lock. Otherwise a shard above its
 //! share closes the tables that were not used since the last check (one bit for each table, second chance). A table
 //! stays open while a reader uses it.
 

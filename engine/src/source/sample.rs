@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 
-/// One of this many look-ups is counted, as this many look-ups.
+/// One of this many lookups is counted, as this many lookups.
 pub const RATE: u64 = 1024;
 
 thread_local! {
@@ -11,7 +11,7 @@ thread_local! {
     static STATE: Cell<u64> = const { Cell::new(0x9e37_79b9_7f4a_7c15) };
 }
 
-/// Returns true if this look-up or seek is counted.
+/// Returns true if this lookup or seek is counted.
 #[inline]
 pub fn look_up() -> bool {
     one_in(RATE)

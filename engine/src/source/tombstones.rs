@@ -1,4 +1,4 @@
-//! Range tombstones for readers: for each source of an iterator, and for the key of a look-up.
+//! Range tombstones for readers: for each source of an iterator, and for the key of a lookup.
 
 use base::key::{InternalOrder, SequenceNumber};
 use base::{Level, Result};

@@ -71,7 +71,7 @@ impl WalSet {
         if let Some(error) = self.closed.lock().iter().find_map(Closed::failure) {
             return Err(error);
         }
-        // Look at the active WAL first. If it is closed after this look-up, the list of closed WALs has it.
+        // Look at the active WAL first. If it is closed after this lookup, the list of closed WALs has it.
         let active: Option<(Option<Arc<dyn Syncer>>, Extent)> = match &mut *self.active.lock() {
             None => None,
             Some(active) => {

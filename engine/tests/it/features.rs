@@ -379,7 +379,7 @@ fn compactions_may_read_past_the_page_cache() {
         assert_eq!(get(&db, "key").as_deref(), Some("2"));
         statistics.ticker(base::stats::Ticker::NoFileOpens) - before
     };
-    // The compaction opens table readers of its own for its inputs, separate from the readers of look-ups.
+    // The compaction opens table readers of its own for its inputs, separate from the readers of lookups.
     assert!(opens(true) > opens(false));
 }
 

@@ -2,7 +2,7 @@
 //!
 //! RocksDB wrote the databases and the expectations (`fixtures/golden`). Each database is copied, opened for reading
 //! only, and then opened for writing. The test compares every entry of every column family, by iteration and by
-//! look-up.
+//! lookup.
 
 use std::path::{Path, PathBuf};
 

@@ -5,8 +5,8 @@
 //! ```
 //! An anchor is an entry at which reading can start without the entries before it, like an entry at a restart
 //! point. There is an anchor about every hundred bytes; with entries of ordinary size, every entry is an
-//! anchor. So a look-up need not read a whole restart interval, which is half a kilobyte of memory and rarely
-//! in the processor cache. The look-up reads the array (two or three adjacent cache lines) and then the
+//! anchor. So a lookup need not read a whole restart interval, which is half a kilobyte of memory and rarely
+//! in the processor cache. The lookup reads the array (two or three adjacent cache lines) and then the
 //! entry.
 //!
 //! Every cached block has an array, so an array is as small as the block allows. Heads have only as many

@@ -183,7 +183,7 @@ impl Block {
     }
 
     /// Does the work of [`Block::parse_searchable`] and keeps `bytes_per_key` bytes of checksum (1, 2, 4 or
-    /// 8) for each entry. Iterators and look-ups verify these checksums. 0 means no checksums.
+    /// 8) for each entry. Iterators and lookups verify these checksums. 0 means no checksums.
     ///
     /// # Errors
     /// Corruption if the parts contradict each other or, with checksums, an entry does not decode.

@@ -1,4 +1,4 @@
-//! Look-up of one user key in a block. No key is assembled.
+//! Lookup of one user key in a block. No key is assembled.
 //!
 //! Two facts about the previous entry are enough: the number of bytes that it has in common with the searched
 //! key, `matched`, and its next byte. If an entry shares more than `matched` bytes with its predecessor, it
@@ -91,7 +91,7 @@ impl Block {
         }
     }
 
-    /// Prefetches the search array for a look-up.
+    /// Prefetches the search array for a lookup.
     #[inline]
     pub fn prefetch(&self) {
         Anchors::prefetch(&self.bytes);
@@ -105,7 +105,7 @@ impl Block {
         kernel::prefetch::read(&payload[..payload.len().min(FIRST_ROW)]);
     }
 
-    /// Prefetches the entry that a look-up of `user_key` will read. The search array should be in the
+    /// Prefetches the entry that a lookup of `user_key` will read. The search array should be in the
     /// processor cache.
     #[inline]
     pub fn prefetch_row(&self, user_key: &[u8]) {

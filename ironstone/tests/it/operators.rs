@@ -1,4 +1,4 @@
-//! Merge operators with additional answers: operands can decide a look-up alone, and a single operand can be worth a
+//! Merge operators with additional answers: operands can decide a lookup alone, and a single operand can be worth a
 //! partial merge. The cost of a key with very many operands is the cost of its operands.
 
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use ironstone::{
     Merged, Options, Pinned, ReadOptions, Subcode,
 };
 
-/// A merge operator that joins operands with commas. An operand that starts with `!` decides a look-up. The operand
+/// A merge operator that joins operands with commas. An operand that starts with `!` decides a lookup. The operand
 /// `panic` panics. A partial merge puts a single operand into brackets.
 #[derive(Default)]
 struct Settles {

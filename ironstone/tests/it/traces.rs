@@ -508,7 +508,7 @@ fn a_trace_of_the_block_cache_has_each_access() {
         records.push((record[8], record[13..].to_vec()));
     }
     let accesses = accesses(&records);
-    // The first look-up loads the block. "nothing" is after the last key of the file, so its look-up reads no block.
+    // The first lookup loads the block. "nothing" is after the last key of the file, so its lookup reads no block.
     let data: Vec<_> =
         accesses.iter().filter(|access| access.0 == DATA_BLOCK).map(|access| (access.1, access.2)).collect();
     assert_eq!(data, [(1, 0), (2, 1), (3, 1)]);

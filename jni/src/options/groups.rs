@@ -73,7 +73,7 @@ natives! {
         options.exclusive::<OptionSet>()?.family.optimize_for_small_db();
     }
 
-    /// Sets options for point look-ups. The column families that are opened with these options share the block cache.
+    /// Sets options for point lookups. The column families that are opened with these options share the block cache.
     fn Options_optimizeForSmallDb__JJ | ColumnFamilyOptions_optimizeForSmallDb__JJ[_](options: Handle, cache: Handle) {
         let cache = cache.shared::<Arc<BlockCache>>()?.clone();
         let mut options = options.exclusive::<OptionSet>()?;

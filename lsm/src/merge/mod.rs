@@ -89,9 +89,9 @@ pub trait MergeOperator: Send + Sync {
         false
     }
 
-    /// Returns true if these operands, newest first, are enough for a point look-up. The look-up then reads
+    /// Returns true if these operands, newest first, are enough for a point lookup. The lookup then reads
     /// no older data and merges the operands without a base value. Called again after each operand that the
-    /// look-up finds. Default false.
+    /// lookup finds. Default false.
     fn should_merge(&self, _newest_first: &[Pinned]) -> bool {
         false
     }
@@ -226,7 +226,7 @@ pub fn failure_scope(error: &Error) -> Failure {
     }
 }
 
-/// Asks the operator whether a look-up may end with these operands.
+/// Asks the operator whether a lookup may end with these operands.
 ///
 /// # Errors
 /// The error of [`full_merge`] if the operator panics.

@@ -188,7 +188,7 @@ pub struct LevelCover<O> {
 }
 
 impl<O: OpenTombstones> LevelCover<O> {
-    /// Makes the cover of one level. `open` opens the range tombstones of one SST file when a look-up needs them.
+    /// Makes the cover of one level. `open` opens the range tombstones of one SST file when a lookup needs them.
     pub fn new(order: InternalOrder, files: Arc<LevelFiles>, snapshot: SequenceNumber, open: O) -> Self {
         LevelCover { order, files, snapshot, timestamp: None, open, current: None }
     }

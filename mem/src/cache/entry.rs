@@ -10,13 +10,13 @@
 //!
 //! * *Empty*: the entry is free, or one thread owns the entry. Other threads read only `meta` and the key
 //!   words.
-//! * *Visible*: the index leads to the entry. A look-up pins the entry: a compare-and-exchange raises `refs`,
+//! * *Visible*: the index leads to the entry. A lookup pins the entry: a compare-and-exchange raises `refs`,
 //!   and fails if the entry is no longer visible. Only a visible entry gets a first pin.
-//! * *Invisible*: look-ups no longer find the entry, and its handles keep it alive. Only the clone of a
+//! * *Invisible*: lookups no longer find the entry, and its handles keep it alive. Only the clone of a
 //!   handle adds a pin, so `refs` falls to 0 exactly once. The thread that brings `refs` to 0 owns the entry.
 //!
-//! Entries live in a [`super::pool::Pool`]. They are freed only together with the shard, so a look-up may
-//! read an entry that was recycled meanwhile. The look-up compares the key again after the pin.
+//! Entries live in a [`super::pool::Pool`]. They are freed only together with the shard, so a lookup may
+//! read an entry that was recycled meanwhile. The lookup compares the key again after the pin.
 
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;

@@ -1,4 +1,4 @@
-//! The index from keys to entries: a hash table of cache lines. Look-ups read the table without a lock.
+//! The index from keys to entries: a hash table of cache lines. Lookups read the table without a lock.
 //!
 //! ```text
 //! bucket, 64 bytes   | control 8 | word 0 | word 1 | ... | word 6 |
@@ -6,9 +6,9 @@
 //! word               | hash, 32 bits | entry number + 1, 32 bits |      0 none
 //! ```
 //!
-//! A look-up reads one control word, compares seven tags at once, and reads the words whose tags match. A
+//! A lookup reads one control word, compares seven tags at once, and reads the words whose tags match. A
 //! hit or a miss costs one cache line. If the bucket of a new entry is full, the entry goes to the next
-//! bucket with room, and each skipped bucket counts the entry as overflow. A look-up continues to the next
+//! bucket with room, and each skipped bucket counts the entry as overflow. A lookup continues to the next
 //! bucket only if this count is not zero. (F14 and RocksDB's clock cache count displacements for the same
 //! purpose.)
 //!
@@ -81,7 +81,7 @@ impl Index {
         self.len() * LOAD
     }
 
-    /// Returns the largest number of entries. With more entries, look-ups would become slow.
+    /// Returns the largest number of entries. With more entries, lookups would become slow.
     pub(super) fn limit(&self) -> usize {
         self.len() * 6
     }
@@ -187,7 +187,7 @@ impl Index {
                 bucket.control.store(control, Ordering::Release);
                 return;
             }
-            // A saturated count never changes again. Look-ups of this bucket get longer, but stay correct.
+            // A saturated count never changes again. Lookups of this bucket get longer, but stay correct.
             if control >> OVERFLOW_SHIFT != 0xff {
                 bucket.control.store(control + (1 << OVERFLOW_SHIFT), Ordering::Release);
             }

@@ -1,7 +1,7 @@
 //! The block cache: values under 16-byte keys, a capacity in bytes, and handles that keep values alive.
 //!
 //! The cache has two kinds with one interface. [`Kind::HyperClock`], the default, finds an entry without a
-//! lock: a look-up reads two words and raises one counter. [`Kind::Lru`] has RocksDB's three priority pools
+//! lock: a lookup reads two words and raises one counter. [`Kind::Lru`] has RocksDB's three priority pools
 //! and one mutex for each shard. Both kinds are split into shards by key.
 //!
 //! The caller states the charge of each entry. Memory outside of blocks (memtables, filters under
@@ -109,14 +109,14 @@ impl<V: Send + Sync + 'static> Cache<V> {
         shard.lookup(key, hash).map(|entry| unsafe { Handle::new(entry) })
     }
 
-    /// Prefetches the first memory that a look-up of `key` will read.
+    /// Prefetches the first memory that a lookup of `key` will read.
     #[inline]
     pub fn prefetch(&self, key: &CacheKey) {
         let (shard, hash) = self.route(key);
         shard.prefetch(hash);
     }
 
-    /// Prefetches the entry of `key` itself, for a look-up that follows soon. This call reads the hash table.
+    /// Prefetches the entry of `key` itself, for a lookup that follows soon. This call reads the hash table.
     #[inline]
     pub fn prefetch_entry(&self, key: &CacheKey) {
         let (shard, hash) = self.route(key);
@@ -158,7 +158,7 @@ impl<V: Send + Sync + 'static> Cache<V> {
         Ok((unsafe { Handle::new(entry) }, is_replaced))
     }
 
-    /// Returns a handle to a value that is charged, but that no look-up finds. For reads with `fill_cache` =
+    /// Returns a handle to a value that is charged, but that no lookup finds. For reads with `fill_cache` =
     /// false.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use base::{Error, Result};
 /// How a cache finds and evicts entries.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
-    /// Look-ups without a lock, and eviction by a counting clock. RocksDB's default block cache.
+    /// Lookups without a lock, and eviction by a counting clock. RocksDB's default block cache.
     HyperClock {
         /// The expected average charge of an entry in bytes. Above 0, the hash table has a fixed size. 0
         /// (default): the table grows.

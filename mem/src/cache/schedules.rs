@@ -1,5 +1,5 @@
 //! Explores a shard under all schedules, and under all values that the memory model allows a load to
-//! return. Look-ups, which take no lock, run concurrently with every operation that changes the index.
+//! return. Lookups, which take no lock, run concurrently with every operation that changes the index.
 //! `RUSTFLAGS='--cfg loom' LOOM_MAX_PREEMPTIONS=2 cargo test --release -p ironstone-mem --lib schedules`
 //!
 //! The explorer watches the memory of each value. If one thread reads a value while another thread moves
@@ -67,7 +67,7 @@ impl Shared {
         unsafe { Handle::new(entry) }
     }
 
-    /// Returns the number that a look-up of the key finds.
+    /// Returns the number that a lookup of the key finds.
     fn look(&self, n: u64) -> Option<u64> {
         let (_, hash) = key(n).hash();
         let found = self.shard().lookup(&key(n), hash);

@@ -1,6 +1,6 @@
 //! One shard of the cache: an index, a pool of entries, a limit in bytes, and a lock that orders all changes.
 //!
-//! Look-ups in a clock shard take no lock. Each operation that changes the visible entries takes the lock:
+//! Lookups in a clock shard take no lock. Each operation that changes the visible entries takes the lock:
 //! insertion, erasure, eviction, growth, and the release of the last handle of an erased entry. Values are
 //! moved out under the lock and dropped after the lock is released, because a value may itself hold handles
 //! or reservations of this cache.
@@ -55,8 +55,8 @@ pub(super) struct Shard<V: Send + Sync + 'static> {
 }
 
 struct State {
-    /// The last element is the current index. Older indexes stay, because a look-up may still read an older
-    /// index. If such a look-up finds nothing, it continues in the current index. The memory of an older
+    /// The last element is the current index. Older indexes stay, because a lookup may still read an older
+    /// index. If such a lookup finds nothing, it continues in the current index. The memory of an older
     /// index is returned to the system where the system supports that.
     indices: Vec<NonNull<Index>>,
     /// Number of words in the index.
@@ -194,7 +194,7 @@ impl<V: Send + Sync + 'static> Shard<V> {
         entry.pin(key).then(|| NonNull::from(entry))
     }
 
-    /// Inserts a value and gives the caller a reference. Look-ups do not find the value if `visible` is false
+    /// Inserts a value and gives the caller a reference. Lookups do not find the value if `visible` is false
     /// or if a table of fixed size is full. Also returns true if the value replaces another.
     pub(super) fn insert(
         &self,
@@ -553,7 +553,7 @@ impl<V: Send + Sync + 'static> Drop for Shard<V> {
     fn drop(&mut self) {
         // `live` is 0, so all values are gone. Entries themselves need no drop.
         for index in self.state.get_mut().indices.drain(..) {
-            // SAFETY: the index comes from `Box::leak` and is freed once. No look-up can run any more.
+            // SAFETY: the index comes from `Box::leak` and is freed once. No lookup can run any more.
             drop(unsafe { Box::from_raw(index.as_ptr()) });
         }
     }

@@ -1,4 +1,4 @@
-//! Look-ups and iterations with checks. They find entries that failing memory has changed, and return an
+//! Lookups and iterations with checks. They find entries that failing memory has changed, and return an
 //! error instead of a wrong answer.
 //!
 //! `paranoid_memory_checks` checks the order of entries at the end of each search and at each step of a

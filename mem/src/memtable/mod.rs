@@ -268,7 +268,7 @@ impl MemTable {
         self.entries.arena.is_nearly_full()
     }
 
-    /// Estimates the number of point entries in `[start, end)` and their bytes. Costs about two look-ups. If
+    /// Estimates the number of point entries in `[start, end)` and their bytes. Costs about two lookups. If
     /// the order has timestamps, both keys carry a timestamp. Small counts are exact. If there are 40 or more
     /// entries, the estimate is at least 40. An inverted range gives 0.
     pub fn approximate_stats(&self, start: &[u8], end: &[u8]) -> (u64, u64) {

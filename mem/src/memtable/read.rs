@@ -1,4 +1,4 @@
-//! Look-ups of keys.
+//! Lookups of keys.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -198,14 +198,14 @@ impl MemTable {
     }
 }
 
-/// A look-up in progress.
+/// A lookup in progress.
 struct Answer<'a, 'k, F> {
     table: &'a MemTable,
     user_key: &'k [u8],
     seq: SequenceNumber,
     visit: F,
     result: Result<()>,
-    /// The last visited entry. If a writer changes the leaf during the look-up, the search continues after
+    /// The last visited entry. If a writer changes the leaf during the lookup, the search continues after
     /// this entry.
     last: Option<Entry<'a>>,
     /// The number of comparisons of whole user keys. The search compares the first bytes of keys as numbers, and
@@ -259,7 +259,7 @@ impl<'a, F: FnMut(FoundEntry<'_>) -> ControlFlow<()>> Answer<'a, '_, F> {
         }
     }
 
-    /// Visits one entry. Returns false if the look-up ends here: the entry has another key, is corrupt, or
+    /// Visits one entry. Returns false if the lookup ends here: the entry has another key, is corrupt, or
     /// `visit` breaks.
     #[inline]
     fn take(&mut self, entry: Entry<'a>, place: u64) -> bool {

@@ -1,7 +1,7 @@
 //! The range tombstones of a memtable, and their fragmented form, which is cached until the next one is
 //! added.
 //!
-//! Making fragments costs a sort. A look-up of one key therefore accepts a fragmented form that lacks the
+//! Making fragments costs a sort. A lookup of one key therefore accepts a fragmented form that lacks the
 //! newest range tombstones, and searches those one by one. The fragments are made again for a caller that
 //! needs the whole list, and if more than [`TAIL`] range tombstones are missing.
 
@@ -13,7 +13,7 @@ use parking_lot::RwLock;
 
 use crate::range_del::{FragmentedTombstones, Tombstone};
 
-/// The largest number of new range tombstones that a look-up searches one by one. One more range tombstone makes the next look-up
+/// The largest number of new range tombstones that a lookup searches one by one. One more range tombstone makes the next lookup
 /// fragment all range tombstones again.
 const TAIL: usize = 32;
 

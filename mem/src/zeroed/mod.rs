@@ -1,7 +1,7 @@
 //! Large zeroed arrays, on huge pages if the system supports huge pages.
 //!
 //! The table of a cache of one gigabyte has some megabytes and is read at random. With 4 KiB pages each
-//! look-up misses the TLB and the caches. Arrays of 2 MiB and more are aligned to a huge page, and the system
+//! lookup misses the TLB and the caches. Arrays of 2 MiB and more are aligned to a huge page, and the system
 //! is asked to use huge pages.
 //!
 //! Arrays of 64 KiB and more are mapped, so that the system backs them with memory only when they are

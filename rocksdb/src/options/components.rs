@@ -194,7 +194,7 @@ impl Options {
         self.set_table_factory(plain_table(options));
     }
 
-    /// Sets the row cache: it keeps entries of single keys of SST files, for look-ups.
+    /// Sets the row cache: it keeps entries of single keys of SST files, for lookups.
     pub fn set_row_cache(&mut self, cache: &Cache) {
         self.inner.db.row_cache = Some(cache.inner.clone());
     }

@@ -142,7 +142,7 @@ impl Options {
         self.inner.family.optimize_universal_style_compaction(memtable_memory_budget as u64);
     }
 
-    /// Sets options for point look-ups without range scans. `block_cache_size_mb` is the capacity of the block cache, in MiB.
+    /// Sets options for point lookups without range scans. `block_cache_size_mb` is the capacity of the block cache, in MiB.
     pub fn optimize_for_point_lookup(&mut self, block_cache_size_mb: u64) {
         self.inner.family.optimize_for_point_lookup(block_cache_size_mb);
         self.table_cache = TableCache::default();

@@ -105,7 +105,7 @@ impl CuckooTableOptions {
         self.max_search_depth = depth;
     }
 
-    /// Sets the number of consecutive buckets that a look-up reads for each hash.
+    /// Sets the number of consecutive buckets that a lookup reads for each hash.
     pub fn set_cuckoo_block_size(&mut self, size: u32) {
         self.cuckoo_block_size = size;
     }

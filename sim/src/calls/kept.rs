@@ -1,7 +1,7 @@
 //! A block cache without a database: entries, handles, priorities, limits, charges and reservations.
 //!
 //! ```text
-//!  look-up       the newest value of the key, or nothing; nothing after `erase`
+//!  lookup       the newest value of the key, or nothing; nothing after `erase`
 //!  handle        its value stays the same, whatever happens to the entry
 //!  usage         with a strict limit and without forced charges, at most one step of the reservations above the capacity
 //!  reservations  each role has the sum of its reservations

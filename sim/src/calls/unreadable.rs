@@ -4,7 +4,7 @@
 //!  a read with a fault        returns the answer of the model, or an error that the fault or an option allows
 //!  the same read without it   returns the answer of the model: the failed read left nothing behind
 //! ```
-//! The reads are look-ups of one and of several keys, iterators, SST files without a database, checksums, updates of the WAL, and opens
+//! The reads are lookups of one and of several keys, iterators, SST files without a database, checksums, updates of the WAL, and opens
 //! of readers. All jobs end before a fault, so that no job meets the fault. A fault changes no row and sets no background error.
 
 use std::path::Path;
@@ -263,8 +263,8 @@ impl Unreadable {
         let at = chance.below(2) as usize;
         set_perf_level(*chance.pick(&[PerfLevel::Disable, PerfLevel::EnableCount, PerfLevel::EnableTime]));
         let (name, read) = match chance.below(24) {
-            0..8 => ("a look-up", self.get(at, options, chance)),
-            8..12 => ("a look-up of several keys", self.multi_get(options, chance)),
+            0..8 => ("a lookup", self.get(at, options, chance)),
+            8..12 => ("a lookup of several keys", self.multi_get(options, chance)),
             12..18 => ("an iterator", self.walk(at, options, chance)),
             18 => ("a look at the files", self.look_at_files(at, chance)),
             19 => ("a read of an SST file", self.read_file(at, options, chance)),

@@ -20,7 +20,7 @@ use crate::flat::meta::read_footer;
 use crate::plain::PlainReader;
 use crate::sst::{EmbeddedIter, Entry, MultiGetBegun, OpenOptions, ReadCtx, Reader};
 
-/// An open SST file. Any thread may use it, and look-ups take no lock. A clone is another handle of the same
+/// An open SST file. Any thread may use it, and lookups take no lock. A clone is another handle of the same
 /// open file.
 #[derive(Clone)]
 pub enum AnyReader {
@@ -100,7 +100,7 @@ impl AnyReader {
         }
     }
 
-    /// Starts a look-up of several keys: see [`Reader::begin_multi_get`]. Tables of other formats have nothing to start.
+    /// Starts a lookup of several keys: see [`Reader::begin_multi_get`]. Tables of other formats have nothing to start.
     ///
     /// # Errors
     /// The errors of reading the filter and the index. They concern all keys.
@@ -116,7 +116,7 @@ impl AnyReader {
         }
     }
 
-    /// Finishes a look-up of several keys: see [`Reader::finish_multi_get`].
+    /// Finishes a lookup of several keys: see [`Reader::finish_multi_get`].
     pub fn finish_multi_get(
         &self,
         begun: MultiGetBegun,

@@ -4,7 +4,7 @@
 //! bucket 0 │ bucket 1 │ ... │ bucket (size + block - 2)      bucket = key, value
 //! properties, metaindex, footer
 //! ```
-//! Each hash of a key selects `block` consecutive buckets. A look-up reads the buckets of the first hash,
+//! Each hash of a key selects `block` consecutive buckets. A lookup reads the buckets of the first hash,
 //! then of the second hash, and so on, and ends at the key or at an empty bucket. An empty bucket has a key
 //! that no entry has. If all sequence numbers are 0, the buckets have user keys; otherwise they have internal
 //! keys. A user key has at most one entry.

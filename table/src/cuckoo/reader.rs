@@ -1,4 +1,4 @@
-//! One open cuckoo table, for look-ups of single keys.
+//! One open cuckoo table, for lookups of single keys.
 //!
 //! RocksDB rejects a cuckoo table without `allow_mmap_reads`. This reader accepts such a table, and reads the
 //! buckets through the block cache.
@@ -20,7 +20,7 @@ use crate::sst::cache_key::{CacheKeyBase, check_id, own_id};
 use crate::sst::{Entry, OpenOptions, ReadCtx, ValueRef};
 use crate::unique_id::UniqueId;
 
-/// An open cuckoo table. Any thread may use it, and look-ups take no lock.
+/// An open cuckoo table. Any thread may use it, and lookups take no lock.
 pub struct CuckooReader {
     pub(super) bytes: FileBytes,
     pub(super) order: InternalOrder,

@@ -57,7 +57,7 @@ base::option_words! {
 }
 
 base::option_words! {
-    /// The search structures in data blocks for point look-ups.
+    /// The search structures in data blocks for point lookups.
     DataBlockIndexType: "data block index type" {
         /// Data blocks have restart points only. The default.
         #[default]

@@ -7,7 +7,7 @@
 //! row 17   prefix "ac"   ◄── ...
 //! bloom block, index block (`store_index_in_file`), properties, metaindex, footer
 //! ```
-//! Without a prefix extractor the index has one bucket, and look-ups are binary searches over its entries.
+//! Without a prefix extractor the index has one bucket, and lookups are binary searches over its entries.
 //! RocksDB's iterators over plain tables only move forward, and only inside one prefix. These iterators move
 //! in both directions, in the order of all keys. The sorted index entries are anchors, and each row is
 //! reached from the last anchor before it.

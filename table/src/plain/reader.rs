@@ -1,4 +1,4 @@
-//! One open plain table, for look-ups of single keys.
+//! One open plain table, for lookups of single keys.
 //!
 //! ```text
 //! get ─ bloom ── no ──► nothing
@@ -34,7 +34,7 @@ use crate::sst::cache_key::{CacheKeyBase, check_id, own_id};
 use crate::sst::{Entry, OpenOptions, ReadCtx, ValueRef};
 use crate::unique_id::UniqueId;
 
-/// An open plain table. Any thread may use it, and look-ups take no lock.
+/// An open plain table. Any thread may use it, and lookups take no lock.
 pub struct PlainReader {
     pub(super) rows: Rows,
     pub(super) order: InternalOrder,

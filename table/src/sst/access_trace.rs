@@ -41,12 +41,12 @@ pub struct AccessTracer {
     trace: Mutex<Option<Trace>>,
 }
 
-/// The look-up of a key that runs in a thread.
+/// The lookup of a key that runs in a thread.
 #[derive(Clone)]
 pub(super) struct Running {
     pub id: u64,
     pub from_snapshot: bool,
-    /// The internal key that the look-up seeks. Empty if the look-up has several keys.
+    /// The internal key that the lookup seeks. Empty if the lookup has several keys.
     pub key: Vec<u8>,
 }
 
@@ -79,7 +79,7 @@ impl Drop for InSink {
     }
 }
 
-/// While this value lives, accesses of its thread belong to one look-up.
+/// While this value lives, accesses of its thread belong to one lookup.
 pub struct LookUp {
     _private: (),
 }
@@ -131,7 +131,7 @@ impl AccessTracer {
         self.is_on.load(Ordering::Relaxed)
     }
 
-    /// Gives the accesses of this thread the number of a new look-up. `None` if no trace runs.
+    /// Gives the accesses of this thread the number of a new lookup. `None` if no trace runs.
     #[inline]
     pub fn begin_look_up(&self, from_snapshot: bool) -> Option<LookUp> {
         if self.is_on() { self.begin(from_snapshot) } else { None }
@@ -162,18 +162,18 @@ fn is_sampled(key: &[u8], frequency: u64) -> bool {
     frequency < 2 || (u128::from(hash64(key)) * u128::from(frequency)) >> 64 == 0
 }
 
-/// Returns a copy of the look-up of this thread. A copy, because the sink may begin a look-up. `None` without a look-up, and in a
+/// Returns a copy of the lookup of this thread. A copy, because the sink may begin a lookup. `None` without a lookup, and in a
 /// destructor of a thread-local value.
 pub(super) fn running() -> Option<Running> {
     RUNNING.try_with(|running| running.borrow().clone()).ok().flatten()
 }
 
-/// Sets the look-up of this thread. In a destructor of a thread-local value, accesses have no look-up.
+/// Sets the lookup of this thread. In a destructor of a thread-local value, accesses have no lookup.
 fn set_running(look_up: Option<Running>) {
     let _ = RUNNING.try_with(|running| running.replace(look_up));
 }
 
-/// Stores the key that the look-up of this thread seeks.
+/// Stores the key that the lookup of this thread seeks.
 #[cold]
 pub(super) fn seek(seek_key: &[u8]) {
     if in_sink() {

@@ -105,7 +105,7 @@ impl Counts {
         }
     }
 
-    /// Counts a look-up in the persistent cache.
+    /// Counts a lookup in the persistent cache.
     pub(super) fn persistent_cache(&self, is_hit: bool) {
         self.add(if is_hit { Ticker::PersistentCacheHit } else { Ticker::PersistentCacheMiss }, 1);
     }

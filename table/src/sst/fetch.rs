@@ -218,7 +218,7 @@ impl Source {
         self.decode(raw, handle, kind, ctx).map_err(|error| self.refused(error, handle, kind))
     }
 
-    /// Decodes an index block that a look-up left in the cache as it is stored. The decoded block replaces the stored
+    /// Decodes an index block that a lookup left in the cache as it is stored. The decoded block replaces the stored
     /// block, if the read may change the cache.
     ///
     /// # Errors

@@ -55,7 +55,7 @@ impl FilterReader {
             && self.prefixes.as_ref().is_some_and(|own| current.is_none_or(|current| same(own, current)))
     }
 
-    /// Returns the query of a point look-up: the key without timestamp, or its prefix.
+    /// Returns the query of a point lookup: the key without timestamp, or its prefix.
     #[inline]
     fn point_question<'k>(&self, user_key: &'k [u8]) -> Option<Cow<'k, [u8]>> {
         base::invariant!(
@@ -71,7 +71,7 @@ impl FilterReader {
         self.prefixes.as_ref().and_then(|p| p.prefix(key))
     }
 
-    /// Returns whether a look-up of `seek_key` (an internal key) can find an entry.
+    /// Returns whether a lookup of `seek_key` (an internal key) can find an entry.
     #[inline]
     pub(super) fn key_may_match(&self, source: &Source, seek_key: &[u8], ctx: &ReadCtx) -> Result<Answer> {
         if self.is_none() || ctx.for_compaction {

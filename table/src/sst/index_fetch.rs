@@ -1,10 +1,10 @@
-//! Gets index blocks for look-ups of single keys.
+//! Gets index blocks for lookups of single keys.
 //!
 //! ```text
 //! miss ─► read, keep as stored ─► search in place        hit ─► search in place, or decode if searches have earned it
 //! ```
 //! The decoding of an index takes longer than ten searches. In a small block cache, an index block leaves the cache after one
-//! search. So a look-up keeps the block as it is stored, and [`super::array_budget`] decides when the block is decoded. Reads that use
+//! search. So a lookup keeps the block as it is stored, and [`super::array_budget`] decides when the block is decoded. Reads that use
 //! an index block more than once, such as iterators, decode it at once: [`Source::fetch`].
 
 use base::Result;

@@ -1,4 +1,4 @@
-//! Looks up several keys together. Each step of a look-up runs for all keys before the next step starts.
+//! Looks up several keys together. Each step of a lookup runs for all keys before the next step starts.
 //!
 //! ```text
 //! filter, all keys together ─► index, all ─► cache, all ─► file: one request for blocks that touch ─► visit
@@ -6,7 +6,7 @@
 //! While a step runs for some keys, the memory for the next step is prefetched. If several keys are in the
 //! same block, the block is fetched once.
 //!
-//! A look-up has two halves. [`Reader::begin_multi_get`] starts all reads of the table, and
+//! A lookup has two halves. [`Reader::begin_multi_get`] starts all reads of the table, and
 //! [`Reader::finish_multi_get`] waits for the reads. A caller with several tables first starts the reads of all tables. The device
 //! then works on all reads at the same time.
 
@@ -34,7 +34,7 @@ use super::{in_place, scratch, spare};
 /// Adjacent blocks are read by one request of at most this number of bytes.
 const COALESCED_MAX: u64 = 1 << 20;
 
-/// Maximum number of bytes of one look-up that are read in place. All of this memory is taken before the block cache evicts
+/// Maximum number of bytes of one lookup that are read in place. All of this memory is taken before the block cache evicts
 /// blocks, so a larger part would come from the system, and each of its pages would be a page fault.
 const IN_PLACE_MAX: u64 = spare::KEPT_BYTES as u64;
 
@@ -50,7 +50,7 @@ struct Wanted {
     passed_filter: bool,
 }
 
-/// The first half of a look-up in one SST file: the block that each key needs, the blocks that are in memory, and the reads
+/// The first half of a lookup in one SST file: the block that each key needs, the blocks that are in memory, and the reads
 /// that load the missing blocks.
 #[derive(Default)]
 pub struct MultiGetBegun {
@@ -61,7 +61,7 @@ pub struct MultiGetBegun {
 }
 
 impl MultiGetBegun {
-    /// Returns the number of bytes that will be read from the file. The look-up has already allocated memory
+    /// Returns the number of bytes that will be read from the file. The lookup has already allocated memory
     /// for them.
     pub fn bytes_to_read(&self) -> usize {
         self.reads.iter().map(|read| read.memory.bytes().len()).sum()
@@ -129,7 +129,7 @@ impl Reader {
         }
     }
 
-    /// Finishes the look-up that [`Reader::begin_multi_get`] started with the same keys. `visit` gets the
+    /// Finishes the lookup that [`Reader::begin_multi_get`] started with the same keys. `visit` gets the
     /// index of a key in `seek_keys`. Returns the indexes of the keys that failed, with their errors.
     pub fn finish_multi_get(
         &self,

@@ -1,4 +1,4 @@
-//! Opens a table: reads the footer, the metaindex, the properties, and the blocks that look-ups need.
+//! Opens a table: reads the footer, the metaindex, the properties, and the blocks that lookups need.
 //!
 //! An open reads the end of the file once and takes as many blocks as possible from this read, so an SST
 //! file of ordinary size opens with one read. The options decide where the index and the filter are kept:

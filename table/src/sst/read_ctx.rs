@@ -1,4 +1,4 @@
-//! The options of a read, and the entries that a look-up returns.
+//! The options of a read, and the entries that a lookup returns.
 
 use std::ops::{Deref, Range};
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub struct ReadCtx {
     /// True if the read is for a compaction or a flush. Such a read uses no filter.
     pub for_compaction: bool,
     /// The `file.read.*.micros` histogram for the reads of this operation. Default: the histogram of
-    /// look-ups.
+    /// lookups.
     pub histogram: HistogramKind,
     /// The limits for accesses to the file. Default `None`: no limits.
     pub limits: Option<Arc<ReadLimits>>,
@@ -66,14 +66,14 @@ impl Default for ReadCtx {
     }
 }
 
-/// One entry of a key, as a look-up passes it to its visitor.
+/// One entry of a key, as a lookup passes it to its visitor.
 #[derive(Clone, Copy)]
 pub struct Entry<'a> {
     /// The user key.
     pub user_key: &'a [u8],
     /// Sequence number and value type; see `base::key`.
     pub trailer: u64,
-    /// The value. The view lives as long as the look-up holds the block.
+    /// The value. The view lives as long as the lookup holds the block.
     pub value: ValueRef<'a>,
 }
 

@@ -1,10 +1,10 @@
-//! One open table: look-ups of single keys, and facts about the file.
+//! One open table: lookups of single keys, and facts about the file.
 //!
 //! ```text
 //! get ─ filter ── no ──► nothing
 //!         └ maybe ─► index: which block ─► fetch ─► block: entries of the key ─► visit
 //! ```
-//! `open` has the open, `multi_get` look-ups of several keys, and `measure` estimates.
+//! `open` has the open, `multi_get` lookups of several keys, and `measure` estimates.
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
@@ -139,7 +139,7 @@ pub fn stores_timestamps(properties: &Properties, order: &Order) -> bool {
     properties.user_defined_timestamps_persisted != 0 && !is_older
 }
 
-/// An open table. Any thread may use it, and look-ups take no lock.
+/// An open table. Any thread may use it, and lookups take no lock.
 pub struct Reader {
     pub(super) source: Source,
     pub(super) index: IndexReader,
@@ -198,7 +198,7 @@ impl Reader {
     ) -> Result<()> {
         base::invariant!(
             seek_key.len() >= base::key::TRAILER_LEN,
-            "a look-up seeks {} bytes, which is no internal key",
+            "a lookup seeks {} bytes, which is no internal key",
             seek_key.len()
         );
         if self.source.traced().is_some() {

@@ -1,4 +1,4 @@
-//! The records of accesses to the block cache: the facts about a block, its file and its look-up.
+//! The records of accesses to the block cache: the facts about a block, its file and its lookup.
 
 use std::ops::ControlFlow;
 
@@ -94,7 +94,7 @@ impl Source {
         });
     }
 
-    /// Returns the bytes of the entry that a look-up of `seek_key` finds in a data block, and the number of entries of the block.
+    /// Returns the bytes of the entry that a lookup of `seek_key` finds in a data block, and the number of entries of the block.
     fn about(&self, block: &CachedBlock, seek_key: &[u8]) -> (Option<u64>, u64) {
         let Some(block) = data(block) else { return (None, 0) };
         let mut found = None;
@@ -103,7 +103,7 @@ impl Source {
             ControlFlow::Break(())
         };
         if seek_key.len() >= 8 {
-            // A damaged block has no entry here. The look-up itself reports the damage.
+            // A damaged block has no entry here. The lookup itself reports the damage.
             let _ = block.visit_versions(&self.order, self.rewrite, seek_key, visit);
         }
         (found, entries(block.clone(), self))

@@ -154,7 +154,7 @@ fn a_look_up_keeps_an_index_block_as_it_is_stored_until_searches_have_earned_the
         let before = cache.usage();
         get(17);
         let data = cache.usage() - before;
-        assert!((1024..1200).contains(&data), "the second look-up loads a data block only: {data}");
+        assert!((1024..1200).contains(&data), "the second lookup loads a data block only: {data}");
         cache.erase_unreferenced();
         get(7);
         let (stored, before) = (cache.usage(), cache.usage());
@@ -167,7 +167,7 @@ fn a_look_up_keeps_an_index_block_as_it_is_stored_until_searches_have_earned_the
         assert!(decoded.abs_diff(stored) > 100, "{index_type:?}: {stored} {decoded}");
         (0..1000).for_each(|_| get(7));
         assert_eq!(cache.usage(), decoded);
-        // An iterator decodes an index block that a look-up has left.
+        // An iterator decodes an index block that a lookup has left.
         get(9000);
         let mut iter = reader.iter(&ReadCtx::default());
         iter.seek(&seek_key(&9001u32.to_be_bytes(), SequenceNumber::new(9)));

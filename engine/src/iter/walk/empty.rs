@@ -64,7 +64,7 @@ impl<I: InternalIterator> Search<I> {
         }
     }
 
-    /// Ends the look-up of a move. If a watch runs, the entries that the walk skipped since its start are an empty key
+    /// Ends the lookup of a move. If a watch runs, the entries that the walk skipped since its start are an empty key
     /// range.
     #[cold]
     #[inline(never)]

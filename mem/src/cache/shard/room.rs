@@ -70,7 +70,7 @@ impl<V: Send + Sync + 'static> Shard<V> {
     }
 
     /// Returns true if one more word may go into the index. Grows the index or evicts entries for that word. If the system has
-    /// no memory for a larger index, the index stays, and look-ups become slower up to its limit.
+    /// no memory for a larger index, the index stays, and lookups become slower up to its limit.
     pub(super) fn index_has_room(&self, s: &mut State, taken: &mut Taken<V>) -> bool {
         let index = self.index();
         if self.grows && (s.indexed < index.comfortable() || self.grow(s, index)) {

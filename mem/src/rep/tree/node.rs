@@ -46,7 +46,7 @@ use crate::rep::prefetch;
 
 /// Maximum number of items in a node. Measured with a million random keys of 16 bytes, relative to 32 items:
 /// an insertion costs a tenth more with 24, a fifth more with 48, and a third more with 64, which needs 2 %
-/// less memory. Look-ups cost the same from 32 on.
+/// less memory. Lookups cost the same from 32 on.
 pub(super) const CAP: usize = if cfg!(loom) { 8 } else { 32 };
 const WORDS: usize = CAP / 8;
 /// Maximum length of the prefix of a node.

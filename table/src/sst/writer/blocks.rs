@@ -275,7 +275,7 @@ impl Blocks {
     }
 }
 
-/// A key of the index that is not between two blocks hides entries of one of the blocks from look-ups.
+/// A key of the index that is not between two blocks hides entries of one of the blocks from lookups.
 fn check_separator(order: &InternalOrder, entry: &PreparedEntry, last_key: &[u8], next_key: Option<&[u8]>) {
     let compare = |a, b| order.user.compare_without_timestamp(user_key(a), user_key(b));
     base::invariant!(
