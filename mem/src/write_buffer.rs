@@ -3,12 +3,14 @@
 //! A flush is due in two cases. In the first case the active memtables hold more than 7/8 of the limit. In
 //! the second case all memtables together have reached the limit, and the active memtables hold at least half
 //! of it. If the active memtables hold less than half, flushes of the immutable memtables already free
-//! enough. With `allow_stall`, writers wait while the total is at or above the limit. With a cache, the total
+//! enough. With `allow_stall`, writers wait while the total is at or above the limit. The memory may belong to databases that nobody
+//! writes to, so a stalled writer asks the other owners of memtables to flush ([`MemtableOwner`]). RocksDB does not ask them, and the
+//! writer waits for ever. With a cache, the total
 //! is charged to the cache under [`Role::WriteBuffer`], in steps of 256 KiB. The charge shrinks only when the
 //! total falls below three quarters of the charge.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 
 use parking_lot::{Condvar, Mutex};
 
@@ -18,6 +20,13 @@ use crate::cache::{Ledger, Role};
 mod tests;
 
 const STEP: usize = 256 << 10;
+
+/// A database whose memtables a manager counts.
+pub trait MemtableOwner: Send + Sync {
+    /// Requests a flush of all memtables with entries, and does not wait for the flush. Returns true if flushes of this database can still
+    /// free memory. A stalled writer of another database calls this without a lock, again and again.
+    fn request_flush(&self) -> bool;
+}
 
 /// The memory limit for memtables. Databases may share it, and any thread may call it.
 pub struct WriteBufferManager {
@@ -30,6 +39,7 @@ pub struct WriteBufferManager {
     resume: Condvar,
     cache: Option<Arc<dyn Ledger>>,
     charged: Mutex<usize>,
+    owners: Mutex<Vec<Weak<dyn MemtableOwner>>>,
 }
 
 /// A stalled writer checks its condition again after this time, even if it is not woken.
@@ -48,7 +58,22 @@ impl WriteBufferManager {
             resume: Condvar::new(),
             cache,
             charged: Mutex::new(0),
+            owners: Mutex::new(Vec::new()),
         }
+    }
+
+    /// Adds a database whose memtables count. The manager does not keep the database alive.
+    pub fn add_owner(&self, owner: Weak<dyn MemtableOwner>) {
+        let mut owners = self.owners.lock();
+        owners.retain(|owner| owner.strong_count() > 0);
+        owners.push(owner);
+    }
+
+    /// Requests flushes of all databases except `asking`. Returns true if flushes of these databases can still free memory.
+    pub fn request_flushes(&self, asking: &dyn MemtableOwner) -> bool {
+        let owners: Vec<_> = self.owners.lock().iter().filter_map(Weak::upgrade).collect();
+        let others = owners.iter().filter(|owner| !std::ptr::addr_eq(Arc::as_ptr(owner), asking));
+        others.filter(|owner| owner.request_flush()).count() > 0
     }
 
     /// Returns true if there is a limit.

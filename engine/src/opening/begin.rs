@@ -429,7 +429,8 @@ fn new_writer(
         .write_buffer_manager
         .clone()
         .unwrap_or_else(|| Arc::new(WriteBufferManager::new(o.db_write_buffer_size, None, false)));
-    Ok(Arc::new(Writer::new(WriterParts {
+    let shared = o.write_buffer_manager.clone();
+    let writer = Arc::new(Writer::new(WriterParts {
         env: opening.env.clone(),
         settings: opening.write_settings(&context.families),
         families: context.families.clone(),
@@ -449,7 +450,12 @@ fn new_writer(
         stats: context.tools.stats.clone(),
         direct: context.tools.direct.clone(),
         low_pri: LowPriLimit::new(opening.env.clock.clone())?,
-    })))
+    }));
+    if let Some(shared) = shared {
+        let weak = Arc::downgrade(&writer);
+        shared.add_owner(weak);
+    }
+    Ok(writer)
 }
 
 /// Adds the replayed WALs to the live WALs. Their entries stay unflushed.

@@ -9,6 +9,7 @@ use base::stats::{
 };
 use base::{Error, FamilyId, Result, WalNumber};
 use lsm::pressure;
+use mem::write_buffer::MemtableOwner;
 
 use super::Writer;
 use super::group::{Flags, LeaderState};
@@ -189,13 +190,24 @@ impl Writer {
         if self.controller.is_closing() {
             return Err(Error::shutdown_in_progress("stalled writes"));
         }
+        // The memtable that was switched last may be too small, and immutable memtables may wait for others to be flushed with.
+        let families = self.switcher.with_data();
+        if families.iter().any(waits_for_flush) {
+            self.switch(leader_state, &families, FlushReason::WriteBufferManager)?;
+        }
         self.stats.database.add(DatabaseCounter::BufferManagerStops, 1);
         let start = self.env.clock.now_nanos();
         let ends = || {
             let waited_us = self.env.clock.nanos_since(start) / 1000;
             self.ends_wait_for_buffers().or_else(|| lacks_space(&self.errors, &self.errors.held(), waited_us))
         };
-        let is_over = || self.controller.is_closing() || ends().is_some();
+        // Flushes may end while the memtables stay above the limit: the memory of the empty memtables alone can be above it. Then the writer
+        // goes on, because no wait frees memory.
+        let can_free = || {
+            let own = flushes_can_free(&self.errors, &self.switcher.with_data());
+            self.switcher.buffers.request_flushes(self) || own
+        };
+        let is_over = || self.controller.is_closing() || ends().is_some() || !can_free();
         let help = || self.env.executor.help() || self.env.executor.pass_time();
         let step = Step::begin_closed(Cause::Stall);
         self.queue.hold_back(leader_state, || self.switcher.buffers.wait_while_stalled(&is_over, &help));
@@ -231,6 +243,39 @@ impl Writer {
                 lost.pop().map(|(_, error)| error)
             }
         })
+    }
+}
+
+/// Returns true if the column family has entries in memory for which no flush is requested.
+fn waits_for_flush(family: &Arc<Family>) -> bool {
+    let state = family.state();
+    !state.mem.is_empty() || !state.flush_requested && state.flush_due(1, None)
+}
+
+/// Returns true if flushes of these column families, which have entries in memory, can free memory: at least one of them has no error
+/// that no resume is trying to clear.
+fn flushes_can_free(errors: &ErrorState, families: &[Arc<Family>]) -> bool {
+    let lost = errors.unrecoverable();
+    families.iter().any(|family| lost.iter().all(|(id, _)| *id != family.id()))
+}
+
+impl MemtableOwner for Writer {
+    /// Leads before all waiting writers: the leader may wait for the memory too. Switches no memtable while `lock_wal` has locked writes.
+    fn request_flush(&self) -> bool {
+        if self.closing.load(Ordering::Acquire)
+            || self.controller.is_closing()
+            || self.errors.check().is_err()
+        {
+            return false;
+        }
+        self.switcher.trim_histories(true);
+        let families = self.switcher.with_data();
+        if families.iter().any(waits_for_flush) && !self.controller.has_locks() {
+            let reason = FlushReason::WriteBufferManager;
+            // A failure is a background error of this database: its own writers get it.
+            let _ = self.alone_ahead(|leader_state| self.switch_as_leader(leader_state, &families, reason));
+        }
+        flushes_can_free(&self.errors, &families)
     }
 }
 

@@ -116,6 +116,67 @@ fn a_writer_that_waits_for_memory_gets_the_error_of_the_failed_flush() {
     }
 }
 
+/// Databases whose memtables share one limit of memory, with a stall.
+fn sharing(paths: &[&str], bytes: usize, text: &str) -> Vec<Db> {
+    let env = Env::memory(8);
+    let buffers = Arc::new(WriteBufferManager::new(bytes, None, true));
+    let mut family = FamilyOptions { write_buffer_size: 64 << 20, ..FamilyOptions::default() };
+    family.update(text).unwrap();
+    let open = |path: &&str| {
+        let options = DbOptions { write_buffer_manager: Some(buffers.clone()), ..options(&env) };
+        Db::open(OpenRequest::new(path, options, family.clone())).unwrap()
+    };
+    paths.iter().map(open).collect()
+}
+
+fn put_bytes(db: &Db, family: &str, key: &str, bytes: usize) {
+    let family = db.family(family).unwrap();
+    db.put(&family, key.as_bytes(), &vec![b'v'; bytes], &WriteOptions::default()).unwrap();
+}
+
+#[test]
+fn a_writer_that_waits_for_memory_flushes_all_column_families() {
+    let dbs = sharing(&["/db"], 1 << 20, "");
+    dbs[0].admin().create_family(FamilyDescriptor::new("large", FamilyOptions::default())).unwrap();
+    put_bytes(&dbs[0], "default", "oldest", 10);
+    put_bytes(&dbs[0], "large", "a", 2 << 20);
+    put_bytes(&dbs[0], "large", "b", 10);
+    assert_eq!(scan(&dbs[0]).len(), 1);
+}
+
+#[test]
+fn a_writer_that_waits_for_memory_flushes_a_database_that_nobody_writes_to() {
+    let dbs = sharing(&["/idle", "/busy"], 1 << 20, "");
+    put_bytes(&dbs[0], "default", "a", 2 << 20);
+    put_bytes(&dbs[1], "default", "b", 10);
+    assert_eq!(dbs[0].default_family().unwrap().pin().version.files().count(), 1);
+}
+
+#[test]
+fn a_writer_that_waits_for_memory_flushes_memtables_that_wait_for_others() {
+    let dbs = sharing(
+        &["/idle", "/busy"],
+        1 << 20,
+        "write_buffer_size=65536;min_write_buffer_number_to_merge=3;max_write_buffer_number=6",
+    );
+    put_bytes(&dbs[0], "default", "a", 2 << 20);
+    put_bytes(&dbs[0], "default", "b", 10);
+    put_bytes(&dbs[1], "default", "c", 10);
+}
+
+#[test]
+fn a_writer_does_not_wait_for_memory_that_no_flush_frees() {
+    let dbs = sharing(
+        &["/one", "/two"],
+        1 << 20,
+        "memtable_prefix_bloom_size_ratio=0.1;memtable_whole_key_filtering=true",
+    );
+    for key in ["a", "b", "c"] {
+        dbs.iter().for_each(|db| put_bytes(db, "default", key, 10));
+    }
+    assert_eq!(dbs.iter().map(|db| scan(db).len()).sum::<usize>(), 6);
+}
+
 /// All options have their defaults: the engine clears the background error by itself.
 #[test]
 fn a_full_disk_stops_writes_but_not_reads_and_writes_resume_within_a_second_of_free_space() {

@@ -30,8 +30,8 @@ use super::{FAMILIES, Setting, World, same, told};
 /// The directories of the databases.
 const PATHS: [&str; 2] = ["/one", "/two"];
 
-/// The limits of memory: none, and a few times the memory of the empty memtables of both databases.
-const LIMITS: [usize; 3] = [0, 100_000, 160_000];
+/// The limits of memory: none, less than the memory of the empty memtables of both databases, and more.
+const LIMITS: [usize; 4] = [0, 10_000, 30_000, 160_000];
 
 /// Counts the events of both databases.
 #[derive(Default)]
@@ -68,10 +68,9 @@ impl Managed {
     /// The error of an open, as text.
     pub fn new(seed: u64, setting: &Setting, chance: &mut Chance) -> Result<Managed, String> {
         let mut options = setting.options.clone();
-        // The filters of small memtables alone could exceed the limit of memory.
         options
             .update(
-                "memtable_prefix_bloom_size_ratio=0;write_buffer_size=65536;arena_block_size=4096;\
+                "write_buffer_size=65536;arena_block_size=4096;\
                  manual_wal_flush=false;inplace_update_support=false;avoid_flush_during_shutdown=false;\
                  memtable_factory=skip_list;paranoid_checks=true;open_files_async=false",
             )
