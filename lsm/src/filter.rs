@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::Level;
 use base::error::{Error, Result};
-use base::option::{Object, id_alone, no_such};
+use base::option::{Object, no_such, object_by_name};
 
 /// The type of an entry that a filter gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,10 +156,9 @@ impl CompactionFilter for RemoveEmptyValue {
 
 impl Object for dyn CompactionFilter {
     fn make(text: &str) -> Result<Arc<Self>> {
-        match id_alone(text)?.as_str() {
-            REMOVE_EMPTY_VALUE => Ok(Arc::new(RemoveEmptyValue)),
-            name => Err(no_such("compaction filter", name)),
-        }
+        object_by_name("compaction filter", text, |name| {
+            (name == REMOVE_EMPTY_VALUE).then(|| Arc::new(RemoveEmptyValue) as Arc<dyn CompactionFilter>)
+        })
     }
 
     fn option_text(&self) -> String {

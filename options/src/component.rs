@@ -1,6 +1,8 @@
 //! Components that options name: the known names, and the component that each name makes.
 
-use base::option::{Nullable, Row, Value, id_alone, id_and_options, is_null, no_such, not_a, parse_map};
+use base::option::{
+    Nullable, Row, Value, id_and_options, is_null, no_such, not_a, object_by_name, parse_map,
+};
 use base::{Error, Result};
 use table::options::{
     BlockBasedTableOptions, CUCKOO_OPTIONS, CuckooTableOptions, PLAIN_OPTIONS, PlainTableOptions,
@@ -34,10 +36,9 @@ pub enum FileChecksumGen {
 
 impl Nullable for FileChecksumGen {
     fn parse_some(text: &str) -> Result<Self> {
-        match id_alone(text)?.as_str() {
-            "FileChecksumGenCrc32cFactory" => Ok(FileChecksumGen::Crc32c),
-            name => Err(no_such("file checksum factory", name)),
-        }
+        object_by_name("file checksum factory", text, |name| {
+            (name == "FileChecksumGenCrc32cFactory").then_some(FileChecksumGen::Crc32c)
+        })
     }
 
     fn print_some(&self) -> String {
@@ -58,10 +59,10 @@ pub enum CompressionManager {
 
 impl Nullable for CompressionManager {
     fn parse_some(text: &str) -> Result<Self> {
-        match id_alone(text)?.as_str() {
-            "BuiltinV2" | "BuiltinCompressionManagerV2" => Ok(CompressionManager::BuiltinV2),
-            name => Err(no_such("compression manager", name)),
-        }
+        object_by_name("compression manager", text, |name| {
+            matches!(name, "BuiltinV2" | "BuiltinCompressionManagerV2")
+                .then_some(CompressionManager::BuiltinV2)
+        })
     }
 
     fn print_some(&self) -> String {

@@ -21,7 +21,7 @@ mod value;
 mod tests;
 
 pub use nested::{check_ranges, out_of_range, print_fields, set_field};
-pub use object::{Nullable, Object, id_alone, id_and_options, is_null, no_such, no_such_option};
+pub use object::{Nullable, Object, id_and_options, is_null, no_such, no_such_option, object_by_name};
 pub use row::{Component, Mutability, Release, Row};
 pub use text::{escape, parse_list, parse_map, strip_outer_braces, unescape};
 pub use value::{Value, not_a};

@@ -34,14 +34,16 @@ pub fn id_and_options(text: &str) -> Result<(String, Vec<(String, String)>)> {
     Ok((id, options))
 }
 
-/// Reads the text of an object that has no options: `{id=name}`, or the name alone. Returns the name.
+/// Makes an object that has no options of its own from its text: `{id=name}`, or the name alone. `what` is the kind of object.
 ///
 /// # Errors
-/// InvalidArgument if the text has options.
-pub fn id_alone(text: &str) -> Result<String> {
+/// NotSupported if `by_name` does not know the name, also if the text has options. InvalidArgument if the object is known and the text has
+/// options.
+pub fn object_by_name<T>(what: &str, text: &str, by_name: impl FnOnce(&str) -> Option<T>) -> Result<T> {
     let (id, options) = id_and_options(text)?;
+    let object = by_name(&id).ok_or_else(|| no_such(what, &id))?;
     match options.first() {
-        None => Ok(id),
+        None => Ok(object),
         Some((name, _)) => Err(no_such_option(&id, name)),
     }
 }
@@ -177,8 +179,7 @@ impl Nullable for Vec<u8> {
 
 impl Value for Order {
     fn parse(text: &str) -> Result<Self> {
-        let name = id_alone(text)?;
-        Order::by_name(&name).ok_or_else(|| no_such("comparator", &name))
+        object_by_name("comparator", text, Order::by_name)
     }
 
     fn print(&self) -> String {
@@ -193,11 +194,9 @@ impl Value for Order {
 impl Object for dyn PrefixExtractor {
     /// RocksDB reads no object from `{id=rocksdb.FixedPrefix;length=3}`: the length is a part of the id.
     fn make(text: &str) -> Result<Arc<Self>> {
-        let name = id_alone(text)?;
-        match BuiltinPrefix::parse(&name) {
-            Some(prefix) => Ok(Arc::new(prefix)),
-            None => Err(no_such("prefix extractor", &name)),
-        }
+        object_by_name("prefix extractor", text, |name| {
+            BuiltinPrefix::parse(name).map(|prefix| Arc::new(prefix) as Arc<dyn PrefixExtractor>)
+        })
     }
 
     fn option_text(&self) -> String {
@@ -208,10 +207,9 @@ impl Object for dyn PrefixExtractor {
 /// The text makes new statistics with all counters at 0.
 impl Object for Statistics {
     fn make(text: &str) -> Result<Arc<Self>> {
-        match id_alone(text)?.as_str() {
-            "BasicStatistics" => Ok(Arc::new(Statistics::new())),
-            name => Err(no_such("statistics", name)),
-        }
+        object_by_name("statistics", text, |name| {
+            (name == "BasicStatistics").then(|| Arc::new(Statistics::new()))
+        })
     }
 
     fn option_text(&self) -> String {

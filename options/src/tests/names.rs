@@ -260,6 +260,17 @@ fn an_option_that_an_object_does_not_have_is_refused() {
     }
 }
 
+/// The options belong to an object of an application.
+#[test]
+fn an_unknown_object_with_options_is_missing_and_the_file_loads() {
+    let head = "[Version]\n  rocksdb_version=11.8.1\n  options_file_version=1.1\n\n[DBOptions]\n\n[CFOptions \"default\"]\n";
+    for option in ["comparator", "prefix_extractor", "compaction_filter", "compression_manager"] {
+        let text = format!("{head}  {option}={{id=my.Object;x=1}}\n");
+        let read = crate::file::read(&text, &crate::file::ReadConfig::default()).unwrap();
+        assert_eq!(read.missing.iter().map(|m| m.option.as_str()).collect::<Vec<_>>(), [option]);
+    }
+}
+
 #[test]
 fn a_compression_is_found_by_its_word_in_the_log() {
     for (word, number) in [("NoCompression", 0), ("Snappy", 1), ("LZ4", 4), ("ZSTD", 7)] {
