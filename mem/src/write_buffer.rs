@@ -23,8 +23,8 @@ const STEP: usize = 256 << 10;
 
 /// A database whose memtables a manager counts.
 pub trait MemtableOwner: Send + Sync {
-    /// Requests a flush of all memtables with entries, and does not wait for the flush. Returns true if flushes of this database can still
-    /// free memory. A stalled writer of another database calls this without a lock, again and again.
+    /// Requests the flushes that free memory, and does not wait for them. Returns true if flushes of this database can still free memory.
+    /// A stalled writer of another database calls this function at least every 100 ms. The writer holds no lock.
     fn request_flush(&self) -> bool;
 }
 
@@ -181,7 +181,10 @@ impl WriteBufferManager {
     pub fn free(&self, bytes: usize) {
         subtract(&self.used, bytes);
         self.recharge();
-        self.wake_if_below();
+        // A write also continues above the limit if nothing can be flushed, so each end of a flush wakes it.
+        if self.allow_stall.load(Ordering::Relaxed) {
+            self.wake_all();
+        }
     }
 
     fn wake_if_below(&self) {

@@ -89,6 +89,7 @@ impl Opening {
             tools.times.spread(self.env.clock.now_seconds());
         }
         jobs.start(&writer);
+        add_owner(&self.options, &writer);
         upkeep.start();
         if self.options.open_files_async {
             jobs.table_opener.open_tables();
@@ -429,8 +430,7 @@ fn new_writer(
         .write_buffer_manager
         .clone()
         .unwrap_or_else(|| Arc::new(WriteBufferManager::new(o.db_write_buffer_size, None, false)));
-    let shared = o.write_buffer_manager.clone();
-    let writer = Arc::new(Writer::new(WriterParts {
+    Ok(Arc::new(Writer::new(WriterParts {
         env: opening.env.clone(),
         settings: opening.write_settings(&context.families),
         families: context.families.clone(),
@@ -450,12 +450,15 @@ fn new_writer(
         stats: context.tools.stats.clone(),
         direct: context.tools.direct.clone(),
         low_pri: LowPriLimit::new(opening.env.clock.clone())?,
-    }));
-    if let Some(shared) = shared {
-        let weak = Arc::downgrade(&writer);
-        shared.add_owner(weak);
+    })))
+}
+
+/// Lets other databases with the same write buffer manager request flushes of this database.
+fn add_owner(options: &crate::options::DbOptions, writer: &Arc<Writer>) {
+    if let Some(shared) = &options.write_buffer_manager {
+        let owner = Arc::downgrade(writer);
+        shared.add_owner(owner);
     }
-    Ok(writer)
 }
 
 /// Adds the replayed WALs to the live WALs. Their entries stay unflushed.

@@ -491,6 +491,13 @@ impl Queue {
         }
     }
 
+    /// Takes the lead as [`Queue::enter_ahead`] does, but only if no leader works: the queue is idle, or the leader waits for room. The
+    /// caller must end its lead with [`Queue::leave_ahead`].
+    pub fn try_enter_ahead(&self) -> Option<Box<LeaderState>> {
+        let mut inner = self.inner.lock();
+        inner.leader_state.take().or_else(|| inner.lent.take())
+    }
+
     /// Ends the lead of [`Queue::enter_ahead`]. Returns a borrowed leader state, or hands the lead over to the next
     /// group.
     pub fn leave_ahead(&self, leader_state: Box<LeaderState>) {

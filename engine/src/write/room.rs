@@ -178,34 +178,27 @@ impl Writer {
 
     #[cold]
     fn wait_for_buffers(&self, leader_state: &mut LeaderState, flags: Flags) -> Result<()> {
-        if flags.no_slowdown {
-            return Err(super::group::would_stall());
-        }
-        // Free the flushed memtables that are kept for reads of the history. A wait for flushes would not free
-        // their memory.
-        self.switcher.trim_histories(true);
+        switch_for_memory(self, leader_state)?;
         if !self.switcher.buffers.should_stall() {
             return Ok(());
         }
+        // Flushes may end while the memtables stay above the limit: the memory of the empty memtables alone can be above it. Then the
+        // write continues, because no wait frees memory.
+        let can_free = || {
+            let own = flushes_can_free(&self.errors, &self.switcher.with_data());
+            self.switcher.buffers.request_flushes(self) || own
+        };
+        if flags.no_slowdown {
+            return if can_free() { Err(super::group::would_stall()) } else { Ok(()) };
+        }
         if self.controller.is_closing() {
             return Err(Error::shutdown_in_progress("stalled writes"));
-        }
-        // The memtable that was switched last may be too small, and immutable memtables may wait for others to be flushed with.
-        let families = self.switcher.with_data();
-        if families.iter().any(waits_for_flush) {
-            self.switch(leader_state, &families, FlushReason::WriteBufferManager)?;
         }
         self.stats.database.add(DatabaseCounter::BufferManagerStops, 1);
         let start = self.env.clock.now_nanos();
         let ends = || {
             let waited_us = self.env.clock.nanos_since(start) / 1000;
             self.ends_wait_for_buffers().or_else(|| lacks_space(&self.errors, &self.errors.held(), waited_us))
-        };
-        // Flushes may end while the memtables stay above the limit: the memory of the empty memtables alone can be above it. Then the writer
-        // goes on, because no wait frees memory.
-        let can_free = || {
-            let own = flushes_can_free(&self.errors, &self.switcher.with_data());
-            self.switcher.buffers.request_flushes(self) || own
         };
         let is_over = || self.controller.is_closing() || ends().is_some() || !can_free();
         let help = || self.env.executor.help() || self.env.executor.pass_time();
@@ -246,34 +239,68 @@ impl Writer {
     }
 }
 
-/// Returns true if the column family has entries in memory for which no flush is requested.
-fn waits_for_flush(family: &Arc<Family>) -> bool {
-    let state = family.state();
-    !state.mem.is_empty() || !state.flush_requested && state.flush_due(1, None)
+/// Switches memtables because writers wait for memory. While the database has immutable memtables, and the flushes of all databases can
+/// free enough, only requests these flushes: immutable memtables may wait for `min_write_buffer_number_to_merge`. Otherwise switches all
+/// active memtables: the memtable that [`Writer::relieve_buffers`] switched may free too little, and readers may keep flushed memtables.
+fn switch_for_memory(writer: &Writer, leader_state: &mut LeaderState) -> Result<()> {
+    // Flushed memtables that are kept for reads of the history are freed without a flush.
+    writer.switcher.trim_histories(true);
+    let buffers = &writer.switcher.buffers;
+    if !buffers.should_stall() {
+        return Ok(());
+    }
+    let families = writer.switcher.with_data();
+    let is_too_little = buffers.mutable_usage() >= buffers.buffer_size();
+    let has_immutable = families.iter().any(|family| !family.pin().imm.is_empty());
+    if (is_too_little || !has_immutable) && families.iter().any(|family| !family.pin().mem.is_empty()) {
+        return writer.switch(leader_state, &families, FlushReason::WriteBufferManager);
+    }
+    let waiting: Vec<_> = families.into_iter().filter(lacks_request).collect();
+    if !waiting.is_empty() {
+        writer.switcher.flush_requests.flush_due(&waiting, FlushReason::WriteBufferManager);
+    }
+    Ok(())
 }
 
-/// Returns true if flushes of these column families, which have entries in memory, can free memory: at least one of them has no error
-/// that no resume is trying to clear.
+/// Runs `f` as the leader before all waiting writers, if no leader works now.
+fn lead_if_free(writer: &Writer, f: impl FnOnce(&mut LeaderState)) {
+    if let Some(mut leader_state) = writer.queue.try_enter_ahead() {
+        // A panic of `f` and a closed database leave the memtables as they are.
+        let _ = writer.as_leader(&mut leader_state, f);
+        writer.queue.leave_ahead(leader_state);
+    }
+}
+
+/// Returns true if immutable memtables of the column family wait, and no flush is requested for them.
+fn lacks_request(family: &Arc<Family>) -> bool {
+    let state = family.state();
+    !state.flush_requested && state.flush_due(1, None)
+}
+
+/// Returns false if each column family has an error that no resume tries to clear. Without such an error, a flush can free memory.
 fn flushes_can_free(errors: &ErrorState, families: &[Arc<Family>]) -> bool {
     let lost = errors.unrecoverable();
     families.iter().any(|family| lost.iter().all(|(id, _)| *id != family.id()))
 }
 
 impl MemtableOwner for Writer {
-    /// Leads before all waiting writers: the leader may wait for the memory too. Switches no memtable while `lock_wal` has locked writes.
+    /// Does nothing while a leader works: this leader writes soon, or waits for the memory too and lends its lead. Switches no memtable
+    /// while `lock_wal` has locked writes.
     fn request_flush(&self) -> bool {
-        if self.closing.load(Ordering::Acquire)
-            || self.controller.is_closing()
-            || self.errors.check().is_err()
-        {
+        let is_over = || self.controller.is_closing() || self.errors.ends_stalls(&[]).is_some();
+        if self.closing.load(Ordering::Acquire) || is_over() {
             return false;
         }
-        self.switcher.trim_histories(true);
-        let families = self.switcher.with_data();
-        if families.iter().any(waits_for_flush) && !self.controller.has_locks() {
-            let reason = FlushReason::WriteBufferManager;
-            // A failure is a background error of this database: its own writers get it.
-            let _ = self.alone_ahead(|leader_state| self.switch_as_leader(leader_state, &families, reason));
+        let mut families = self.switcher.with_data();
+        if self.controller.is_locked() {
+            families.retain(|family| !family.pin().imm.is_empty());
+        } else {
+            lead_if_free(self, |leader_state| {
+                if !self.controller.is_locked() && !is_over() {
+                    // A failure is a background error of this database: its own writers get it.
+                    let _ = switch_for_memory(self, leader_state);
+                }
+            });
         }
         flushes_can_free(&self.errors, &families)
     }

@@ -162,6 +162,8 @@ fn a_writer_that_waits_for_memory_flushes_memtables_that_wait_for_others() {
     put_bytes(&dbs[0], "default", "a", 2 << 20);
     put_bytes(&dbs[0], "default", "b", 10);
     put_bytes(&dbs[1], "default", "c", 10);
+    assert!(dbs[0].default_family().unwrap().pin().imm.is_empty());
+    assert_eq!(dbs[0].default_family().unwrap().pin().version.files().count(), 1);
 }
 
 #[test]

@@ -28,7 +28,7 @@ const HEAD: &str = "# Options
 - *since* of an option of a call: the first release of RocksDB that has the option, as the release notes say. If the notes do not name
   the option, the release is the first of 5.18, 6.1, 6.2, 6.7, 6.11, 6.17, 6.20, 6.28, 7.4, 7.9, 8.1, 8.10, 9.9, 10.4 and 11.8 that has
   the option in its headers.
-- *range*: the valid numbers. A comma separates ranges that are valid too. A field of
+- *range*: the valid numbers. If commas separate several ranges, a number in any of them is valid. A field of
   `compression_opts`, `bottommost_compression_opts`, `blob_compression_opts`, `compaction_options_universal` or
   `compaction_options_fifo` may have a value out of its range: the open continues, and the info log names the field, the value and the
   range. There is one exception: with universal compaction, `max_read_amp` below -1 fails the open. If any other option is out of its

@@ -181,15 +181,6 @@ impl Managed {
 
     /// Writes a batch. Returns the error of the write, if the limit of space or of memory explains the error.
     fn write(&mut self, at: usize, chance: &mut Chance) -> Result<Option<Error>, String> {
-        // A database that only the other database uses cannot free its memtables.
-        let beside = &self.both[1 - at];
-        let held: u64 =
-            beside.families.iter().filter_map(|f| f.int_property("rocksdb.cur-size-all-mem-tables")).sum();
-        if held > 10_000 && self.files.options().max_allowed_space == 0 {
-            for family in &beside.families {
-                family.flush().map_err(told("flush beside"))?;
-            }
-        }
         let one = &self.both[at];
         let (mut batch, mut next) = (WriteBatch::new(), one.state.clone());
         for _ in 0..1 + chance.below(8) {
@@ -227,7 +218,6 @@ impl Managed {
 
     /// Works below a limit of space, and then without the limit.
     fn fill(&mut self, at: usize, chance: &mut Chance) -> Result<(), String> {
-        // The memtables of the other database could hold the whole limit of memory, and only its own writes flush them.
         for family in self.both.iter().flat_map(|one| &one.families) {
             family.flush().map_err(told("flush before a limit"))?;
         }

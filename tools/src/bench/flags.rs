@@ -133,8 +133,8 @@ impl Flags {
         Ok(Flags { values, given: BTreeSet::new() })
     }
 
-    /// Returns the flags of the command line, also those that have their default, in the order of their names. For each flag, the flags
-    /// with this value and with the defaults of all other flags stand beside its name.
+    /// Returns each flag of the command line with a `Flags` in which only this flag has its value. All other flags have their defaults.
+    /// The order is by name.
     pub fn given(&self) -> impl Iterator<Item = (&'static str, Flags)> + '_ {
         self.given.iter().filter_map(|name| {
             let mut alone = Flags::defaults().ok()?;
