@@ -133,8 +133,8 @@ impl Flags {
         Ok(Flags { values, given: BTreeSet::new() })
     }
 
-    /// Returns each flag of the command line with a `Flags` in which only this flag has its value. All other flags have their defaults.
-    /// The order is by name.
+    /// Returns the flags of the command line, in the order of their names. Each name has flags beside it: this flag has its value there, and
+    /// all other flags have their defaults.
     pub fn given(&self) -> impl Iterator<Item = (&'static str, Flags)> + '_ {
         self.given.iter().filter_map(|name| {
             let mut alone = Flags::defaults().ok()?;

@@ -68,7 +68,7 @@ fn from_flags(flags: &Flags, options: &mut Options, cache: Option<&Arc<BlockCach
 /// Takes the objects that the OPTIONS file does not name from the flags: the merge operator, the filter policy, and the generator of
 /// file checksums. RocksDB's db_bench takes the last two and ignores `--merge_operator`, so its merges fail.
 ///
-/// Writes one line to standard error for each flag of the command line that sets an option without the file and sets none beside it.
+/// Writes a line to standard error for each flag of the command line that would set an option if there were no file.
 fn beside_the_file(flags: &Flags, options: &mut Options) -> Result<()> {
     let mut taken = Vec::new();
     let family = &mut options.family;
@@ -96,11 +96,12 @@ fn beside_the_file(flags: &Flags, options: &mut Options) -> Result<()> {
     Ok(())
 }
 
-/// Returns the text of the options that the flags set.
-fn options_text(flags: &Flags) -> Result<String> {
+/// Returns the text of the options that the flags set, and whether the flags set the objects that have no text.
+fn options_text(flags: &Flags) -> Result<(String, [bool; 2])> {
     let mut options = Options::default();
     from_flags(flags, &mut options, None)?;
-    Ok(engine::options::file::write(&options.db, [("default", &options.family)]))
+    let objects = [options.db.write_buffer_manager.is_some(), options.db.info_log.is_some()];
+    Ok((engine::options::file::write(&options.db, [("default", &options.family)]), objects))
 }
 
 /// Takes the options of the database and of its default column family from an OPTIONS file.

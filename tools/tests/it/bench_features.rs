@@ -233,6 +233,8 @@ fn flags_that_an_options_file_overrides_are_named() {
         "--bloom_bits=7",
         "--value_size=9",
         "--seed=3",
+        "--use_stderr_info_logger",
+        "--cost_write_buffer_to_cache",
     ];
     let output = run(&at("second"), &[&["--benchmarks=fillseq", "--num=10", &file][..], &flags[..]].concat());
     assert!(output.status.success(), "{output:?}");
@@ -240,9 +242,14 @@ fn flags_that_an_options_file_overrides_are_named() {
     let named: Vec<&str> = errors.lines().filter(|line| line.contains("sets no option")).collect();
     assert_eq!(
         named,
-        ["bloom_bits", "compression_type", "write_buffer_size"].map(|flag| format!(
-            "db_bench: --{flag} sets no option, because --options_file gives the options"
-        ))
+        [
+            "bloom_bits",
+            "compression_type",
+            "cost_write_buffer_to_cache",
+            "use_stderr_info_logger",
+            "write_buffer_size"
+        ]
+        .map(|flag| format!("db_bench: --{flag} sets no option, because --options_file gives the options"))
     );
 }
 
