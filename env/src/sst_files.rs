@@ -230,9 +230,8 @@ impl SstFileManager {
         Ok(Deletion::Done)
     }
 
-    /// Deletes the trash that an earlier process left in a directory, at the limited rate. Trash of this manager is deleted already: a
-    /// database that is closed and opened again leaves its trash to its manager. Trash that cannot be deleted stays, with a line in the
-    /// info log.
+    /// Deletes the trash that an earlier process left in a directory, at the limited rate. Skips the files that this manager has queued:
+    /// a database that is closed leaves its trash to its manager. Trash that cannot be deleted stays, with a line in the info log.
     ///
     /// # Errors
     /// An error of listing the directory.

@@ -208,7 +208,7 @@ impl FileMetaData {
             (&r.smallest[..], &r.largest[..]),
             (&r.checksum.value, &r.checksum.function),
             (&r.timestamps.min, &r.timestamps.max),
-            // A record without timestamps in its keys is different from all files.
+            // A file whose keys have no timestamps is equal to no record.
             (&r.file_open_metadata, true),
         );
         own == recorded && r.user_defined_timestamps_persisted

@@ -1,7 +1,7 @@
 //! An SST file of a version: its facts, and the state that jobs and readers change.
 //!
-//! Every version with the file shares one [`TableFile`]. Pickers read the state from the version of their view. The owner of
-//! the job inputs reserves files under its own lock, so the flags need no order among each other. Decision 24 gives the alternatives.
+//! Every version with the file shares one [`TableFile`]. Pickers read the state from the version of their view. No flag orders the reads
+//! of another flag: the owner of the job inputs reserves files under a lock. Decision 24 gives the alternatives.
 
 use std::any::Any;
 use std::fmt;

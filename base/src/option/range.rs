@@ -14,7 +14,7 @@
 /// Returns true if the range has the number. NaN is only in the empty range.
 ///
 /// # Panics
-/// If a part is no range, also after a part that accepts the number. The ranges are constants of the rows, and tests check the default of
+/// If a part is no range, even if an earlier part accepts the number. The ranges are constants of the rows, and tests check the default of
 /// each row. So a row with a wrong range fails these tests.
 pub(super) fn contains(range: &str, number: f64) -> bool {
     range.is_empty() || range.split(", ").filter(|part| part_contains(part, number)).count() > 0

@@ -100,7 +100,7 @@ fn ranges_accept_their_numbers() {
     }
 }
 
-/// A wrong part is found with each number, so a check of the default of a row reads the whole range.
+/// Each check reads all parts. So a check of the default of a row finds a wrong part anywhere in the range.
 #[test]
 fn ranges_are_read_after_the_part_that_accepts() {
     for range in [

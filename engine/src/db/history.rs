@@ -152,7 +152,7 @@ impl Keeper {
         drop(state);
         match self.write_slice(second, slice) {
             Ok(()) => {
-                // A sample that was not written stays in the difference, so the next sample has its numbers.
+                // Only a written sample changes `last`. After a failed write, the next sample also has the numbers of the lost sample.
                 self.history.state.lock().last = Some(now);
                 events.info(format_args!(
                     "Writing {count} stats with timestamp {second} to persistent stats CF succeeded"

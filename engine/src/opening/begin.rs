@@ -17,6 +17,7 @@ use crate::family::{Family, FamilySet, FlushPick, ImmutableMemtable};
 use crate::files::{Live, Obsolete, Recycle, purge_lost, sweep};
 use crate::jobs::{FilePurger, JobContext, Jobs};
 use crate::manifest::{Manifest, ManifestEnd, Recovered};
+use crate::options::DbOptions;
 use crate::output::OutputFile;
 use crate::prepared::{Numbering, Section};
 use crate::read::{Reads, RowCache};
@@ -454,7 +455,7 @@ fn new_writer(
 }
 
 /// Lets other databases with the same write buffer manager request flushes of this database.
-fn add_owner(options: &crate::options::DbOptions, writer: &Arc<Writer>) {
+fn add_owner(options: &DbOptions, writer: &Arc<Writer>) {
     if let Some(shared) = &options.write_buffer_manager {
         let owner = Arc::downgrade(writer);
         shared.add_owner(owner);

@@ -1,5 +1,5 @@
-//! Makes room before a group is appended to the WAL: switches full memtables, rolls the WAL, delays writers, and keeps the pace of a
-//! flush.
+//! Makes room before a group is appended to the WAL: switches full memtables, rolls the WAL, delays writers, keeps the pace of a flush, and
+//! waits for the memory that several databases share ([`MemtableOwner`]).
 //!
 //! Only the leader switches memtables, and only between groups. So a batch is never split between two memtables of
 //! a column family or between two WALs. [`FlushRequests`] passes the immutable memtables to the background jobs.
@@ -284,8 +284,8 @@ fn flushes_can_free(errors: &ErrorState, families: &[Arc<Family>]) -> bool {
 }
 
 impl MemtableOwner for Writer {
-    /// Does nothing while a leader works: this leader writes soon, or waits for the memory too and lends its lead. Switches no memtable
-    /// while `lock_wal` has locked writes.
+    /// Switches no memtable while a leader works: this leader soon ends, or waits for the memory too and lends its lead. The stalled writer
+    /// calls again. Switches no memtable while `lock_wal` has locked writes either.
     fn request_flush(&self) -> bool {
         let is_over = || self.controller.is_closing() || self.errors.ends_stalls(&[]).is_some();
         if self.closing.load(Ordering::Acquire) || is_over() {

@@ -116,7 +116,7 @@ fn a_writer_that_waits_for_memory_gets_the_error_of_the_failed_flush() {
     }
 }
 
-/// Databases whose memtables share one limit of memory, with a stall.
+/// Opens databases whose memtables share one limit of memory. Above the limit, writers wait.
 fn sharing(paths: &[&str], bytes: usize, text: &str) -> Vec<Db> {
     let env = Env::memory(8);
     let buffers = Arc::new(WriteBufferManager::new(bytes, None, true));

@@ -53,7 +53,7 @@ pub enum Outcome {
     TornCrash(usize),
 }
 
-/// What an error says besides its error number. The file systems of an operating system do not say it.
+/// A property of an error. Only file systems of applications report these properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// The same call can succeed later.
